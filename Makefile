@@ -1,0 +1,90 @@
+# Every target sets up `.venv` by itself: with uv when it is on PATH, else with venv and pip.
+# Nothing is installed that requirements.lock does not pin by hash.
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.stamp
+UV ?= $(shell command -v uv 2>/dev/null)
+
+# The first interpreter that is new enough; `make test PYTHON=python3.13 VENV=.venv-3.13` overrides.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	"$$python" -c '$(NEW_ENOUGH)' 2>/dev/null && { command -v "$$python"; break; }; done)
+
+# The rooms that own no socket, clock or screen: their tests need nothing but Python.
+PURE := canon catalog dialects exchange framing handoff hazards laws thinking vectors
+CATALOG := src/pondero/catalog/data/catalog.json
+
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 20
+
+$(READY): pyproject.toml requirements.lock
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null || { \
+	echo "pondero needs Python 3.11 or newer; found $(or $(PYTHON),none); try: make PYTHON=/path/to/python" >&2; exit 1; }
+ifeq ($(UV),)
+	{ test -e $@ && $(BIN)/python -m pip --version >/dev/null 2>&1; } || "$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+else
+	test -e $@ || UV_VENV_CLEAR=1 "$(UV)" venv --quiet --python "$(PYTHON)" $(VENV)
+	"$(UV)" pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
+	"$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+endif
+	@touch $@
+
+.PHONY: demo
+demo: $(READY) ## see the dial at work; no key, no network
+	$(BIN)/pondero demo
+
+.PHONY: test
+test: lint ## lint, then the whole suite
+	$(BIN)/pytest -n 2 --inline-snapshot=disable
+
+.PHONY: test-pure
+test-pure: $(READY) ## only the tests of the pure rooms
+	$(BIN)/pytest -n 2 --inline-snapshot=disable $(wildcard $(PURE:%=tests/%))
+
+.PHONY: lint
+lint: $(READY) ## ruff, mypy and import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(READY) ## let ruff fix and format what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: bench
+bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers skips the peers
+	$(BIN)/python bench/run.py $(BENCH)
+
+.PHONY: catalog
+catalog: $(CATALOG) ## compile the catalog's TOML
+
+$(CATALOG): $(shell find src/pondero/catalog -name '*.toml' -o -name '*.py') | $(READY)
+	$(BIN)/python -m pondero.catalog.compile
+	@touch $@
+
+.PHONY: docs
+docs: $(READY) ## write the tables that come from the catalog
+	$(BIN)/python docs/generate.py
+
+# Keeps the pins that still fit; `make lock UPGRADE=--upgrade` takes the newest of everything.
+.PHONY: lock
+lock: ## pin every dependency by hash, for all platforms
+	@test -n "$(UV)" || test -x build/uv/bin/uv || { \
+	"$(PYTHON)" -m venv build/uv && build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv; }
+	$(or $(UV),build/uv/bin/uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	    --all-extras --group dev $(UPGRADE) --output-file requirements.lock pyproject.toml
+
+.PHONY: clean
+clean: ## remove everything a build, a test or a bench left behind
+	rm -rf .venv .venv-* .bench .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist htmlcov .coverage .coverage.*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

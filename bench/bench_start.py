@@ -1,0 +1,41 @@
+"""Start: CPU time of whole processes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lab import Lab, Row, over, ratio
+
+PLAN = 'import pondero; pondero.plan("claude-sonnet-4-5", "high")'
+
+
+def measure(lab: Lab) -> Iterator[Row]:
+    """Compare our starts with the bare interpreter's and with the peers' imports."""
+    peers: dict[str, Sequence[str | Path]] = {
+        name: [python, "-c", f"import {name}"] for name, python in lab.peers.items()
+    }
+    spent = lab.cpu(
+        {
+            "bare": [lab.python, "-c", "pass"],
+            "import": [lab.python, "-c", "import pondero"],
+            "plan": [lab.python, "-c", PLAN],
+            "command": [lab.command, "plan", "claude-sonnet-4-5/high", "--json"],
+            **peers,
+        }
+    )
+
+    def milliseconds(name: str) -> float | None:
+        return 1000 * sorted(spent[name])[lab.rounds // 2] if name in spent else None
+
+    def against(name: str, peer: str) -> float | None:
+        return ratio(spent[name], spent[peer]) if peer in spent else None
+
+    yield Row("bare interpreter", milliseconds("bare"), "ms")
+    yield Row("import pondero", milliseconds("import"), "ms")
+    yield Row("import litellm", milliseconds("litellm"), "ms")
+    yield Row("import pondero / bare interpreter", against("import", "bare"), "x", 3)
+    yield Row("import pondero / import litellm", against("import", "litellm"), "x", 1 / 20)
+    first = 1000 * over(spent["plan"], spent["bare"])
+    yield Row("first plan() of a process, over the bare interpreter", first, "ms", 40)
+    yield Row("pondero plan MODEL --json, the whole process", milliseconds("command"), "ms")
+    command = against("command", "litellm")
+    yield Row("pondero plan MODEL --json / import litellm", command, "x", 1 / 10)

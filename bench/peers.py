@@ -1,0 +1,52 @@
+"""The libraries we measure against, each in an environment of its own under `.bench/`."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lab import SCRATCH
+
+# Pinned, so that two runs of the bench compare with the same thing.
+PEERS = {"litellm": "litellm==1.106.2"}
+
+
+def build(names: Iterable[str] = tuple(PEERS)) -> dict[str, Path]:
+    """Return the interpreter of each peer that could be installed; the first time takes minutes."""
+    built = {}
+    for name in names:
+        folder = SCRATCH / "peers" / name
+        if _is_current(folder, PEERS[name]) or _install(folder, PEERS[name]):
+            built[name] = folder / "bin" / "python"
+    return built
+
+
+def _is_current(folder: Path, requirement: str) -> bool:
+    stamp = folder / ".stamp"
+    return stamp.exists() and stamp.read_text() == requirement
+
+
+def _install(folder: Path, requirement: str) -> bool:
+    print(f"installing {requirement} into {folder.relative_to(SCRATCH.parent)} ...", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    python = folder / "bin" / "python"
+    if uv := shutil.which("uv"):
+        steps = [
+            [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
+            [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)],
+        ]
+    else:
+        steps = [
+            [sys.executable, "-m", "venv", str(folder)],
+            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"],
+        ]
+    steps[-1].append(requirement)
+    try:
+        for step in steps:
+            subprocess.run(step, check=True)
+    except subprocess.CalledProcessError as error:
+        print(f"without {requirement}: {error}", file=sys.stderr)
+        return False
+    (folder / ".stamp").write_text(requirement)
+    return True

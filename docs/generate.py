@@ -1,0 +1,155 @@
+"""Writes what the documentation says of the catalog, from the catalog.
+
+``make docs`` writes; a test compares. Text between ``<!-- NAME -->`` and ``<!-- /NAME -->``
+is replaced in each file that has such marks.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pondero
+from pondero.catalog import Entry, shipped
+from pondero.client import lookup
+from pondero.thinking import BENIGN, CHOICES, CODES, Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ("README.md", "docs/levels.md", "docs/adjustments.md", "docs/catalog.md")
+LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
+SHOWN = (
+    "claude-sonnet-4-5",
+    "claude-opus-5",
+    "claude-opus-5-5",
+    "gpt-5",
+    "gpt-5.5",
+    "gpt-6-astra",
+    "gemini-2.5-pro",
+    "gemini-2.5-flash",
+    "gemini-3-pro-preview",
+    "gemini-4-argon",
+    "bedrock:amazon.nova-2-lite-v1:0",
+    "openrouter:anthropic/claude-opus-5",
+    "groq:openai/gpt-oss-120b",
+    "cerebras:qwen-3.8-27b",
+    "mistral:mistral-medium-latest",
+    "cohere:command-a-reasoning-08-2025",
+    "xai:grok-4.6",
+    "deepseek:deepseek-v4-flash",
+    "ollama:qwen3",
+    "zai:glm-5.3",
+    "moonshot:kimi-k3",
+)
+
+
+def said(plan: Plan) -> str:
+    """Return what a plan sends in one cell: a figure, a word, or what it means."""
+    star = "\\*" if plan.adjustments else ""
+    if plan.budget is not None:
+        return f"{plan.budget:,}{star}"
+    return f"{plan.level or 'nothing'}{star}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def ladder(models: list[str]) -> str:
+    """Return models by level; a star marks what the plan explains."""
+    rows = [
+        [f"`{model}`", *(said(pondero.plan(model, level)) for level in LEVELS)] for model in models
+    ]
+    return table(["model", *LEVELS], rows)
+
+
+def providers() -> str:
+    """Return every provider: how it is reached and what speaks there."""
+    rows = [
+        [f"`{p.name}`", p.label, f"`{p.dialect}`", " ".join(f"`{key}`" for key in p.keys) or "-"]
+        for p in shipped().providers.values()
+    ]
+    return table(["provider", "service", "dialect", "key"], rows)
+
+
+def by_provider() -> str:
+    """Return the ladder of one model a family, provider by provider."""
+    parts = []
+    for provider in shipped().providers.values():
+        rows = [row for entry in _one_a_family(provider.name) if (row := _row(entry))]
+        if rows:
+            head = ["family", "unasked", *LEVELS]
+            parts.append(f"### {provider.label} (`{provider.name}`)\n\n{table(head, rows)}")
+    return "\n\n".join(parts)
+
+
+def _one_a_family(provider: str) -> list[Entry]:
+    found: dict[str, Entry] = {}
+    for entry in lookup().entries(provider):
+        found.setdefault(entry.family, entry)
+    return list(found.values())
+
+
+def _row(entry: Entry) -> list[str]:
+    cells = [said(pondero.plan(entry.id, level)) for level in LEVELS]
+    return [f"{entry.family}", entry.capability.default, *cells]
+
+
+def codes() -> str:
+    """Return the closed list of adjustment codes."""
+    rows = [[f"`{c}`", text, "passes" if c in BENIGN else "raises"] for c, text in CODES.items()]
+    return table(["code", "meaning", "under `strict`"], rows)
+
+
+def policies() -> str:
+    """Return the policy's fields and values, the default first."""
+    rows = [
+        [f"`{name}`", " ".join(f"`{word}`" for word in words)] for name, words in CHOICES.items()
+    ]
+    return table(["field", "values"], [*rows, ["`answer_room`", "`4096`, or any number of tokens"]])
+
+
+def contradictions() -> str:
+    """Return what real exchanges and the catalog disagree on, and why the catalog stays."""
+    text = (ROOT / "tests/catalog/explained.toml").read_text("utf-8")
+    rows = [
+        [row["kind"], f"`{row['provider']}:{row['model']}`", row["why"]]
+        for row in tomllib.loads(text)["contradiction"]
+    ]
+    return table(["kind", "model", "why"], rows)
+
+
+def size() -> str:
+    """Return how much the catalog knows."""
+    catalog = shipped()
+    families = sum(len(group.family) for group in catalog.groups.values())
+    names = len(lookup().entries())
+    return f"{len(catalog.providers)} providers, {families} families, {names} model names."
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "ladder": lambda: ladder(list(SHOWN)),
+    "providers": providers,
+    "by-provider": by_provider,
+    "codes": codes,
+    "policies": policies,
+    "contradictions": contradictions,
+    "size": size,
+}
+
+
+def generated(text: str) -> str:
+    """Return a file's text with every marked block made anew."""
+    for name, make in BLOCKS.items():
+        marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if marks.search(text):
+            block = make()
+            text = marks.sub(lambda found, block=block: f"{found[1]}{block}\n{found[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    for name in FILES:
+        path = ROOT / name
+        path.write_text(generated(path.read_text("utf-8")), "utf-8")

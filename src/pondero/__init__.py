@@ -1,0 +1,42 @@
+"""pondero: one dial for how hard any model thinks.
+
+>>> import pondero
+>>> print(pondero.plan("claude-sonnet-4-5", "high"))  # what would be sent, and why
+"""
+
+TYPE_CHECKING = False  # typing's own flag costs its import, a third of an interpreter's start
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .client import levels, models, plan
+    from .errors import PonderoError
+    from .thinking import Adjustment, Plan, Policy
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Adjustment": ".thinking",
+    "Plan": ".thinking",
+    "Policy": ".thinking",
+    "PonderoError": ".errors",
+    "levels": ".client",
+    "models": ".client",
+    "plan": ".client",
+}
+
+__all__ = ["Adjustment", "Plan", "Policy", "PonderoError", "levels", "models", "plan"]
+
+
+def __getattr__(name: str) -> "Any":
+    if name not in _HOMES:
+        message = f"module 'pondero' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

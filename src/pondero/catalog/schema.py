@@ -1,0 +1,78 @@
+"""What stands in a catalog: families (what a model can do) and providers (where it lives)."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ..thinking import SAMPLING, Capability, Placement, Surface
+
+
+class Family(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Models with the same thinking capability.
+
+    ``match`` are beginnings of model names, ending at a boundary, ``*`` for anything between;
+    ``newest_of`` are lines whose unknown members are taken for one of these.
+    """
+
+    name: str
+    match: tuple[str, ...]
+    newest_of: tuple[str, ...] = ()
+    capability: Capability
+
+
+class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The families of one file; ``home`` is the provider a bare model name means."""
+
+    home: str | None = None
+    family: tuple[Family, ...] = ()
+
+
+class Provider(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
+
+    ``claims`` are beginnings of bare model names that mean this provider; ``strip`` are taken
+    off a name before the families are searched. ``override`` has the facts of a family that
+    are different here.
+    """
+
+    name: str
+    label: str
+    dialect: str
+    url: str
+    url_env: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws", "none"] = "bearer"
+    families: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    strip: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = {}
+    parameters: Mapping[str, tuple[str, ...]] = {}
+    max_tokens_required: bool = False
+    placement: Mapping[str, Placement] = {}
+    override: Mapping[str, Capability] = {}
+    quirks: Mapping[str, Any] = {}
+    source: str
+    checked: str
+
+    @property
+    def surface(self) -> Surface:
+        """Return what this wire allows whatever the model."""
+        names = frozenset(name for name in ("max_tokens", *SAMPLING) if name in self.parameters)
+        return Surface(names, self.max_tokens_required)
+
+
+class Catalog(Struct, frozen=True, kw_only=True):
+    """Everything known, by name."""
+
+    groups: Mapping[str, Group]
+    providers: Mapping[str, Provider]
+
+    def extra_words(self) -> frozenset[str]:
+        """Return every level some family has beyond the common ones."""
+        return frozenset(
+            word
+            for group in self.groups.values()
+            for family in group.family
+            for word in family.capability.extra_words
+        )

@@ -1,0 +1,1 @@
+"""What a conversation does next: a pure reducer, slash commands and effects."""

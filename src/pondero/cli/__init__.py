@@ -1,0 +1,5 @@
+"""The command line: how it looks to somebody at a terminal."""
+
+from .app import main
+
+__all__ = ["main"]

@@ -1,0 +1,140 @@
+"""Tables for people: a model's ladder, and the catalog."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..catalog import Entry
+from ..thinking import LEVELS, Plan
+
+_BAR = 12
+_NOTHING = object()
+_UNASKED = {"off": "does not think unasked", "dynamic": "decides by itself when nothing is sent"}
+_UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
+
+
+class _Screen(Console):
+    """rich's console, but a reader that goes away is left for the command line to end."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def print_ladder(entry: Entry, plans: list[Plan]) -> None:
+    """Print every level of one model and what it becomes there."""
+    console = _Screen()
+    default = entry.capability.default
+    unasked = _UNASKED.get(default, f"thinks unasked, at {default}")
+    console.print(Text.assemble((entry.id, "bold"), f"  {unasked}"))
+    shared = _shared(plans)
+    table = _table("asked", "gets", "depth", "sends")
+    deepest = max((plan.budget or 0 for plan in plans), default=0)
+    for plan in plans:
+        table.add_row(str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared))
+    console.print(table)
+    if shared:
+        also = ", ".join(f"{path} {_value(value)}" for path, value in shared.items())
+        console.print(
+            Padding(Text(f"each level that thinks also sends {also}", style="dim"), (0, 1))
+        )
+    for reason, levels in _reasons(plans).items():
+        line = Text.assemble((f"* {', '.join(levels)}: ", "yellow"), reason)
+        console.print(Padding(line, (0, 1)))
+    facts = f"facts: {entry.capability.source}; checked {entry.capability.checked or 'never'}"
+    console.print(Padding(Text(facts, style="dim"), (0, 1)))
+
+
+def print_models(entries: Iterable[Entry]) -> None:
+    """Print the catalog, provider by provider."""
+    console = _Screen()
+    for provider, group in groupby(entries, key=lambda entry: entry.provider):
+        keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
+        console.print(Text.assemble((provider.name, "bold"), f"  {provider.label}{keys}"))
+        table = _table("model", "levels", "off", "unasked")
+        for entry in group:
+            table.add_row(entry.model, _has(entry), _off(entry), entry.capability.default)
+        console.print(table)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=True)
+    for number, column in enumerate(columns):
+        style = "cyan" if number == 0 else None
+        table.add_column(column, style=style, overflow="fold")
+    return table
+
+
+def _got(plan: Plan) -> Text:
+    if any(note.what in ("level", "budget") for note in plan.adjustments):
+        return Text(f"{plan.level or '-'} *", style="yellow")
+    return Text(plan.level or "-", style="green")
+
+
+def _bar(plan: Plan, deepest: int) -> Text:
+    if plan.budget is not None:
+        filled = max(1, round(_BAR * plan.budget / deepest))
+        return Text("━" * filled)
+    if plan.will_think and plan.level in LEVELS:
+        return Text("━" * (2 * LEVELS.index(plan.level)))
+    return Text("━" * 8 if plan.will_think else "")
+
+
+def _said(plan: Plan, shared: Mapping[str, Any]) -> str:
+    own = {path: v for path, v in _leaves(plan.fields) if shared.get(path, _NOTHING) != v}
+    words = [f"{path.rpartition('.')[2]} {_value(v)}" for path, v in own.items()]
+    return ", ".join(words) or ("nothing" if not plan.fields else "no more")
+
+
+def _shared(plans: list[Plan]) -> dict[str, Any]:
+    """Return what every level that thinks says alike, so that it is shown once."""
+    bodies = [
+        dict(_leaves(plan.fields)) for plan in plans if plan.will_think and plan.asked != "off"
+    ]
+    if not bodies:
+        return {}
+    return {p: v for p, v in bodies[0].items() if all(body.get(p) == v for body in bodies)}
+
+
+def _leaves(fields: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in fields.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _reasons(plans: list[Plan]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for plan in plans:
+        for note in plan.adjustments:
+            reasons.setdefault(note.why, []).append(str(plan.asked))
+    return reasons
+
+
+def _has(entry: Entry) -> str:
+    facts = entry.capability
+    if not facts.thinks:
+        return "does not think"
+    words = " ".join(facts.levels) or "no control"
+    return f"{words} ({facts.budget.min:,} to {facts.budget.max:,})" if facts.budget else words
+
+
+def _off(entry: Entry) -> str:
+    if not entry.capability.thinks:
+        return "-"
+    return "yes" if entry.capability.off else "no"

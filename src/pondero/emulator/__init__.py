@@ -1,0 +1,1 @@
+"""A service in miniature for every dialect, in process or as a server."""

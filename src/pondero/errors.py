@@ -1,0 +1,211 @@
+"""Everything pondero raises, as one tree that says whose fault it is.
+
+PonderoError
+  UsageError      you asked for something that cannot be
+                  BadThinking BadPolicy BadParameter UnknownModel UnknownProvider Unsupported
+                  MissingKey MissingExtra BadCatalog
+  ServiceError    the service said no; has status, code, retry_after, request_id
+                  AuthFailed PermissionDenied NotFound BadRequest ContextTooLong RateLimited
+                  QuotaSpent BillingFailed Overloaded ServerFailed Refused
+  WireError       the peer broke its contract: Malformed Truncated
+  TransportError  nothing came: Timeout Unreachable
+  CassetteError   the recording does not fit
+"""
+
+from typing import ClassVar
+
+
+class PonderoError(Exception):
+    """The root: whatever pondero raises on purpose is one of these."""
+
+    category: ClassVar[str] = "unknown"
+
+
+class PonderoWarning(UserWarning):
+    """What a plan adjusted, said aloud under the policy ``unsupported="warn"``."""
+
+
+# -- you asked for something that cannot be --------------------------------------------------
+
+
+class UsageError(PonderoError):
+    """The call itself is wrong; nothing was sent."""
+
+    category: ClassVar[str] = "invalid_arg"
+
+
+class BadThinking(UsageError):
+    """The wish for thinking is not in the vocabulary."""
+
+
+class BadPolicy(UsageError):
+    """A policy field or its value is not known."""
+
+
+class BadParameter(UsageError):
+    """A parameter beside the wish (max_tokens, temperature ...) is out of range."""
+
+
+class UnknownModel(UsageError):
+    """No provider and no family in the catalog answers to this name."""
+
+
+class UnknownProvider(UsageError):
+    """No provider of this name is in the catalog."""
+
+
+class Unsupported(UsageError):
+    """The model cannot do exactly this, and the policy is ``unsupported="strict"``."""
+
+
+class MissingKey(UsageError):
+    """The provider needs a key and none was found."""
+
+    category: ClassVar[str] = "auth"
+
+
+class MissingExtra(UsageError):
+    """An optional dependency is needed and not installed."""
+
+
+class BadCatalog(UsageError):
+    """A catalog file of the user's is broken; says file, line and key."""
+
+
+# -- the service said no ---------------------------------------------------------------------
+
+
+class ServiceError(PonderoError):
+    """The service refused or failed; carries what it said."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+        body: bytes = b"",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.code = code
+        self.retry_after = retry_after
+        self.request_id = request_id
+        self.body = body
+
+
+class AuthFailed(ServiceError):
+    """The key is missing, wrong or expired."""
+
+    category: ClassVar[str] = "auth"
+
+
+class PermissionDenied(ServiceError):
+    """The key is good and may not do this."""
+
+    category: ClassVar[str] = "auth"
+
+
+class NotFound(ServiceError):
+    """No such model or resource."""
+
+    category: ClassVar[str] = "not_found"
+
+
+class BadRequest(ServiceError):
+    """The service refused the request as it was written."""
+
+    category: ClassVar[str] = "invalid_arg"
+
+
+class ContextTooLong(BadRequest):
+    """The conversation does not fit the model's window."""
+
+
+class RateLimited(ServiceError):
+    """Too many requests or tokens for now."""
+
+    category: ClassVar[str] = "rate_limit"
+
+
+class QuotaSpent(ServiceError):
+    """A quota that does not come back by waiting a little."""
+
+    category: ClassVar[str] = "rate_limit"
+
+
+class BillingFailed(ServiceError):
+    """No credit, or the account cannot be charged."""
+
+    category: ClassVar[str] = "auth"
+
+
+class Overloaded(ServiceError):
+    """The service is up and too busy."""
+
+    category: ClassVar[str] = "server"
+
+
+class ServerFailed(ServiceError):
+    """The service broke."""
+
+    category: ClassVar[str] = "server"
+
+
+class ServiceTimeout(ServerFailed):
+    """The service itself gave up waiting."""
+
+    category: ClassVar[str] = "timeout"
+
+
+class Refused(ServiceError):
+    """The content was refused by a safety filter."""
+
+    category: ClassVar[str] = "content_filter"
+
+
+# -- the peer broke its contract -------------------------------------------------------------
+
+
+class WireError(PonderoError):
+    """What came is not what this wire allows."""
+
+    category: ClassVar[str] = "server"
+
+
+class Malformed(WireError):
+    """A value is missing or of the wrong type; ``path`` says where."""
+
+    def __init__(self, message: str, *, path: str = "$") -> None:
+        super().__init__(f"{message} at {path}")
+        self.path = path
+
+
+class Truncated(WireError):
+    """The stream ended before its end."""
+
+
+# -- nothing came ----------------------------------------------------------------------------
+
+
+class TransportError(PonderoError):
+    """No answer reached us."""
+
+    category: ClassVar[str] = "network"
+
+
+class Timeout(TransportError):
+    """We waited as long as we were told to."""
+
+    category: ClassVar[str] = "timeout"
+
+
+class Unreachable(TransportError):
+    """The host could not be reached."""
+
+
+class CassetteError(PonderoError):
+    """The recording does not fit the request, or could not be written."""

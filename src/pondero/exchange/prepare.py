@@ -1,0 +1,80 @@
+"""Catalog, dial and dialect put together: from a wish to what will be sent."""
+
+import copy
+from typing import Any
+
+from ..catalog import Entry
+from ..errors import Unsupported
+from ..thinking import (
+    BENIGN,
+    Adjustment,
+    Asked,
+    Decision,
+    Facts,
+    Intent,
+    Plan,
+    Policy,
+    headers,
+    place,
+    resolve,
+)
+
+
+def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
+    """Return the plan for one model and one wish; raises only under a strict policy."""
+    decision = resolve(
+        intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
+    )
+    adjustments = (*_stand_in(entry), *decision.adjustments)
+    if policy.unsupported == "strict":
+        _insist(entry, adjustments)
+    return Plan(
+        model=entry.id,
+        dialect=entry.provider.dialect,
+        family=entry.family,
+        asked=intent.asked,
+        level=decision.level,
+        budget=decision.budget,
+        nominal=decision.nominal,
+        will_think=decision.will_think,
+        fields=_fields(entry, intent, decision),
+        headers=headers(decision, entry.placement),
+        dropped=decision.dropped,
+        adjustments=adjustments,
+        facts=Facts(entry.capability.source, entry.capability.checked, entry.inferred),
+    )
+
+
+def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
+    placed = place(decision, entry.placement, entry.provider.parameters)
+    if intent.kind != "native":
+        return placed
+    return _over(placed, copy.deepcopy(dict(intent.fields or {})))
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Lay native fields over the rest, untouched."""
+    for key, value in below.items():
+        if key not in above:
+            above[key] = value
+        elif isinstance(value, dict) and isinstance(above[key], dict):
+            _over(value, above[key])
+    return above
+
+
+def _stand_in(entry: Entry) -> tuple[Adjustment, ...]:
+    if not entry.inferred:
+        return ()
+    if entry.family == "unknown":
+        why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
+    else:
+        why = f"not in the catalog; treated as {entry.family}, the newest known of its line"
+    return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)
+
+
+def _insist(entry: Entry, adjustments: tuple[Adjustment, ...]) -> None:
+    refused = [note for note in adjustments if note.code not in BENIGN]
+    if refused:
+        reasons = "; ".join(f"{note.why} ({note.code})" for note in refused)
+        message = f"{entry.id} cannot do exactly this: {reasons}"
+        raise Unsupported(message)

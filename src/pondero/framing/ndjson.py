@@ -1,0 +1,54 @@
+"""One JSON value a line."""
+
+from ..errors import Malformed
+from .limit import MAX_FRAME, oversized
+
+_BLANK = b" \t\r"
+
+
+class NdjsonReader:
+    """Whole lines without their ends; blank lines give nothing."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self._max_frame = max_frame
+        self._pending = bytearray()
+        self._broken: Malformed | None = None
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that these bytes complete."""
+        if self._broken is not None:
+            raise self._broken
+        end = data.find(b"\n")
+        if end < 0:
+            self._pending += data
+            return self._bounded([])
+        first, *lines = data.split(b"\n")
+        self._pending += first
+        lines.insert(0, bytes(self._pending))
+        self._pending.clear()
+        self._pending += lines.pop()
+        return self._bounded(lines)
+
+    def eof(self) -> list[bytes]:
+        """Return a last line that its end never followed."""
+        if self._broken is not None:
+            raise self._broken
+        last = bytes(self._pending)
+        self._pending.clear()
+        return self._bounded([last])
+
+    def _bounded(self, lines: list[bytes]) -> list[bytes]:
+        whole = []
+        for line in lines:
+            if len(line) > self._max_frame:
+                self._broken = oversized(self._max_frame)
+                break
+            if stripped := line.strip(_BLANK):
+                whole.append(stripped)
+        if len(self._pending) > self._max_frame:
+            self._broken = oversized(self._max_frame)
+        if self._broken is not None:
+            self._pending.clear()
+            if not whole:
+                raise self._broken
+        return whole  # whole lines first; the next call raises

@@ -1,0 +1,1 @@
+"""Our own requests and responses as a server speaks them."""

@@ -1,0 +1,122 @@
+"""What a model can do about thinking, as facts: one value per family, no wire names."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from .intent import LEVELS
+
+
+class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A range of token budgets.
+
+    ``min`` and ``max`` are what the service accepts. ``base`` and ``nominal`` are the two ends
+    the levels are thirds of (the documents' figures); they default to ``min`` and ``max``.
+    ``minimal`` is the figure of that level, ``fixed`` the figures of the fixed policy. A
+    ``legacy`` budget is taken by the service and never sent, because words do better there.
+    """
+
+    min: int
+    max: int
+    base: int | None = None
+    nominal: int | None = None
+    minimal: int = 1024
+    fixed: Mapping[str, int] = {}
+    off: int | None = None
+    dynamic: int | None = None
+    legacy: bool = False
+
+
+class Capability(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The facts of one family.
+
+    style         which of the provider's placements says it; None: nothing can be said
+    toggle        whether "on" can be said without a depth
+    off           whether thinking can be switched off
+    efforts       words accepted, weakest first; ``tolerates``: accepted too, never sent by us
+    steps         single levels that do not follow the rule (medium = "low")
+    levels_by     which of efforts and budget carries the level where a model has both
+    default       what it does unasked: off, on, dynamic, unaudited, or a level
+    shown         full or summary come by themselves; ask: only when asked for; never
+    forbids       parameters refused always; ``forbids_thinking``: while it thinks;
+                  ``unit_thinking``: must be 1 while it thinks; ``ignores`` and
+                  ``ignores_thinking``: taken, no effect; ``one_of``: not two of these at once
+    forced_tools  a forced tool choice is: ok; refused; off (refused while thinking);
+                  unthinking (taken, and answered without thinking)
+    tools         off: function tools are refused while thinking
+    off_efforts   efforts that may stand beside off, where that is restricted
+    uncapped      levels that do not go with a cap on the output
+    scale         the range a budget is measured against where only words are accepted
+    replay        thinking of earlier turns: required, tools (required in a tool loop),
+                  optional, or none
+    """
+
+    thinks: bool = True
+    style: str | None = None
+    toggle: bool = False
+    off: bool = False
+    efforts: tuple[str, ...] = ()
+    tolerates: tuple[str, ...] = ()
+    steps: Mapping[str, str] = {}
+    budget: Budget | None = None
+    levels_by: Literal["efforts", "budget"] = "efforts"
+    default: str = "unaudited"
+    shown: Literal["full", "summary", "ask", "never"] = "full"
+    max_output: int | None = None
+    context: int | None = None
+    forbids: tuple[str, ...] = ()
+    forbids_thinking: tuple[str, ...] = ()
+    unit_thinking: tuple[str, ...] = ()
+    ignores: tuple[str, ...] = ()
+    ignores_thinking: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    forced_tools: Literal["ok", "refused", "off", "unthinking"] = "ok"
+    tools: Literal["ok", "off"] = "ok"
+    prefill: bool = True
+    off_efforts: tuple[str, ...] = ()
+    uncapped: tuple[str, ...] = ()
+    scale: tuple[int, int] = (1024, 64000)
+    replay: Literal["required", "tools", "optional", "none"] = "optional"
+    source: str
+    checked: str
+
+    @property
+    def by_budget(self) -> bool:
+        """Return whether a level becomes a number of tokens."""
+        return self.by_number and (self.levels_by == "budget" or not self.efforts)
+
+    @property
+    def by_number(self) -> bool:
+        """Return whether a number of tokens can be sent as it is."""
+        return self.budget is not None and not self.budget.legacy
+
+    @property
+    def can_be_on(self) -> bool:
+        """Return whether it thinks without being told how much: by a switch, or unasked."""
+        return self.toggle or self.default not in ("off", "unaudited")
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Return the levels it has, weakest first; a bare switch has only "on"."""
+        if self.style is None or not self.thinks:
+            return ()
+        if self.by_budget:
+            return ("minimal", "low", "medium", "high")
+        return self.efforts or (("on",) if self.can_be_on else ())
+
+    @property
+    def extra_words(self) -> tuple[str, ...]:
+        """Return the levels this family has beyond the common ones."""
+        return tuple(word for word in self.efforts if word not in LEVELS)
+
+    @property
+    def thinks_unasked(self) -> bool | None:
+        """Return what it does when nothing is sent; None where that is not known."""
+        if not self.thinks or self.default == "off":
+            return False
+        return None if self.default in ("dynamic", "unaudited") else True
+
+
+NOTHING = Capability(source="not in the catalog", checked="", default="unaudited", max_output=None)
+"""A model of a line nobody has looked at: nothing can be said to it."""

@@ -1,0 +1,138 @@
+"""What does the caller want? One wish, however it was spelled.
+
+Only this file knows the spellings; nothing here knows a model or a wire.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ..errors import BadThinking
+
+LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+ALIASES = {
+    "none": "off",
+    "min": "off",
+    "disabled": "off",
+    "false": "off",
+    "med": "medium",
+    "true": "on",
+    "enabled": "on",
+}
+BIGGEST_BUDGET = 10_000_000  # larger than any context window: a slip of the keyboard, not a wish
+
+_NUMBER = re.compile(r"(\d+(?:[,_]\d{3})*|\d+\.\d+)\s*([km]?)(?:\s*tokens?)?")
+_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
+
+Kind = Literal["unset", "off", "on", "level", "budget", "native"]
+
+
+class Intent(Struct, frozen=True):
+    """One wish. ``level`` beside a budget is the word it was spoken with, where there was one."""
+
+    kind: Kind
+    level: str | None = None
+    tokens: int | None = None
+    fields: Mapping[str, Any] | None = None
+
+    @property
+    def asked(self) -> str | int | None:
+        """Return the wish as a person would say it."""
+        if self.kind in ("level", "budget"):
+            return self.tokens if self.kind == "budget" else self.level
+        return None if self.kind == "unset" else self.kind
+
+
+UNSET = Intent("unset")
+OFF = Intent("off", "off")
+ON = Intent("on")
+
+
+def parse(thinking: object, thinking_effort: object = None, *, words: Iterable[str] = ()) -> Intent:
+    """Return the intent behind a wish in one field, or in the two fields thinking and effort.
+
+    With two fields: native settings win over everything, ``False`` wins over an effort, an
+    effort alone means on at that effort, ``True`` alone means on at the model's own depth.
+    ``words`` are levels a family has beyond the common ones.
+    """
+    wish = _parse(thinking, tuple(words))
+    if thinking_effort is None or wish.kind in ("native", "off"):
+        return wish
+    effort = _parse(thinking_effort, tuple(words))
+    if wish.kind in ("unset", "on") or wish == effort:
+        return effort
+    message = f"thinking={thinking!r} and thinking_effort={thinking_effort!r} disagree; give one"
+    raise BadThinking(message)
+
+
+def is_wish(text: str, *, words: Iterable[str] = ()) -> bool:
+    """Return whether this text is a level, an alias or a number of tokens."""
+    try:
+        return bool(text) and _parse(text, tuple(words)).kind != "unset"
+    except BadThinking:
+        return False
+
+
+def vocabulary(words: Iterable[str] = ()) -> str:
+    """Return what may be said, for an error message."""
+    extra = [word for word in words if word not in LEVELS]
+    return f"use {' '.join([*LEVELS, *extra])}, on, or a number of tokens such as 8000 or 8k"
+
+
+def _parse(wish: object, words: tuple[str, ...]) -> Intent:
+    if wish is None:
+        return UNSET
+    if isinstance(wish, bool):
+        return ON if wish else OFF
+    if isinstance(wish, Intent):
+        return wish
+    if isinstance(wish, str):
+        return _word(wish, words)
+    if isinstance(wish, int | float):
+        return _tokens(wish, repr(wish))
+    if isinstance(wish, Mapping):
+        return _native(wish)
+    message = f"thinking cannot be {type(wish).__name__} {wish!r}; {vocabulary(words)}"
+    raise BadThinking(message)
+
+
+def _word(text: str, words: tuple[str, ...]) -> Intent:
+    word = text.strip().lower()
+    word = ALIASES.get(word, word)
+    if word == "off":
+        return OFF
+    if word == "on":
+        return ON
+    if word in LEVELS or word in words:
+        return Intent("level", word)
+    if number := _NUMBER.fullmatch(word):
+        digits, scale = number.groups()
+        return _tokens(float(digits.replace(",", "").replace("_", "")) * _SCALE[scale], repr(text))
+    message = f"unknown level {text!r}; {_guess(word, words)}{vocabulary(words)}"
+    raise BadThinking(message)
+
+
+def _guess(word: str, words: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
+
+    close = get_close_matches(word, [*LEVELS, *words, *ALIASES, "on"], n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
+def _tokens(number: float, said: str) -> Intent:
+    if number != number or number != number // 1:  # noqa: PLR0124 - NaN is unequal to itself
+        message = f"a budget is a whole number of tokens, not {said}; try 8000 or 8k"
+        raise BadThinking(message)
+    if not 0 <= number <= BIGGEST_BUDGET:
+        message = f"a budget of {said} tokens cannot be; use 0 (off) to {BIGGEST_BUDGET:,}"
+        raise BadThinking(message)
+    return Intent("budget", tokens=int(number)) if number else OFF
+
+
+def _native(fields: Mapping[Any, Any]) -> Intent:
+    if odd := [key for key in fields if not isinstance(key, str)]:
+        message = f"native fields have names, not {odd[0]!r}; pass what the service's body takes"
+        raise BadThinking(message)
+    return Intent("native", fields=dict(fields))

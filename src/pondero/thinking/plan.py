@@ -1,0 +1,90 @@
+"""Decision, wire fields and the facts behind them: the public value."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .adjustments import Adjustment
+
+
+class Facts(Struct, frozen=True):
+    """Where the facts behind a plan come from; ``inferred`` when a relative stood in."""
+
+    source: str
+    checked: str
+    inferred: bool = False
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What was asked, what will be sent, and every reason for a difference.
+
+    ``fields`` is what a caller of the vendor's own SDK can merge into its request.
+    """
+
+    model: str
+    dialect: str
+    family: str
+    asked: str | int | None
+    level: str | None
+    budget: int | None
+    nominal: int | None
+    will_think: bool | None
+    fields: dict[str, Any]
+    headers: dict[str, str]
+    dropped: tuple[str, ...]
+    adjustments: tuple[Adjustment, ...]
+    facts: Facts
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return made
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label:<8}{text}".rstrip() for label, text in describe(self))
+
+
+def describe(plan: Plan) -> list[tuple[str, str]]:
+    """Return the plan for people, as labelled lines that end in the exact JSON."""
+    facts = f"{plan.facts.source}; checked {plan.facts.checked or 'never'}"
+    return [
+        ("model", plan.model),
+        ("asked", said(plan.asked)),
+        ("sent", outcome(plan)),
+        *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
+        ("facts", f"inferred from {plan.family}: {facts}" if plan.facts.inferred else facts),
+        *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
+        *_labelled("json", _pretty(plan.fields)),
+    ]
+
+
+def said(asked: str | int | None) -> str:
+    """Return a wish in words."""
+    if asked is None:
+        return "nothing"
+    return f"{asked:,} tokens" if isinstance(asked, int) else asked
+
+
+def outcome(plan: Plan) -> str:
+    """Return in words what the model will get."""
+    if plan.asked == "native":
+        return "your own fields, untouched"
+    if plan.budget is not None:
+        words = f"{plan.level}, {plan.budget:,} tokens" if plan.level else f"{plan.budget:,} tokens"
+    else:
+        words = plan.level or "nothing"
+    if plan.will_think is False and plan.level not in ("off", None):
+        words += ", but it will not think"
+    unasked = {None: "whether it thinks is up to the model", True: "it thinks by itself"}
+    if plan.asked is None:
+        words += f" ({unasked.get(plan.will_think, 'it does not think by itself')})"
+    return words
+
+
+def _labelled(label: str, texts: list[str]) -> list[tuple[str, str]]:
+    return [(label if not number else "", text) for number, text in enumerate(texts)]
+
+
+def _pretty(fields: dict[str, Any]) -> list[str]:
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode().splitlines()

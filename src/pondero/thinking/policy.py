@@ -1,0 +1,118 @@
+"""What to do where a model cannot do exactly what was asked."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from ..errors import BadPolicy
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "unsupported": ("adjust", "warn", "strict"),
+    "off": ("least", "floor", "omit"),
+    "budgets": ("proportional", "fixed", "percent"),
+    "unknown": ("family", "omit", "error"),
+    "show": ("auto", "summary", "none"),
+    "foreign": ("drop", "note"),
+}
+ANSWER_ROOM = 4096
+
+
+class Policy:
+    """Seven choices, all with a default; a value, equal to another with the same choices.
+
+    unsupported  adjust (record) | warn (also warn) | strict (raise)
+    off          least (off, else the least) | floor (smallest thinking) | omit (send nothing)
+    budgets      proportional (thirds of the range) | fixed (1,024 ...) | percent (of max_tokens)
+    unknown      family (the newest of its line) | omit (send nothing) | error
+    show         auto (readable thinking unless off) | summary | none
+    foreign      drop | note: another model's thinking at a handoff
+    answer_room  tokens kept for the answer
+    """
+
+    __slots__ = ("answer_room", "budgets", "foreign", "off", "show", "unknown", "unsupported")
+
+    unsupported: Literal["adjust", "warn", "strict"]
+    off: Literal["least", "floor", "omit"]
+    budgets: Literal["proportional", "fixed", "percent"]
+    unknown: Literal["family", "omit", "error"]
+    show: Literal["auto", "summary", "none"]
+    foreign: Literal["drop", "note"]
+    answer_room: int
+
+    def __init__(self, **choices: Any) -> None:
+        for name, allowed in CHOICES.items():
+            value = choices.pop(name, allowed[0])
+            if value not in allowed:
+                message = f"policy {name}={value!r} cannot be; use {' '.join(allowed)}"
+                raise BadPolicy(message)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "answer_room", _room(choices.pop("answer_room", ANSWER_ROOM)))
+        if choices:
+            unknown = next(iter(choices))
+            known = " ".join((*CHOICES, "answer_room"))
+            message = f"unknown policy {unknown!r}; {_guess(unknown)}use {known}"
+            raise BadPolicy(message)
+
+    @classmethod
+    def of(cls, choices: object) -> "Policy":
+        """Return a policy from a policy, a mapping (a config table) or nothing."""
+        if choices is None:
+            return DEFAULT
+        if isinstance(choices, Policy):
+            return choices
+        if isinstance(choices, Mapping):
+            return cls(**choices) if choices else DEFAULT
+        message = f"a policy is a pondero.Policy or a mapping, not {choices!r}"
+        raise BadPolicy(message)
+
+    def but(self, **choices: Any) -> "Policy":
+        """Return this policy with some choices changed."""
+        return Policy(**{**dict(self), **choices})
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return ((name, getattr(self, name)) for name in (*CHOICES, "answer_room"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = f"a policy does not change; use policy.but({name}={value!r})"
+        raise AttributeError(message)
+
+    def __delattr__(self, name: str) -> None:
+        message = f"a policy does not change; {name} stays"
+        raise AttributeError(message)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Policy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        said = ", ".join(
+            f"{name}={value!r}" for name, value in self if value != getattr(DEFAULT, name)
+        )
+        return f"Policy({said})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_thaw, (dict(self),))
+
+
+def _thaw(choices: dict[str, Any]) -> Policy:
+    return Policy(**choices)
+
+
+def _room(value: object) -> int:
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        message = f"policy answer_room={value!r} cannot be; use a whole number of tokens from 0 on"
+        raise BadPolicy(message)
+    return value
+
+
+def _guess(word: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
+
+    close = get_close_matches(word, [*CHOICES, "answer_room"], n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
+DEFAULT = Policy()

@@ -1,0 +1,130 @@
+"""What does this body wish for? The inverse of ``place``, by the same templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from .intent import OFF, ON, UNSET, Intent
+from .place import BUDGET, EFFORT, Placement
+
+_MISSING = object()
+
+
+class Reading(Struct, frozen=True):
+    """What a body says about thinking: the wish, the cap, and whether it wants to read along."""
+
+    intent: Intent
+    max_tokens: int | None = None
+    show: bool | None = None
+
+
+def read(
+    body: Mapping[str, Any], placement: Placement, parameters: Mapping[str, tuple[str, ...]]
+) -> Reading:
+    """Return what this body says. ``parameters``: name -> path."""
+    cap = _get(body, parameters["max_tokens"]) if "max_tokens" in parameters else _MISSING
+    intent, shown = _intent(body, placement), _shown(body, placement)
+    if intent.kind == "unset" and shown:
+        intent = ON  # who asks to read the thinking wants it, at whatever depth
+    return Reading(intent, cap if isinstance(cap, int) else None, shown)
+
+
+def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
+    own: dict[str, Any] = {
+        "off": placement.off,
+        "level": placement.level,
+        "budget": placement.budget,
+        "on": placement.on,
+    }
+    for forms in (own, *placement.also):
+        if fitting := [
+            found for form in forms.items() if (found := _fitting(body, form, placement))
+        ]:
+            _, kind, bound = max(fitting, key=lambda found: found[0])
+            return _bound(kind, bound, placement)
+    return UNSET
+
+
+def _fitting(
+    body: Mapping[str, Any], form: tuple[str, Any], placement: Placement
+) -> tuple[tuple[int, int], str, dict[str, Any]] | None:
+    """Return what a form binds, ranked: the one that says most, and most exactly, is meant."""
+    kind, template = form
+    bound: dict[str, Any] = {}
+    if not template or not _matches(body, template, placement, bound):
+        return None
+    said = _leaves(template)
+    return (said, said - len(bound)), kind, bound
+
+
+def _leaves(template: Mapping[str, Any]) -> int:
+    return sum(_leaves(v) if isinstance(v, dict) else 1 for v in template.values())
+
+
+def _bound(kind: str, found: dict[str, Any], placement: Placement) -> Intent:
+    if kind in ("off", "on"):
+        return OFF if kind == "off" else ON
+    effort = found.get(EFFORT)
+    level = _unspelled(effort, placement) if effort is not None else None
+    if BUDGET in found:
+        return Intent("budget", level, tokens=found[BUDGET])
+    return Intent("level", level)
+
+
+def _unspelled(word: str, placement: Placement) -> str:
+    folded = word.lower()
+    return next(
+        (ours for ours, theirs in placement.words.items() if theirs.lower() == folded), folded
+    )
+
+
+def _matches(
+    body: Mapping[str, Any],
+    template: Mapping[str, Any],
+    placement: Placement,
+    found: dict[str, Any],
+) -> bool:
+    for key, wanted in template.items():
+        value = _at(body, key, placement)
+        if value is _MISSING or not _agrees(value, wanted, placement, found):
+            return False
+    return True
+
+
+def _agrees(value: Any, wanted: Any, placement: Placement, found: dict[str, Any]) -> bool:
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and _matches(value, wanted, placement, found)
+    if wanted == EFFORT:
+        found[EFFORT] = value
+        return isinstance(value, str)
+    if wanted == BUDGET:
+        found[BUDGET] = value
+        return isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(value, str) and isinstance(wanted, str):
+        return value.lower() == wanted.lower()
+    return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
+    if key in body or not placement.folded:
+        return body.get(key, _MISSING)
+    folded = key.replace("_", "").lower()
+    return next((v for k, v in body.items() if k.replace("_", "").lower() == folded), _MISSING)
+
+
+def _shown(body: Mapping[str, Any], placement: Placement) -> bool | None:
+    if placement.show and _matches(body, placement.show, placement, {}):
+        return True
+    if placement.hide and _matches(body, placement.hide, placement, {}):
+        return False
+    return None
+
+
+def _get(body: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = body
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            return _MISSING
+        value = value[key]
+    return value

@@ -1,0 +1,155 @@
+"""What will this model do with that wish? Levels, figures and reasons; no wire names.
+
+``resolve`` never raises and is never silent: what the model cannot do becomes the nearest it
+can, with an adjustment that says why.
+"""
+
+from typing import Any
+
+from . import room
+from .aim import aim
+from .capability import Capability
+from .decision import SAMPLING, Aim, Asked, Case, Decision, Surface
+from .intent import Intent
+from .policy import Policy
+
+
+def resolve(
+    intent: Intent, capability: Capability, *, policy: Policy, asked: Asked, surface: Surface
+) -> Decision:
+    """Return the nearest this model has to the wish, with every difference explained."""
+    case = Case(capability, policy, asked, surface, room.cap(capability, asked), [])
+    chosen = _beside_tools(aim(intent, case), case)
+    chosen, dropped_choice = _beside_a_forced_tool(chosen, case)
+    chosen = room.uncapped(chosen, case)
+    fitted, cap = room.fit(chosen, intent, case)
+    will_think = _will_think(fitted, case)
+    show = _show(intent, fitted, case)
+    kept, dropped = _parameters(case, thinking=will_think is True)
+    if cap is not None:
+        kept["max_tokens"] = cap
+    return Decision(
+        mode=fitted.mode,
+        level=fitted.level,
+        effort=fitted.effort,
+        budget=fitted.budget,
+        nominal=chosen.budget if fitted.budget is not None else None,
+        show=show,
+        will_think=will_think,
+        tools=asked.tools,
+        parameters=kept,
+        dropped=(*dropped, *dropped_choice),
+        adjustments=tuple(case.notes),
+    )
+
+
+# -- tools ------------------------------------------------------------------------------------
+
+
+def _thinking(chosen: Aim, case: Case) -> bool:
+    if chosen.mode == "unset":
+        return case.capability.thinks_unasked is True
+    return chosen.mode in ("on", "level", "budget")
+
+
+def _beside_tools(chosen: Aim, case: Case) -> Aim:
+    if case.capability.tools == "ok" or not case.asked.tools or not _thinking(chosen, case):
+        return chosen
+    why = "function tools are refused on this surface while the model thinks"
+    if case.capability.off:
+        case.note("tools_without_thinking", "level", chosen.got, "off", why)
+        return Aim("off", "off")
+    why += ", and it cannot stop; use the provider's other surface for tools"
+    case.note("tools_without_thinking", "tools", "asked", "refused", why)
+    return chosen
+
+
+def _beside_a_forced_tool(chosen: Aim, case: Case) -> tuple[Aim, tuple[str, ...]]:
+    rule, choice = case.capability.forced_tools, case.asked.tool_choice
+    if rule == "ok" or not case.asked.forced:
+        return chosen, ()
+    if rule == "refused":
+        why = "this model refuses a forced tool choice; it may call, or not"
+        case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
+        return chosen, ("tool_choice",)
+    if not _thinking(chosen, case):
+        return chosen, ()
+    if rule == "unthinking":
+        why = "a forced tool choice is accepted here, and answered without thinking"
+        case.note("forced_tool_choice", "thinking", chosen.got, "off", why)
+        return chosen, ()
+    if case.capability.off:
+        why = "this model refuses a forced tool choice while it thinks; the tool matters more"
+        case.note("forced_tool_choice", "level", chosen.got, "off", why)
+        return Aim("off", "off"), ()
+    why = "this model cannot stop thinking, and refuses a forced tool choice while it thinks"
+    case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
+    return chosen, ("tool_choice",)
+
+
+# -- what will be seen ------------------------------------------------------------------------
+
+
+def _will_think(fitted: Aim, case: Case) -> bool | None:
+    if not case.capability.thinks or fitted.mode == "off":
+        return False
+    if fitted.mode == "native":
+        return None
+    if case.capability.forced_tools == "unthinking" and case.asked.forced:
+        return False
+    return case.capability.thinks_unasked if fitted.mode == "unset" else True
+
+
+def _show(intent: Intent, fitted: Aim, case: Case) -> bool | None:
+    if fitted.mode in ("unset", "native", "off"):
+        return None
+    show = case.policy.show
+    if show == "none" or (show == "auto" and intent.kind == "off"):
+        return False
+    if show == "summary" and case.capability.shown == "never":
+        why = "this model never shows its thinking here"
+        case.note("summary_refused", "show", "summary", "none", why)
+    return True if case.capability.shown == "ask" else None
+
+
+# -- parameters beside it ---------------------------------------------------------------------
+
+
+def _parameters(case: Case, *, thinking: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+    kept: dict[str, Any] = {}
+    dropped: list[str] = []
+    for name in SAMPLING:
+        value = getattr(case.asked, name)
+        if value is None:
+            continue
+        if why := _refusal(name, value, kept, case, thinking=thinking):
+            case.note("dropped_parameter", name, value, None, why)
+            dropped.append(name)
+        else:
+            kept[name] = value
+    return kept, tuple(dropped)
+
+
+def _refusal(
+    name: str, value: float, kept: dict[str, Any], case: Case, *, thinking: bool
+) -> str | None:
+    capability = case.capability
+    rivals = [other for other in kept if other in capability.one_of]
+    reasons = {
+        f"this service has no {name}": name not in case.surface.parameters,
+        f"this model refuses {name}": name in capability.forbids,
+        f"this model refuses {name} while it thinks": (
+            thinking and name in capability.forbids_thinking
+        ),
+        f"this model takes only {name} 1 while it thinks": (
+            thinking and name in capability.unit_thinking and value != 1
+        ),
+        f"this model ignores {name}": name in capability.ignores,
+        f"this model ignores {name} while it thinks": (
+            thinking and name in capability.ignores_thinking
+        ),
+        f"this model takes one of {' and '.join(capability.one_of)}": (
+            name in capability.one_of and bool(rivals)
+        ),
+    }
+    return next((why for why, applies in reasons.items() if applies), None)

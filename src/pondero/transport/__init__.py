@@ -1,0 +1,1 @@
+"""How bytes move between us and a service: the only rooms that wait."""

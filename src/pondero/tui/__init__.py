@@ -1,0 +1,1 @@
+"""The terminal chat: widgets draw what the reducer decided."""

@@ -1,0 +1,131 @@
+"""A user's own models and providers, and how a broken file is reported."""
+
+from pathlib import Path
+
+import pytest
+
+import pondero
+from pondero.catalog import compiled, extended, from_files, shipped
+from pondero.catalog.load import COMPILED
+from pondero.client import dial
+from pondero.errors import BadCatalog
+
+
+@pytest.fixture
+def config(config_dir, monkeypatch):
+    for cached in (dial.lookup, dial.your_policy, dial._entry):
+        cached.cache_clear()
+    yield config_dir
+    for cached in (dial.lookup, dial.your_policy, dial._entry):
+        cached.cache_clear()
+
+
+def test_the_compiled_catalog_is_what_the_files_say():
+    assert COMPILED.read_bytes() == compiled(), "run make catalog"
+
+
+def test_a_model_like_another(config):
+    (config / "models.toml").write_text(
+        '[[model]]\nmatch = ["our-opus"]\nlike = "claude-opus-5"\nmax_output = 9000\n'
+    )
+    made = pondero.plan("our-opus-v3/xhigh")
+    assert made.model == "anthropic:our-opus-v3"
+    assert made.fields == {
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "output_config": {"effort": "xhigh"},
+        "max_tokens": 9000,
+    }
+    assert (made.facts.inferred, made.adjustments) == (False, ())
+    assert made.facts.source.endswith("models.toml")
+
+
+def test_a_model_with_facts_of_its_own_at_a_provider(config):
+    (config / "models.toml").write_text(
+        '[[model]]\nmatch = ["lab-1"]\nprovider = "openai"\nstyle = "effort"\n'
+        'efforts = ["low", "ultra"]\ndefault = "off"\n'
+    )
+    assert pondero.plan("lab-1/ultra").fields == {"reasoning": {"effort": "ultra"}}
+    assert pondero.plan("lab-1", "high").level == "ultra"
+    assert [made.asked for made in pondero.levels("lab-1")][-1] == "ultra"
+
+
+def test_a_users_row_wins_over_the_shipped_one(config):
+    (config / "models.toml").write_text('[[model]]\nmatch = ["gpt-5"]\nlike = "gpt-5.1"\n')
+    assert pondero.plan("gpt-5", "off").fields == {"reasoning": {"effort": "none"}}
+
+
+def test_a_provider_is_one_file(config):
+    (config / "providers").mkdir()
+    (config / "providers" / "acme.toml").write_text(
+        'like = "anthropic"\nlabel = "Acme"\nurl = "https://acme.example"\nkeys = ["ACME_KEY"]\n'
+        'source = "us"\nchecked = "2026-11-15"\n'
+    )
+    made = pondero.plan("acme:claude-opus-5/low")
+    assert (made.model, made.fields["output_config"]) == ("acme:claude-opus-5", {"effort": "low"})
+
+
+def test_the_config_file_sets_the_policy(config):
+    (config / "config.toml").write_text('[policy]\nbudgets = "fixed"\n')
+    assert pondero.plan("gemini-2.5-pro", "low").budget == 1024
+    assert pondero.plan("gemini-2.5-pro", "low", policy={}).budget == 11008
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ('[[model]]\nmatch = ["a"]\nlike = "nobody"\n', 3, "like"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\n\n[[model]]\nmatch = "b"\nlike = "gpt-5"\n', 6, "match"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\neforts = ["low"]\n', 4, "eforts"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nmax_output = "many"\n', 4, "max_output"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nbudget = { min = "x", max = 5 }\n', 4, "budget"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nprovider = "nowhere"\n', 4, "provider"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nprovider = "anthropic"\n', 3, "like"),
+        ('[[model]]\nlike = "gpt-5"\n', 1, "match"),
+        ("[models]\n", 1, "models"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_one_error_with_file_line_and_key(text, line, key):
+    with pytest.raises(BadCatalog) as caught:
+        extended(shipped(), {"models.toml": text})
+    assert f"models.toml:{line}: " in str(caught.value)
+    assert key in str(caught.value)
+
+
+def test_a_file_that_is_not_toml_names_the_line():
+    with pytest.raises(BadCatalog, match=r"models\.toml:2: this is not TOML"):
+        extended(shipped(), {"models.toml": "[[model]]\nmatch = [\n"})
+
+
+def test_a_broken_file_is_said_by_every_call_and_stays_as_it_is(config):
+    text = '[[model]]\nmatch = ["a"]\nlike = "nobody"\n'
+    (config / "models.toml").write_text(text)
+    for _ in range(2):
+        with pytest.raises(BadCatalog, match="nobody"):
+            pondero.plan("gpt-5")
+    assert (config / "models.toml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"providers/a.toml": 'like = "b"\n'}, "no provider 'b' to be like"),
+        ({"providers/a.toml": 'label = "A"\n'}, "providers/a.toml"),
+        ({"families/x.toml": '[[family]]\nname = "x"\nmatch = ["x"]\n'}, "source"),
+        ({"families/x.toml": 'hme = "x"\n'}, "hme"),
+    ],
+)  # fmt: skip
+def test_shipped_files_are_checked_the_same_way(files, message):
+    with pytest.raises(BadCatalog, match=message):
+        from_files(files)
+
+
+def test_the_folder_is_where_platformdirs_says(monkeypatch):
+    from platformdirs import user_config_path
+
+    from pondero.store import config_folder
+
+    monkeypatch.delenv("PONDERO_CONFIG_DIR")
+    assert config_folder() == user_config_path("pondero")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/elsewhere")
+    assert config_folder() == user_config_path("pondero")
+    assert isinstance(config_folder(), Path)

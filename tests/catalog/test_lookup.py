@@ -1,0 +1,131 @@
+"""A model's name to its facts: nothing guessed from parts of words."""
+
+import pytest
+
+from pondero.catalog import Lookup, shipped
+from pondero.errors import UnknownModel, UnknownProvider
+
+
+@pytest.fixture(scope="module")
+def finder():
+    return Lookup(shipped())
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "model", "wish"),
+    [
+        (
+            "openrouter:anthropic/claude-opus-5/high",
+            "openrouter",
+            "anthropic/claude-opus-5",
+            "high",
+        ),
+        ("ollama:qwen3:8b/low", "ollama", "qwen3:8b", "low"),
+        ("claude-sonnet-4-5/8k", None, "claude-sonnet-4-5", "8k"),
+        ("claude-sonnet-4-5@high", None, "claude-sonnet-4-5", "high"),
+        ("anthropic/claude-opus-5", None, "anthropic/claude-opus-5", None),
+        ("claude-sonnet-4-5@20250929", None, "claude-sonnet-4-5@20250929", None),
+        ("vertex:gemini-2.0-flash@001", "vertex", "gemini-2.0-flash@001", None),
+        ("qwen3:8b", None, "qwen3:8b", None),
+        ("OpenAI:gpt-5/NONE", "openai", "gpt-5", "NONE"),
+        ("gpt-5/12,000", None, "gpt-5", "12,000"),
+    ],
+)
+def test_a_model_string_is_taken_apart_at_the_last_slash_only_if_a_wish_follows(
+    finder, text, provider, model, wish
+):
+    name = finder.split(text)
+    assert (name.provider, name.model, name.wish) == (provider, model, wish)
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "family"),
+    [
+        ("claude-sonnet-4-5-20250929", "anthropic", "claude-sonnet-4-5"),
+        ("claude-opus-4-20250514", "anthropic", "claude-opus-4"),
+        ("claude-opus-4-1-20250805", "anthropic", "claude-opus-4"),
+        ("claude-opus-5-5", "anthropic", "claude-opus-5-5"),
+        ("o3-mini-2025-01-31", "openai", "o-series"),
+        ("gpt-5-2025-08-07", "openai", "gpt-5"),
+        ("gpt-5.1-2025-11-13", "openai", "gpt-5.1"),
+        ("gpt-5.1-codex-max", "openai", "gpt-5.1-codex-max"),
+        ("gpt-5-chat-latest", "openai", "gpt-5-chat"),
+        ("gpt-4o-mini", "openai", "gpt-4o"),
+        ("gemini-2.5-flash-lite-preview-09-2025", "google", "gemini-2.5-flash-lite"),
+        ("gemini-2.5-flash-preview-09-2025", "google", "gemini-2.5-flash"),
+        ("gemini-2.0-flash-001", "google", "gemini-2"),
+        ("models/gemini-2.5-pro", "google", "gemini-2.5-pro"),
+        ("gemini-3.0-flash", "google", "gemini-3-flash"),
+        ("gemini-3.0-pro", "google", "gemini-3-pro"),
+        ("openrouter:anthropic/claude-opus-5:free", "openrouter", None),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock", "claude-sonnet-4-5"),
+        ("anthropic/claude-opus-5", "openrouter", None),
+    ],
+)
+def test_dates_revisions_regions_and_makers_do_not_matter(finder, text, found, family):
+    entry = finder.entry(text)
+    assert (entry.provider.name, entry.inferred) == (found, False)
+    assert family in (None, entry.family)
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [("gpt-5.9", "gpt-6-astra"), ("claude-opus-5-7", "claude-opus-5-5"), ("o5-mini", "o-series"),
+     ("claude-haiku-7", "claude-haiku-5-5"), ("gemini-5-pro", "gemini-4-argon")],
+)  # fmt: skip
+def test_a_newer_version_is_not_its_older_namesake(finder, text, family):
+    entry = finder.entry(text)
+    assert (entry.family, entry.inferred) == (family, True)
+
+
+def test_a_longer_name_is_not_a_shorter_one_inside_it(finder):
+    assert finder.entry("o3-mini").family == "o-series"
+    with pytest.raises(UnknownModel):
+        finder.entry("o3x")
+
+
+@pytest.mark.parametrize(
+    ("text", "guess"),
+    [("claude-sonet-4-5", "claude-sonnet-4-5"), ("gemni-2.5-pro", "gemini-2.5-pro"),
+     ("claude-opsu-5", "claude-opus-5")],
+)  # fmt: skip
+def test_a_misspelt_model_gets_a_suggestion(finder, text, guess):
+    with pytest.raises(UnknownModel, match=f"did you mean .*{guess}"):
+        finder.entry(text)
+
+
+def test_a_provider_said_outright_is_trusted(finder):
+    assert finder.entry("anthropic:claude-sonet-4-5").inferred
+
+
+def test_a_misspelt_provider_gets_a_suggestion(finder):
+    with pytest.raises(UnknownProvider, match="did you mean 'anthropic'"):
+        finder.entry("antropic:claude-opus-5")
+    with pytest.raises(UnknownProvider, match="did you mean 'google'"):
+        finder.entries("gogle")
+
+
+def test_every_catalogued_name_finds_its_own_row(finder):
+    entries = finder.entries()
+    assert len(entries) > 300
+    assert not [entry.id for entry in entries if entry.inferred]
+
+
+def test_every_style_a_family_names_is_placed_by_every_provider_that_serves_it(finder):
+    catalog = finder.catalog
+    for provider in catalog.providers.values():
+        for group in provider.families:
+            for family in catalog.groups[group].family:
+                facts = provider.override.get(family.name, family.capability)
+                assert facts.style is None or facts.style in provider.placement, (
+                    provider.name,
+                    family.name,
+                )
+
+
+def test_every_fact_has_a_source_and_a_date(finder):
+    catalog = finder.catalog
+    facts = [f.capability for g in catalog.groups.values() for f in g.family]
+    for fact in (*facts, *catalog.providers.values()):
+        assert fact.source
+        assert fact.checked == "2026-11-15"

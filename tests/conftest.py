@@ -1,0 +1,58 @@
+"""What every test can rely on: no network, no keys, no config of whoever runs it."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Names under which services and their SDKs look for credentials, addresses and regions.
+_FROM_OUTSIDE = re.compile(
+    r"(.*_)?(API_KEY|API_TOKEN|AUTH_TOKEN|ACCESS_KEY|ACCESS_TOKEN|SECRET_KEY|BASE_URL|API_BASE)"
+    r"|(ANTHROPIC|AWS|AZURE|CLOUDSDK|GEMINI|GOOGLE|OLLAMA|OPENAI|OPENROUTER|VERTEX)_.*"
+    r"|HF_TOKEN"
+)
+_OURS = {"PONDERO_RECORDINGS"}  # the only setting of ours that a test run may be given
+
+# Wall-clock checks say more about the machine than about the code.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", _UNTIMED, max_examples=100, derandomize=True)
+settings.register_profile("deep", _UNTIMED, max_examples=5_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure() -> None:
+    for name in list(os.environ):
+        ours = name.startswith("PONDERO_") and name not in _OURS
+        if ours or _FROM_OUTSIDE.fullmatch(name):
+            del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PONDERO_CONFIG_DIR", str(tmp_path_factory.mktemp("no-config")))
+        yield
+
+
+@pytest.fixture
+def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's config folder of this test alone: empty, and free to be written to."""
+    folder = tmp_path / "config"
+    folder.mkdir()
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder of real exchanges; a test that asks for it skips where there is none."""
+    named = os.environ.get("PONDERO_RECORDINGS")
+    if not named:
+        pytest.skip("PONDERO_RECORDINGS names no folder of real exchanges")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"PONDERO_RECORDINGS names {named!r}, which is no folder")
+    return folder

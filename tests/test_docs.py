@@ -1,0 +1,60 @@
+"""The documentation says what the program does."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pondero.cli.app import run
+from pondero.thinking import CODES
+
+_ROOT = Path(__file__).parent.parent
+_GENERATE = runpy.run_path(str(_ROOT / "docs" / "generate.py"))
+_README = (_ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", _GENERATE["FILES"])
+def test_tables_are_what_the_catalog_says(name):
+    text = (_ROOT / name).read_text("utf-8")
+    assert _GENERATE["generated"](text) == text, "run make docs"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", _README, re.DOTALL))
+def test_the_readmes_python_runs_as_printed(block):
+    exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("block", re.findall(r"```console\n\$ (.*?)```", _README, re.DOTALL))
+def test_the_readmes_commands_print_what_is_printed(block, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    command, _, shown = block.partition("\n")
+    assert run(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
+    "command", re.findall(r"^pondero (?:plan|levels|models|demo)[^\n|]*$", _README, re.MULTILINE)
+)
+def test_the_readmes_command_lines_work(command, capsys):
+    assert run(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out
+
+
+def test_every_comment_about_a_value_in_the_readme_is_true():
+    import pondero
+
+    plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
+    for name in ("fields", "dropped", "will_think"):
+        assert re.search(rf"plan\.{name} +# {re.escape(str(getattr(plan, name)))}\n", _README)
+
+
+def test_every_code_is_documented():
+    text = (_ROOT / "docs" / "adjustments.md").read_text("utf-8")
+    assert all(f"| `{code}` |" in text for code in CODES)
+
+
+def test_every_contradiction_has_its_decision():
+    text = (_ROOT / "docs" / "decisions.md").read_text("utf-8")
+    assert re.findall(r"^\| (X\d\d) ", text, re.MULTILINE) == [f"X{n:02}" for n in range(1, 64)]

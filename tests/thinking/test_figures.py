@@ -1,0 +1,117 @@
+"""The figures of the source documents, row by row of the ledger."""
+
+import pytest
+
+from pondero import plan
+
+# (model, level) -> what the documents mean by it, before room is kept for the answer
+_NOMINAL = {
+    "claude-sonnet-4-5": {"minimal": 1024, "low": 22016, "medium": 43008, "high": 64000},
+    "claude-opus-4-5": {"minimal": 1024, "low": 22016, "medium": 43008, "high": 64000},
+    "claude-haiku-4-5": {"minimal": 1024, "low": 11349, "medium": 21674, "high": 32000},
+    "claude-3-7-sonnet": {"minimal": 1024, "low": 11349, "medium": 21674, "high": 32000},
+    "gemini-2.5-pro": {"minimal": 1024, "low": 11008, "medium": 21888, "high": 32768},
+    "gemini-2.5-flash": {"minimal": 1024, "low": 8192, "medium": 16384, "high": 24576},
+    "gemini-2.5-flash-lite": {"minimal": 512, "low": 8533, "medium": 16554, "high": 24576},
+}  # A27-A33 A58 B40-B43 E04-E06 E12-E14 D30 X08 X10 X12
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "tokens"),
+    [(model, level, tokens) for model, row in _NOMINAL.items() for level, tokens in row.items()],
+)
+def test_the_nominal_figure_is_the_documents(model, level, tokens):
+    assert plan(model, level).nominal == tokens
+
+
+@pytest.mark.parametrize("model", _NOMINAL)
+def test_xhigh_and_max_are_the_most_a_budget_model_has(model):
+    top = _NOMINAL[model]["high"]
+    assert plan(model, "xhigh").nominal == plan(model, "max").nominal == top
+
+
+@pytest.mark.parametrize(
+    ("model", "budget"),
+    [("gemini-2.5-pro", 128), ("gemini-2.5-flash", 1), ("gemini-2.5-flash-lite", 512),
+     ("claude-sonnet-4-5", 1024)],
+)  # fmt: skip
+def test_off_by_the_floor_policy_is_the_smallest_thinking(model, budget):
+    made = plan(model, "off", policy={"off": "floor"})
+    assert made.budget == budget
+    assert [note.code for note in made.adjustments] == ["cannot_disable"]
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-sonnet-4-5", "claude-opus-5", "gpt-5", "gpt-5.5", "gemini-2.5-pro"]
+)
+def test_off_by_the_omit_policy_sends_nothing(model):
+    assert plan(model, "off", policy={"off": "omit"}).fields == {}
+
+
+def test_omitting_off_where_the_model_thinks_unasked_says_so():
+    assert [note.code for note in plan("gpt-5.5", "off", policy={"off": "omit"}).adjustments] == [
+        "off_omitted"
+    ]
+    assert not plan("claude-sonnet-4-5", "off", policy={"off": "omit"}).adjustments
+
+
+@pytest.mark.parametrize(
+    ("model", "figures"),
+    [
+        ("claude-sonnet-4-5", {"low": 1024, "medium": 4096, "high": 16384, "on": 4096}),
+        ("gemini-2.5-pro", {"low": 1024, "medium": 8192, "high": 32768}),
+        ("gemini-2.5-flash", {"low": 1024, "medium": 8192, "high": 24576}),
+    ],
+)  # C39 C42 C45 X09
+def test_the_fixed_policy_has_the_figures_of_document_002_within_the_range(model, figures):
+    for level, tokens in figures.items():
+        assert plan(model, level, policy={"budgets": "fixed"}).budget == tokens
+
+
+def test_the_percent_policy_is_a_share_of_max_tokens():
+    shares = {"low": 10_000, "medium": 25_000, "high": 40_000, "xhigh": 45_904, "max": 45_904}
+    for level, tokens in shares.items():
+        made = plan("claude-sonnet-4-5", level, max_tokens=50_000, policy={"budgets": "percent"})
+        assert made.budget == tokens  # 95 % is 47,500 and would leave no room
+
+
+def test_levels_that_mean_the_same_number_say_so():
+    made = plan("claude-sonnet-4-5", "minimal", policy={"budgets": "fixed"})
+    assert (made.level, made.adjustments[0].code) == ("low", "level_as_budget")
+
+
+# -- the five contracts of document 003 ---------------------------------------------------------
+
+_ALL = ("off", "minimal", "low", "medium", "high", "xhigh", "max", 1, 8000, 100_000)
+
+
+def _config(model, wish):
+    return plan(model, wish).fields["generationConfig"]["thinkingConfig"]
+
+
+@pytest.mark.parametrize("wish", _ALL)
+def test_gemini_3_pro_never_gets_minimal_or_medium(wish):
+    assert _config("gemini-3-pro-preview", wish)["thinkingLevel"] in ("LOW", "HIGH")
+
+
+@pytest.mark.parametrize("wish", _ALL)
+@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "gemini-3.6-flash", "gemini-4-argon"])
+def test_gemini_3_never_gets_a_budget(model, wish):
+    assert "thinkingBudget" not in _config(model, wish)
+
+
+@pytest.mark.parametrize("wish", _ALL)
+@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite"])
+def test_gemini_2_5_never_gets_a_level(model, wish):
+    assert "thinkingLevel" not in _config(model, wish)
+
+
+@pytest.mark.parametrize("wish", _ALL)
+def test_flash_lite_never_gets_a_thinking_budget_below_512(wish):
+    budget = _config("gemini-2.5-flash-lite", wish)["thinkingBudget"]
+    assert budget >= 512 or (wish == "off" and budget == 0)
+
+
+@pytest.mark.parametrize("wish", _ALL)
+def test_2_5_pro_never_gets_a_budget_below_128(wish):
+    assert _config("gemini-2.5-pro", wish)["thinkingBudget"] >= 128

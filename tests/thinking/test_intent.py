@@ -1,0 +1,95 @@
+"""One wish, however it was spelled."""
+
+import math
+
+import pytest
+
+from pondero.errors import BadThinking
+from pondero.thinking import LEVELS, OFF, ON, UNSET, Intent, is_wish, parse
+
+
+@pytest.mark.parametrize("word", LEVELS[1:])
+def test_every_level_is_itself_in_any_case(word):
+    assert parse(word) == parse(f" {word.upper()} ") == Intent("level", word)
+
+
+@pytest.mark.parametrize("wish", ["off", "none", "min", "disabled", "FALSE", False, 0, "0"])
+def test_the_many_words_for_off(wish):
+    assert parse(wish) == OFF
+
+
+@pytest.mark.parametrize("wish", ["on", "true", True])
+def test_on_is_not_a_level(wish):
+    assert parse(wish) == ON
+
+
+def test_med_is_medium():
+    assert parse("med") == parse("Medium")
+
+
+def test_nothing_is_unset():
+    assert parse(None) == UNSET
+
+
+@pytest.mark.parametrize(
+    ("wish", "tokens"),
+    [(8000, 8000), ("8000", 8000), ("8k", 8000), ("8,000 tokens", 8000), ("1.5k", 1500),
+     ("8_000", 8000), ("1m", 1_000_000), (8000.0, 8000)],
+)  # fmt: skip
+def test_a_number_is_a_budget(wish, tokens):
+    assert parse(wish) == Intent("budget", tokens=tokens)
+
+
+def test_a_mapping_is_native_and_untouched():
+    fields = {"thinking": {"type": "adaptive"}}
+    assert parse(fields) == Intent("native", fields=fields)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ["", " ", "hihg", "8kk", "-5", -1, -0.5, 10**30, "99999999999", math.nan, math.inf, 1.5,
+     object(), ["high"], {1: 2}, b"high"],
+)  # fmt: skip
+def test_anything_else_is_refused_with_the_value_and_what_would_work(wish):
+    with pytest.raises(BadThinking, match=r"use|try|pass"):
+        parse(wish)
+
+
+def test_a_misspelt_level_gets_a_suggestion():
+    with pytest.raises(BadThinking, match="unknown level 'hihg'; did you mean 'high'"):
+        parse("hihg")
+
+
+def test_a_family_may_have_words_of_its_own():
+    assert parse("ultra", words=("ultra",)) == Intent("level", "ultra")
+    with pytest.raises(BadThinking, match="ultra"):
+        parse("ultra")
+
+
+# -- two fields, four rules ---------------------------------------------------------------------
+
+
+def test_native_settings_win_over_an_effort():
+    assert parse({"thinking": {}}, "high").kind == "native"
+
+
+def test_false_wins_over_an_effort():
+    assert parse(False, "high") == OFF
+
+
+def test_an_effort_alone_means_on_at_that_effort():
+    assert parse(None, "high") == parse(True, "high") == Intent("level", "high")
+
+
+def test_true_alone_means_on_at_the_models_own_depth():
+    assert parse(True, None) == ON
+
+
+def test_two_different_wishes_are_refused():
+    with pytest.raises(BadThinking, match="disagree"):
+        parse("low", "high")
+
+
+def test_what_a_suffix_may_be():
+    assert all(map(is_wish, ("high", "none", "8k", "8000", "on")))
+    assert not any(map(is_wish, ("", "latest", "20250929", "8b", "70b", "free")))
