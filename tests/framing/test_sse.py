@@ -81,7 +81,8 @@ cuts = st.lists(st.integers(0, 200))
 
 def by_the_letter(data: bytes) -> list[bytes]:
     """Read a stream as the standard words it, slowly; a last event is dispatched at the end."""
-    payloads, buffer: list[bytes] = [], []
+    payloads: list[bytes] = []
+    buffer: list[bytes] = []
     for line in [*data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"), b""]:
         if not line:
             if any(buffer) or len(buffer) > 1:

@@ -67,6 +67,8 @@ def _bound(kind: str, found: dict[str, Any], placement: Placement) -> Intent:
         return OFF if kind == "off" else ON
     effort = found.get(EFFORT)
     level = _unspelled(effort, placement) if effort is not None else None
+    if level in ("none", "off"):
+        return OFF
     if BUDGET in found:
         return Intent("budget", level, tokens=found[BUDGET])
     return Intent("level", level)
