@@ -1,6 +1,8 @@
 """``python -m pondero.catalog.compile`` writes the TOML files as one JSON file."""
 
+from pathlib import Path
+
 from .load import COMPILED, compiled
 
 if __name__ == "__main__":
-    COMPILED.write_bytes(compiled())
+    Path(COMPILED).write_bytes(compiled())

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,8 +10,8 @@ from ..errors import BadCatalog
 from ..thinking import Capability
 from .schema import Catalog, Family, Group, Provider
 
-DATA = Path(__file__).parent / "data"
-COMPILED = DATA / "catalog.json"
+DATA = f"{__file__.removesuffix('load.py')}data"
+COMPILED = f"{DATA}/catalog.json"
 
 _T = TypeVar("_T")
 _KEY = re.compile(r"[\s\"'\[\]]")
@@ -30,26 +29,35 @@ class _File(msgspec.Struct, frozen=True):
 
 def shipped() -> Catalog:
     """Return the catalog that came with the package."""
-    return msgspec.json.decode(COMPILED.read_bytes(), type=Catalog)
+    with open(COMPILED, "rb") as file:
+        return msgspec.json.decode(file.read(), type=Catalog)
 
 
 def compiled() -> bytes:
-    """Return the shipped TOML files as the one JSON file that loads in a millisecond."""
+    """Return the shipped TOML files as the one JSON file that loads in a few milliseconds."""
     return msgspec.json.format(msgspec.json.encode(from_files(_shipped_files())), indent=1)
 
 
 def _shipped_files() -> dict[str, str]:
-    files = sorted(DATA.rglob("*.toml"))
+    from pathlib import Path  # noqa: PLC0415 - only to compile
+
+    files = sorted(Path(DATA).rglob("*.toml"))
     return {str(path.relative_to(DATA)): path.read_text("utf-8") for path in files}
 
 
 def from_files(files: Mapping[str, str]) -> Catalog:
     """Return the catalog in these files: families/NAME.toml and providers/NAME.toml."""
-    parsed = {Path(name): _toml(name, text) for name, text in files.items()}
-    groups = {p.stem: _group(f) for p, f in parsed.items() if p.parent.name == "families"}
-    raw = {p.stem: f for p, f in parsed.items() if p.parent.name == "providers"}
+    parsed = {_stem(name): _toml(name, text) for name, text in files.items()}
+    groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
+    raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     providers = {name: _provider(name, raw, {}, groups) for name in raw}
     return Catalog(groups=groups, providers=providers)
+
+
+def _stem(path: str) -> tuple[str, str]:
+    """Return the folder a file is in, and its name without the ending."""
+    *folders, name = path.replace("\\", "/").split("/")
+    return (folders[-1] if folders else "", name.removesuffix(".toml"))
 
 
 def extended(catalog: Catalog, files: Mapping[str, str]) -> Catalog:
@@ -58,15 +66,15 @@ def extended(catalog: Catalog, files: Mapping[str, str]) -> Catalog:
     A ``[[model]]`` of models.toml says ``match`` and either all its facts or ``like`` another
     model and what is different.
     """
-    parsed = {Path(name): _toml(name, text) for name, text in files.items()}
-    raw = {p.stem: f for p, f in parsed.items() if p.parent.name == "providers"}
+    parsed = {_stem(name): _toml(name, text) for name, text in files.items()}
+    raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     built = dict(catalog.providers)
     built |= {name: _provider(name, raw, catalog.providers, catalog.groups) for name in raw}
     groups = dict(catalog.groups)
-    for path, file in parsed.items():
-        if path.parent.name == "families":
-            groups[path.stem] = _group(file)
-        elif path.parent.name != "providers":
+    for (folder, stem), file in parsed.items():
+        if folder == "families":
+            groups[stem] = _group(file)
+        elif folder != "providers":
             _add_models(file, groups, built)
     return Catalog(groups=groups, providers=built)
 

@@ -1,6 +1,5 @@
 """Catalog, dial and dialect put together: from a wish to what will be sent."""
 
-import copy
 from typing import Any
 
 from ..catalog import Entry
@@ -49,7 +48,9 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
     placed = place(decision, entry.placement, entry.provider.parameters)
     if intent.kind != "native":
         return placed
-    return _over(placed, copy.deepcopy(dict(intent.fields or {})))
+    from copy import deepcopy  # noqa: PLC0415 - only for native fields
+
+    return _over(placed, deepcopy(dict(intent.fields or {})))
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
