@@ -1,0 +1,56 @@
+"""The recipes of the documentation, run as printed, with nothing leaving the machine."""
+
+import importlib
+import json
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+_TEXT = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text("utf-8")
+_RECIPES = [
+    pytest.param(block, id=f"{title}-{number}")
+    for title, section in re.findall(
+        r"^## (\S+)\n(.*?)(?=^## |\Z)", _TEXT, re.DOTALL | re.MULTILINE
+    )
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
+]
+_THINKING = ("thinking", "reasoning", "reasoning_effort", "generationConfig")
+
+
+@pytest.fixture
+def bodies(monkeypatch):
+    """Every JSON body that any HTTP client tries to send; each is refused."""
+    found = []
+
+    def refuse(module, content):
+        if content:
+            found.append(json.loads(content))
+        return module.Response(400, json={"error": {"message": "no", "code": 400}})
+
+    for name in ("httpx", "httpx2"):
+        with suppress(ImportError):
+            module = importlib.import_module(name)
+
+            def take(_, request, module=module):
+                return refuse(module, request.content)
+
+            async def take_later(_, request, module=module):
+                return refuse(module, await request.aread())
+
+            monkeypatch.setattr(module.HTTPTransport, "handle_request", take)
+            monkeypatch.setattr(module.AsyncHTTPTransport, "handle_async_request", take_later)
+    for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY"):
+        monkeypatch.setenv(key, "a key that is not one")
+    return found
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("recipe", _RECIPES)
+def test_a_recipe_brings_the_wish_to_the_wire(recipe, bodies):
+    for package in re.findall(r"^(?:from|import) (\w+)", recipe, re.MULTILINE):
+        pytest.importorskip(package)
+    with suppress(Exception):  # each service's own refusal
+        exec(compile(recipe, "recipes.md", "exec"), {})
+    assert any(any(key in body for key in _THINKING) for body in bodies)
