@@ -1,0 +1,77 @@
+"""What an exchange asks of those who move bytes: send a request, read the answer, close it.
+
+Transports are values that satisfy these; which one is used changes nothing else.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from ..canon import Head, HttpRequest
+
+
+class Timeouts(Struct, frozen=True):
+    """Seconds to wait for a connection, for the first byte, and between bytes after it."""
+
+    connect: float = 10.0
+    first_byte: float = 60.0
+    between_bytes: float = 300.0
+
+
+class Answer(Protocol):
+    """A response that has begun: its head, then its bytes as they come."""
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers, names in lower case."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the body in the pieces it arrives in, content-encoding already undone."""
+        ...
+
+    def close(self) -> None:
+        """Let go at once, read to the end or not; may be called twice."""
+        ...
+
+
+class Transport(Protocol):
+    """Moves bytes and decides nothing. Raises Timeout and Unreachable, no error of HTTP."""
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Send it and return the answer as soon as its head is there."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection; may be called twice."""
+        ...
+
+
+class AsyncAnswer(Protocol):
+    """An answer for asyncio."""
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers, names in lower case."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body in the pieces it arrives in."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go at once, read to the end or not; may be called twice."""
+        ...
+
+
+class AsyncTransport(Protocol):
+    """A transport for asyncio."""
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        """Send it and return the answer as soon as its head is there."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection; may be called twice."""
+        ...
