@@ -6,9 +6,18 @@ import pondero
 def test_the_public_names_are_these():
     assert sorted(pondero.__all__) == [
         "Adjustment",
+        "AsyncChat",
+        "AsyncClient",
+        "Chat",
+        "Client",
+        "Decoded",
         "Plan",
         "Policy",
         "PonderoError",
+        "Reply",
+        "aask",
+        "ask",
+        "decode",
         "levels",
         "models",
         "plan",

@@ -8,32 +8,74 @@ TYPE_CHECKING = False  # typing's own flag costs its import, a third of an inter
 if TYPE_CHECKING:
     from typing import Any
 
-    from .client import levels, models, plan
+    from .canon import Reply
+    from .client import (
+        AsyncChat,
+        AsyncClient,
+        Chat,
+        Client,
+        aask,
+        ask,
+        levels,
+        models,
+        plan,
+    )
     from .errors import PonderoError
+    from .exchange import Decoded, decode
     from .thinking import Adjustment, Plan, Policy
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Adjustment": ".thinking",
+    "AsyncChat": ".client",
+    "AsyncClient": ".client",
+    "Chat": ".client",
+    "Client": ".client",
+    "Decoded": ".exchange",
     "Plan": ".thinking",
     "Policy": ".thinking",
     "PonderoError": ".errors",
+    "Reply": ".canon",
+    "aask": ".client",
+    "ask": ".client",
+    "decode": ".exchange",
     "levels": ".client",
     "models": ".client",
     "plan": ".client",
 }
 
-__all__ = ["Adjustment", "Plan", "Policy", "PonderoError", "levels", "models", "plan"]
+_ROOMS = ("sdk",)  # said with their own name: pondero.sdk.client
+
+__all__ = [
+    "Adjustment",
+    "AsyncChat",
+    "AsyncClient",
+    "Chat",
+    "Client",
+    "Decoded",
+    "Plan",
+    "Policy",
+    "PonderoError",
+    "Reply",
+    "aask",
+    "ask",
+    "decode",
+    "levels",
+    "models",
+    "plan",
+]
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _ROOMS:
         message = f"module 'pondero' has no attribute {name!r}"
         raise AttributeError(message)
     from importlib import import_module
 
     _load_msgspec()
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     value = getattr(import_module(_HOMES[name], __name__), name)
     globals()[name] = value
     return value

@@ -1,8 +1,9 @@
 """The whole answer, with what was planned and what was seen."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.json import decode
 
 from .events import Finish
 from .messages import Message
@@ -20,7 +21,10 @@ Verdict = Literal[
 
 
 class Reply(Struct, frozen=True):
-    """One answer. ``plan`` is what was to happen, ``verdict`` how that compares with what did."""
+    """One answer. ``plan`` is what was to happen, ``verdict`` how that compares with what did.
+
+    ``cap`` is the max_tokens to retry with, where all output was spent on thinking.
+    """
 
     message: Message
     finish: Finish
@@ -33,6 +37,7 @@ class Reply(Struct, frozen=True):
     grounding: Json = None
     safety: Json = None
     extras: Json = None
+    cap: int | None = None
 
     @property
     def text(self) -> str:
@@ -48,3 +53,7 @@ class Reply(Struct, frozen=True):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Return the tool calls in order."""
         return self.message.tool_calls
+
+    def value(self, kind: Any = Any) -> Any:
+        """Return the answer's JSON as this type; raises msgspec.DecodeError where it is not."""
+        return decode(self.text, type=kind)

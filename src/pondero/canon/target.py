@@ -1,6 +1,7 @@
 """Where a request goes: the deployment as a dialect needs to know it, key included."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,3 +20,10 @@ class Target(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     max_output: int | None = None
     quirks: Mapping[str, Json] = {}
+
+    def __repr__(self) -> str:
+        """Say where it is without the values of its headers: a key is among them."""
+        return f"Target({self.route!r}, {self.url!r}, headers={sorted(self.headers)})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("route", self.route), ("url", self.url), ("headers", sorted(self.headers))]

@@ -13,9 +13,12 @@ from ..errors import PonderoError, ServiceError, TransportError, UsageError
 from .examples import examples
 
 _COMMANDS = {
+    "ask": ".ask",
     "plan": ".dial",
     "levels": ".dial",
     "models": ".dial",
+    "decode": ".decode",
+    "emulate": ".emulate",
     "demo": ".demo",
 }
 _CODES = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
@@ -40,6 +43,7 @@ class _Lazy(click.Group):
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
+        'pondero ask claude-opus-5/high "..."    ask; --offline needs no key',
         "pondero plan claude-sonnet-4-5/high     what would be sent, and why",
         "pondero plan gemini-3-pro-preview/off   what off means there",
         "pondero levels claude-opus-5            the whole ladder of a model",

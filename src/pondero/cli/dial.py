@@ -8,12 +8,9 @@ from ..client import levels as ladder
 from ..client import lookup
 from ..client import models as catalogued
 from ..client import plan as planned
-from ..errors import BadPolicy
-from ..thinking import CHOICES
 from .examples import examples
+from .policies import POLICY, policy_of
 from .sheet import print_plan
-
-_POLICY = f"A policy choice ({' '.join(CHOICES)} answer_room); may be repeated."
 
 
 @click.command(
@@ -40,13 +37,13 @@ _POLICY = f"A policy choice ({' '.join(CHOICES)} answer_room); may be repeated."
     metavar="X",
     help="auto, none, required, or a tool's name.",
 )
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=_POLICY)
+@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(
     model: str, *, thinking: str | None, policies: tuple[str, ...], as_json: bool, **asked: Any
 ) -> None:
     """Show what would be sent to MODEL for a level, and why."""
-    made = planned(model, _wish(thinking), policy=_policy(policies), **asked)
+    made = planned(model, _wish(thinking), policy=policy_of(policies), **asked)
     if as_json:
         click.echo(_json(made.to_json()))
     else:
@@ -62,11 +59,11 @@ def plan(
 )
 @click.argument("model")
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=_POLICY)
+@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
 def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool) -> None:
     """Show the whole ladder of MODEL: every level, and what it becomes there."""
-    plans = ladder(model, max_tokens=max_tokens, policy=_policy(policies))
+    plans = ladder(model, max_tokens=max_tokens, policy=policy_of(policies))
     if as_json:
         first = plans[0]
         head = {"model": first.model, "dialect": first.dialect, "family": first.family}
@@ -105,15 +102,6 @@ def _wish(text: str | None) -> object:
     except ValueError as error:
         message = f"{text!r} is not JSON: {error}"
         raise click.BadParameter(message, param_hint="--thinking") from None
-
-
-def _policy(choices: tuple[str, ...]) -> dict[str, str] | None:
-    pairs = [choice.partition("=") for choice in choices]
-    for name, equals, _ in pairs:
-        if not equals:
-            message = f"policy {name!r} has no value; write {name}=VALUE"
-            raise BadPolicy(message)
-    return {name: value for name, _, value in pairs} or None
 
 
 def _json(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The dial as a library call: ``plan``, ``levels``, ``models``."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from ..catalog import Entry, Lookup, extended, shipped
 from ..errors import BadParameter, BadPolicy, PonderoWarning
 from ..exchange import plan as make_plan
 from ..store import catalog_files, config_text
-from ..thinking import LEVELS, Asked, Intent, Plan, Policy, parse
+from ..thinking import LEVELS, Adjustment, Asked, Intent, Plan, Policy, parse
 
 PolicyLike = Policy | Mapping[str, Any] | None
 
@@ -32,24 +32,29 @@ def plan(
     ``model`` is ``[provider:]model[/level]``. ``thinking`` is a level, True, False, a number of
     tokens, or the service's own fields as a mapping; it wins over the model's suffix.
     """
-    rules = your_policy() if policy is None else Policy.of(policy)
-    entry, wish = _entry(model, rules.unknown)
+    asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
+    return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
+
+
+def planned(
+    model: str, thinking: object, thinking_effort: object, *, asked: Asked, policy: Policy
+) -> tuple[Entry, Plan]:
+    """Return where a model lives, and what would be sent to it for this wish."""
+    entry, wish = _entry(model, policy.unknown)
     if thinking is None and thinking_effort is None:
         thinking = wish
     intent = parse(thinking, thinking_effort, words=entry.capability.extra_words)
-    asked = _asked(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
-    made = make_plan(entry, intent, asked=asked, policy=rules)
-    if rules.unsupported == "warn":
-        _warn(made)
-    return made
+    made = make_plan(entry, intent, asked=asked, policy=policy)
+    if policy.unsupported == "warn":
+        warn(made, made.adjustments)
+    return entry, made
 
 
 def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = None) -> list[Plan]:
     """Return the whole ladder of a model: one plan for each level, weakest first."""
-    rules = your_policy() if policy is None else Policy.of(policy)
-    rules = rules.but(unsupported="adjust")
+    rules = policy_of(policy).but(unsupported="adjust")
     entry, _ = _entry(model, rules.unknown)
-    asked = _asked(max_tokens)
+    asked = asked_of(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
     wishes = [parse(word, words=entry.capability.extra_words) for word in words]
     return [make_plan(entry, wish, asked=asked, policy=rules) for wish in wishes]
@@ -65,6 +70,11 @@ def lookup() -> Lookup:
     """Return the catalog with the user's own models, read once a process."""
     catalog, files = shipped(), catalog_files()
     return Lookup(extended(catalog, files) if files else catalog)
+
+
+def policy_of(given: PolicyLike) -> Policy:
+    """Return the policy that was given, else the user's own."""
+    return your_policy() if given is None else Policy.of(given)
 
 
 @lru_cache(maxsize=1)
@@ -90,7 +100,7 @@ def _entry(model: str, unknown: Literal["family", "omit", "error"]) -> tuple[Ent
     return entry, parse(wish, words=entry.capability.extra_words) if wish else None
 
 
-def _asked(
+def asked_of(
     max_tokens: int | None = None,
     temperature: float | None = None,
     top_p: float | None = None,
@@ -99,6 +109,7 @@ def _asked(
     tools: bool = False,
     tool_choice: Any = "auto",
 ) -> Asked:
+    """Return the parameters beside the wish; raises BadParameter for what cannot be."""
     _whole("max_tokens", max_tokens, 1)
     _whole("top_k", top_k, 0)
     _number("temperature", temperature, 2)
@@ -131,8 +142,20 @@ def _number(name: str, value: Any, most: int) -> None:
 _BIGGEST = 10_000_000
 
 
-def _warn(made: Plan) -> None:
+def warn(made: Plan, notes: Iterable[Adjustment]) -> None:
+    """Say these adjustments of a plan aloud, as coming from whoever called pondero."""
     import warnings  # noqa: PLC0415 - only under this policy
 
-    for note in made.adjustments:
-        warnings.warn(f"{made.model}: {note.why} ({note.code})", PonderoWarning, stacklevel=3)
+    for note in notes:
+        message = f"{made.model}: {note.why} ({note.code})"
+        warnings.warn(message, PonderoWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """Return how many frames up, from who asks, the first one stands that is not ours."""
+    import sys  # noqa: PLC0415 - only under this policy
+
+    frame, depth = sys._getframe(1), 1  # noqa: SLF001 - there is no public way up
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pondero."):
+        frame, depth = frame.f_back, depth + 1
+    return depth

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ..canon import Event, Head, HttpRequest, HttpResponse, Json, Reply, Request, Target
 from ..errors import ServiceError
-from ..thinking import Plan
+from ..thinking import Adjustment, Plan
 
 
 class EventStream(Protocol):
@@ -29,12 +29,21 @@ class EventStream(Protocol):
 class ByteStream(Protocol):
     """Events in, bytes out: the service's side of a stream."""
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers this stream is sent with."""
+        ...
+
     def feed(self, event: Event) -> bytes:
         """Return the bytes that say this event; may be empty."""
         ...
 
     def eof(self) -> bytes:
         """Return the bytes that end the stream."""
+        ...
+
+    def fail(self, error: HttpResponse) -> bytes:
+        """Return the bytes that say an error after all was well; nothing follows them."""
         ...
 
 
@@ -76,6 +85,13 @@ class Decode(Protocol):
         ...
 
 
+class Repair(Struct, frozen=True):
+    """A refused request as the service says it would take it, and the one difference."""
+
+    request: HttpRequest
+    adjustment: Adjustment
+
+
 class Rejected(Exception):
     """The service's own refusal: status, headers and body as it would send them."""
 
@@ -101,7 +117,13 @@ class Accepted(Struct, frozen=True):
 
 
 class Accept(Protocol):
-    """The service reads a request, strictly."""
+    """The service reads a request, strictly. ``HOUSE`` is the deployment meant where none is."""
+
+    HOUSE: str
+
+    def serves(self, path: str) -> bool:
+        """Return whether an address with this path is one of this wire's."""
+        ...
 
     def request(self, http: HttpRequest, *, service: str) -> Accepted:
         """Return what was asked, or raise Rejected. ``service`` names the emulated deployment."""
@@ -123,6 +145,10 @@ class Respond(Protocol):
         self, status: int, message: str, *, code: str | None, retry_after: float | None
     ) -> HttpResponse:
         """Return an error of this status in the service's shape."""
+        ...
+
+    def call_id(self, digest: str) -> str:
+        """Return the id of a call as the service makes them, from 32 hexadecimal digits."""
         ...
 
 

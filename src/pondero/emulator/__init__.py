@@ -1,1 +1,42 @@
-"""A service in miniature for every dialect, in process or as a server."""
+"""A real service in miniature, for every wire: strict, deterministic, without key or network."""
+
+from .emulator import Emulator
+from .fault import Fault
+from .faulty import AsyncFaulty, Faulty
+from .mind import Mind, ponder
+from .routes import houses
+from .script import Call, Turn, When
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .server import address, app, bind, run, serving
+
+_SERVER = ("address", "app", "bind", "run", "serving")
+
+__all__ = [
+    "AsyncFaulty",
+    "Call",
+    "Emulator",
+    "Fault",
+    "Faulty",
+    "Mind",
+    "Turn",
+    "When",
+    "address",
+    "app",
+    "bind",
+    "houses",
+    "ponder",
+    "run",
+    "serving",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load the server on first use: in process none is needed."""
+    if name not in _SERVER:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from . import server  # noqa: PLC0415 - see above
+
+    return getattr(server, name)

@@ -3,7 +3,7 @@
 Transports are values that satisfy these; which one is used changes nothing else.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -68,7 +68,7 @@ class AsyncAnswer(Protocol):
 class AsyncTransport(Protocol):
     """A transport for asyncio."""
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Awaitable[AsyncAnswer]:
         """Send it and return the answer as soon as its head is there."""
         ...
 

@@ -83,7 +83,7 @@ class JsonArrayReader:
         elif byte == b"]" and self._in_array and not self._closed:
             self._closed = True
         else:
-            raise Malformed(f"expected a JSON array of objects, found {data[at : at + 20]!r}")
+            raise Malformed(f"expected a JSON array of objects, found {data[at : at + 1]!r}")
         return at + 1
 
     def _end_of_first_bracket(self, at: int) -> int:

@@ -1,1 +1,5 @@
-"""Our own requests and responses as a server speaks them."""
+"""How do bytes reach a server? HTTP as values to and from ASGI."""
+
+from .asgi import Application, application
+
+__all__ = ["Application", "application"]

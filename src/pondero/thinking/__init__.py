@@ -5,7 +5,7 @@ from .adjustments import BENIGN, CODES, Adjustment
 from .capability import NOTHING, Budget, Capability
 from .decision import SAMPLING, Asked, Decision, Surface
 from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, is_wish, parse, vocabulary
-from .ladder import figure, nearest
+from .ladder import closest, figure, listed, nearest
 from .place import NOWHERE, Placement, headers, place
 from .plan import Facts, Plan, describe, outcome, said
 from .policy import CHOICES, DEFAULT, Policy
@@ -37,10 +37,12 @@ __all__ = [
     "Policy",
     "Reading",
     "Surface",
+    "closest",
     "describe",
     "figure",
     "headers",
     "is_wish",
+    "listed",
     "nearest",
     "outcome",
     "parse",

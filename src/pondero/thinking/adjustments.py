@@ -34,6 +34,8 @@ CODES: dict[str, str] = {
     "tools_without_thinking": "function tools and thinking do not go together on this surface",
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
     "summary_refused": "readable thinking was asked for and cannot be had",
+    "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
+    "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
     "route_changed": "the request goes another way than asked, because this one refuses it",
 }
 """Code -> meaning. Nothing else is ever recorded."""

@@ -1,9 +1,17 @@
 """The arithmetic of levels: which word a model has for one, and how many tokens it means."""
 
+import re
+
 from .capability import Budget, Capability
-from .intent import LEVELS
+from .intent import ALIASES, LEVELS
 from .policy import Policy
 
+_OFFER = re.compile(
+    r"(\b(?:supported|valid|allowed) (?:values|levels|efforts|options)"
+    r"|\b(?:must be|expected) one of)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z]+")
 _THIRDS = {"low": 1, "medium": 2}
 _PERCENT = {"low": 20, "medium": 50, "high": 80}
 
@@ -47,6 +55,23 @@ def nearest(tokens: int, capability: Capability) -> str:
     marks = {"minimal": low}
     marks |= {lv: low + k * (high - low) // 3 for k, lv in enumerate(("low", "medium", "high"), 1)}
     return min(marks, key=lambda level: abs(marks[level] - tokens))
+
+
+def listed(refusal: str) -> tuple[str, ...]:
+    """Return the levels that a refusal offers instead, in the order of the ladder."""
+    _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
+    if not offer:
+        return ()
+    found = {ALIASES.get(word, word): word for word in _WORD.findall(words.lower())}
+    return tuple(found[level] for level in LEVELS if level in found)
+
+
+def closest(level: str, words: tuple[str, ...]) -> str:
+    """Return the weakest of these words at or above a level, else the strongest."""
+    ranks = {word: LEVELS.index(ALIASES.get(word, word)) for word in words}
+    wanted = ALIASES.get(level, level)
+    least = LEVELS.index(wanted) if wanted in LEVELS else 0
+    return next((word for word in words if ranks[word] >= least), words[-1])
 
 
 def _rank(word: str, efforts: tuple[str, ...]) -> float:

@@ -25,7 +25,8 @@ def resolve(
     fitted, cap = room.fit(chosen, intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
-    kept, dropped = _parameters(case, thinking=will_think is True)
+    # What is said about thinking forbids, even where a forced tool keeps the model from thinking.
+    kept, dropped = _parameters(case, thinking=_thinking(fitted, case))
     if cap is not None:
         kept["max_tokens"] = cap
     return Decision(
@@ -74,7 +75,7 @@ def _beside_a_forced_tool(chosen: Aim, case: Case) -> tuple[Aim, tuple[str, ...]
         return chosen, ("tool_choice",)
     if not _thinking(chosen, case):
         return chosen, ()
-    if rule == "unthinking":
+    if rule == "unthinking" and chosen.mode != "budget":  # beside a budget it is refused
         why = "a forced tool choice is accepted here, and answered without thinking"
         case.note("forced_tool_choice", "thinking", chosen.got, "off", why)
         return chosen, ()

@@ -1,0 +1,58 @@
+"""``emulate``: every service on one port of this machine, for any SDK to be pointed at."""
+
+import click
+
+from .examples import examples
+
+
+@click.command(
+    epilog=examples(
+        "pondero emulate",
+        "pondero emulate --port 0 --quiet      a free port; prints only its address",
+        "curl -s localhost:9100/_emulator/log  what was asked, and what came of it",
+    )
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9100,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on."
+)
+@click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
+def emulate(*, port: int, host: str, quiet: bool) -> None:
+    """Serve emulated models over HTTP: strict, deterministic, no key needed.
+
+    Any key that is not empty will do; what the services refuse is refused. Ctrl-C ends it.
+    """
+    from ..emulator import Emulator, address, bind, run
+
+    bound = bind(host, port)
+    click.echo(address(bound) if quiet else _greeting(address(bound)))
+    run(Emulator(), sockets=[bound])
+
+
+def _greeting(where: str) -> str:
+    from ..emulator import houses
+
+    exports = dict.fromkeys(
+        f"  export {variable}={where} {house.keys[0]}=any"
+        for house in houses()
+        for variable in house.url_env
+    )
+    return "\n".join(
+        (
+            f"Emulating at {where} (Ctrl-C ends it). Point any SDK there:",
+            "",
+            *exports,
+            "",
+            f"{where}/v1 is the same; {where}/PROVIDER is any",
+            "other provider of 'pondero models'.",
+            "Steer it with POST /_emulator/expect and POST /_emulator/reset;",
+            "GET /_emulator/log tells what was asked and what came of it.",
+        )
+    )

@@ -1,0 +1,128 @@
+"""What a caller may say beside model and prompt, and how it becomes a request."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from ..canon import (
+    Json,
+    Message,
+    Output,
+    Part,
+    Text,
+    Tool,
+    ToolChoice,
+)
+from ..errors import BadParameter
+from .dial import PolicyLike
+from .schema import schema_of
+from .tools import ToolLike
+
+Prompt = str | Part | Message | Sequence["str | Part | Message | Mapping[str, Json]"]
+System = str | Text | Sequence[str | Text] | None
+
+_MODES = ("auto", "none", "required")
+
+
+class ChatOptions(TypedDict, total=False):
+    """What can be said of every question of a chat, or of one; nothing need be.
+
+    ``output`` is a type, a JSON schema, or True for any JSON. ``extras`` are the service's own
+    fields. ``stream`` is how the answer travels: in one piece if False, where a long thought
+    could outlast the wait for its first byte.
+    """
+
+    thinking_effort: object
+    system: System
+    tool_choice: str | ToolChoice | None
+    output: Any
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    stop: str | Sequence[str]
+    extras: Mapping[str, Json] | None
+    policy: PolicyLike
+    stream: bool
+
+
+class Options(ChatOptions, total=False):
+    """What can be said of one question: the same, and the tools that may be called."""
+
+    tools: Iterable[ToolLike]
+
+
+def check(options: Mapping[str, object]) -> None:
+    """Raise for an option that is none."""
+    for name in options:
+        if name not in Options.__annotations__:
+            known = " ".join(Options.__annotations__)
+            message = f"unknown option {name!r}; use {known}"
+            raise BadParameter(message)
+
+
+def messages_of(prompt: Prompt) -> tuple[Message, ...]:
+    """Return the conversation that a prompt is: words, parts of one message, or messages."""
+    if isinstance(prompt, Message):
+        return (prompt,)
+    if isinstance(prompt, str | Part):
+        return (Message("user", (_part(prompt),)),)
+    given = list(prompt)
+    if not given:
+        raise BadParameter("there is nothing to ask; give words, parts or messages")
+    if all(isinstance(each, Message | Mapping) for each in given):
+        return tuple(_message(each) for each in given)
+    return (Message("user", tuple(_part(each) for each in given)),)
+
+
+def system_of(given: System) -> tuple[Text, ...]:
+    """Return the system prompt as texts."""
+    if given is None or given == "":
+        return ()
+    texts = [given] if isinstance(given, str | Text) else given
+    return tuple(text if isinstance(text, Text) else Text(text) for text in texts)
+
+
+def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoice | None:
+    """Return the tool choice: a word, or a tool's name."""
+    if given is None or isinstance(given, ToolChoice):
+        return given
+    if given in _MODES:
+        return ToolChoice(given)  # type: ignore[arg-type]  # one of the modes, as was just seen
+    if any(tool.name == given for tool in tools):
+        return ToolChoice("tool", given)
+    names = " ".join(tool.name for tool in tools)
+    message = f"tool_choice={given!r} cannot be; use {' '.join(_MODES)} or a tool's name: {names}"
+    raise BadParameter(message.rstrip(": "))
+
+
+def output_of(given: Any) -> Output | None:
+    """Return the shape of the answer: from a type, a schema, or any JSON."""
+    if given is None or given is False or isinstance(given, Output):
+        return given or None
+    if given is True:
+        return Output()
+    if isinstance(given, Mapping):
+        return Output(dict(given))
+    return Output(schema_of(given), getattr(given, "__name__", "answer"))
+
+
+def _part(given: object) -> Part:
+    if isinstance(given, str):
+        return Text(given)
+    if isinstance(given, Part):
+        return given
+    message = f"a prompt is made of words, parts or messages, not {given!r}"
+    raise BadParameter(message)
+
+
+def _message(given: object) -> Message:
+    if isinstance(given, Message):
+        return given
+    role, content = (
+        (given.get("role"), given.get("content")) if isinstance(given, Mapping) else (0, 0)
+    )
+    if role not in ("system", "user", "assistant") or not isinstance(content, str | list | tuple):
+        message = f"a message has a role (system, user, assistant) and content, not {given!r}"
+        raise BadParameter(message)
+    parts = [content] if isinstance(content, str) else content
+    return Message(role, tuple(_part(each) for each in parts))

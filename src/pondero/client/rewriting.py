@@ -1,0 +1,155 @@
+"""The dial on somebody else's request: the level's fields set in a body that is already written."""
+
+from collections.abc import Iterator, Mapping
+from os import environ
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ..canon import HttpRequest, Json
+from ..catalog import Entry, Provider
+from ..dialects import NAMES, Rejected, dialect
+from ..errors import UnknownModel
+from ..exchange import plan as make_plan
+from ..thinking import SAMPLING, Asked, Placement, Plan, Policy, parse
+from .dial import lookup
+
+Path = tuple[str, ...]
+
+
+def dialled(
+    request: HttpRequest, thinking: object, policy: Policy
+) -> tuple[HttpRequest, Plan | None]:
+    """Return the request at this level, and the plan; untouched where wire or model is unknown."""
+    body = _object(request)
+    entry = _entry(request.url, body, policy) if body else None
+    if entry is None:
+        return request, None
+    intent = parse(thinking, words=entry.capability.extra_words)
+    if intent.kind == "unset":
+        return request, None
+    made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
+    for path in _paths(entry.placement):
+        _take(body, path)
+    for name in made.dropped:
+        _take(body, entry.provider.parameters.get(name, (name,)))
+    _lay(body, made.fields)
+    headers = dict(request.headers)
+    for name, value in made.headers.items():
+        before = headers.get(name)
+        headers[name] = f"{before},{value}" if before and value not in before else value
+    encoded = msgspec.json.encode(body)
+    return HttpRequest(request.method, request.url, headers, encoded), made
+
+
+def _object(request: HttpRequest) -> dict[str, Json]:
+    try:
+        body = msgspec.json.decode(request.body) if request.method == "POST" else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+# -- whose request it is -----------------------------------------------------------------------
+
+
+def _entry(url: str, body: Mapping[str, Json], policy: Policy) -> Entry | None:
+    path = urlsplit(url).path
+    wire = next((name for name in NAMES if dialect(name).accept.serves(path)), None)
+    model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
+    if wire is None or not isinstance(model, str) or not model:
+        return None
+    known = _known(wire, model)
+    for provider in (*_living_at(url, wire), *(entry.provider for entry in known)):
+        return lookup().entry(f"{provider.name}:{model}", unknown=policy.unknown)
+    return None
+
+
+def _living_at(url: str, wire: str) -> Iterator[Provider]:
+    """Yield who speaks this wire at this address, by the catalog or by their own variable."""
+    host = urlsplit(url).netloc
+    for provider in lookup().catalog.providers.values():
+        urls = [provider.url, *(environ.get(name, "") for name in provider.url_env)]
+        if provider.dialect == wire and host in [urlsplit(each).netloc for each in urls]:
+            yield provider
+
+
+def _known(wire: str, model: str) -> Iterator[Entry]:
+    """Yield where a model of this name is known: at home first, then anywhere on this wire."""
+    try:
+        home = lookup().entry(model)
+    except UnknownModel:
+        return
+    if home.provider.dialect == wire:
+        yield home
+    for provider in lookup().catalog.providers.values():
+        if provider.dialect == wire:
+            entry = lookup().entry(f"{provider.name}:{model}")
+            if not entry.inferred:
+                yield entry
+
+
+# -- what it says ------------------------------------------------------------------------------
+
+
+def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Asked:
+    paths = entry.provider.parameters
+    said = {name: _at(body, paths[name]) for name in ("max_tokens", *SAMPLING) if name in paths}
+    numbers: dict[str, Any] = {
+        name: value for name, value in said.items() if isinstance(value, int | float)
+    }
+    forced = _is_forced(request, entry)
+    tools = bool(body.get("tools"))
+    return Asked(**numbers, tools=tools, tool_choice="required" if forced else "auto")
+
+
+def _is_forced(request: HttpRequest, entry: Entry) -> bool:
+    """Return whether it must call a tool, as the service would read it."""
+    wire = dialect(entry.provider.dialect)
+    try:
+        choice = wire.accept.request(request, service=entry.provider.name).request.tool_choice
+    except Rejected:
+        return False
+    return choice is not None and choice.forced
+
+
+def _paths(placement: Placement) -> Iterator[Path]:
+    """Yield every place where a body may speak of thinking."""
+    own = (getattr(placement, name) for name in ("off", "on", "level", "budget", "show", "hide"))
+    for template in (*own, *(form for forms in placement.also for form in forms.values())):
+        yield from _leaves(template or {})
+
+
+def _leaves(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+    for key, value in template.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key)
+
+
+def _at(body: Mapping[str, Json], path: Path) -> Json:
+    value: Json = body
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _take(body: dict[str, Json], path: Path) -> None:
+    """Take a value out, and what is empty without it."""
+    inner = body.get(path[0])
+    if len(path) == 1:
+        body.pop(path[0], None)
+    elif isinstance(inner, dict):
+        _take(inner, path[1:])
+        if not inner:
+            del body[path[0]]
+
+
+def _lay(body: dict[str, Json], fields: Mapping[str, Json]) -> None:
+    for key, value in fields.items():
+        if isinstance(value, Mapping) and isinstance(body.get(key), dict):
+            _lay(body[key], value)
+        else:
+            body[key] = value

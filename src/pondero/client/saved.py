@@ -1,0 +1,103 @@
+"""A chat as JSON, and back: every part, every seal and every byte of it."""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Json, Message, Output, Text, ToolChoice
+from ..errors import BadParameter
+from ..thinking import Policy
+from .options import ChatOptions, output_of, system_of
+
+VERSION = 1
+
+
+class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is written. Tools and keys are not: they are given again when it is read."""
+
+    pondero: int = 0
+    model: str
+    thinking: Json = None
+    thinking_effort: Json = None
+    system: tuple[Text, ...] = ()
+    tool_choice: str | ToolChoice | None = None
+    output: Output | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    extras: Json = None
+    policy: dict[str, Any] | None = None
+    steps: int = 20
+    messages: tuple[Message, ...] = ()
+
+
+_PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
+
+
+def written(
+    model: str,
+    thinking: object,
+    messages: tuple[Message, ...],
+    steps: int,
+    options: ChatOptions,
+) -> str:
+    """Return a chat as JSON text."""
+    stop = options.get("stop") or ()
+    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
+    policy = options.get("policy")
+    return dumped(
+        Saved(
+            pondero=VERSION,
+            model=model,
+            thinking=thinking,
+            system=system_of(options.get("system")),
+            output=output_of(options.get("output")),
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            policy=None if policy is None else dict(Policy.of(policy)),
+            steps=steps,
+            messages=messages,
+            **plain,
+        )
+    )
+
+
+def read(text: str | bytes) -> Saved:
+    """Return what was written; raises BadParameter for what is none of ours."""
+    try:
+        found = _loaded(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        message = f"this is no saved chat: {error}"
+        raise BadParameter(message) from None
+    if found.pondero != VERSION:
+        message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
+        raise BadParameter(message)
+    return found
+
+
+def options_of(saved: Saved) -> ChatOptions:
+    """Return the options a saved chat was made with."""
+    options = {
+        name: getattr(saved, name) for name in (*_PLAIN, "system", "output", "stop", "policy")
+    }
+    return {name: value for name, value in options.items() if value not in (None, ())}  # type: ignore[return-value]  # names of ChatOptions
+
+
+def dumped(value: Struct) -> str:
+    """Return it as JSON, lone halves of characters and huge numbers included."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(msgspec.to_builtins(value, builtin_types=()), separators=(",", ":"))
+
+
+def _loaded(text: str | bytes) -> Saved:
+    try:
+        return msgspec.json.decode(text, type=Saved)
+    except msgspec.DecodeError as error:
+        if isinstance(error, msgspec.ValidationError):
+            raise
+        return msgspec.convert(json.loads(text), Saved)

@@ -1,0 +1,138 @@
+"""An answer on its way: its events one by one, and in the end the reply."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from random import random
+from types import TracebackType
+from typing import Self
+
+from ..canon import Assembler, Event, Message, Reply
+from ..errors import UsageError
+from ..exchange import AsyncTransport, Retry, Transport, flow
+from ..handoff import Manifest
+from ..thinking import Plan
+from ..transport import Done, arun, run
+from .asking import Question, say_repairs
+from .tracing import Span
+
+
+class Arrival:
+    """What is known of an answer while it comes, whoever waits for it."""
+
+    def __init__(self, question: Question, retry: Retry) -> None:
+        self._question = question
+        self._flow = flow(question.exchange, retry=retry, jitter=random)
+        self._so_far: Assembler | None = None
+        self._reply: Reply | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """Return what was to happen; the reply's plan also has what was repaired on the way."""
+        return self._question.exchange.plan
+
+    @property
+    def handoff(self) -> Manifest:
+        """Return what of the conversation this model could not be shown."""
+        return self._question.manifest
+
+    @property
+    def message(self) -> Message:
+        """Return what has come so far."""
+        so_far = self._so_far or Assembler()
+        return so_far.message(self._question.exchange.origin)
+
+    @property
+    def reply(self) -> Reply:
+        """Return the whole answer, after its end."""
+        if self._reply is None:
+            raise UsageError("the answer has not ended; read its events to the end first")
+        return self._reply
+
+    def _ended(self, reply: Reply, span: Span) -> None:
+        self._reply = reply
+        span.end(reply)
+        say_repairs(self._question, reply.plan)
+
+
+class Stream(Arrival):
+    """Events as they come; leaving it early, or closing it, frees the connection at once."""
+
+    def __init__(self, question: Question, transport: Transport, retry: Retry) -> None:
+        super().__init__(question, retry)
+        self._events = self._run(transport)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def close(self) -> None:
+        """Stop reading and let go of the connection; may be called twice."""
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, transport: Transport) -> Generator[Event, None, None]:
+        span = Span(self._question.exchange)
+        steps = run(self._flow, transport, self._question.timeouts)
+        try:
+            while True:
+                step = next(steps)
+                self._so_far = step.so_far
+                yield from step.events
+        except StopIteration as end:
+            self._ended(end.value, span)
+        except BaseException as error:
+            span.end(error=error)
+            raise
+        finally:
+            steps.close()
+
+
+class AsyncStream(Arrival):
+    """Events as they come; ``async with`` frees the connection at once when left early."""
+
+    def __init__(self, question: Question, transport: AsyncTransport, retry: Retry) -> None:
+        super().__init__(question, retry)
+        self._events = self._run(transport)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    async def aclose(self) -> None:
+        """Stop reading and let go of the connection; may be called twice."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def _run(self, transport: AsyncTransport) -> AsyncGenerator[Event, None]:
+        span = Span(self._question.exchange)
+        steps = arun(self._flow, transport, self._question.timeouts)
+        try:
+            async for step in steps:
+                if isinstance(step, Done):
+                    self._ended(step.reply, span)
+                    return
+                self._so_far = step.so_far
+                for event in step.events:
+                    yield event
+        except BaseException as error:
+            span.end(error=error)
+            raise
+        finally:
+            await steps.aclose()

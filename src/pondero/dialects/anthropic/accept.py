@@ -1,0 +1,119 @@
+"""The service reads a request, strictly: what the real one refuses is refused, in its own words."""
+
+from collections.abc import Mapping
+
+from ...canon import HttpRequest, Json
+from ..contract import Accepted
+from . import conversation, wire
+from .family import Family, family
+from .knobs import check, wish
+from .reading import read
+from .refusal import refuse
+from .schema import check_shape, check_tools
+from .typing import typed
+
+HOUSE = "anthropic"
+_VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return path.endswith("/messages")
+
+
+def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - one rule for all hosts
+    """Return what was asked, or raise Rejected with the service's status and body."""
+    _check_head(http)
+    raw: Json = typed(http.body, dict)
+    body = typed(http.body, wire.Body)
+    row = family(body.model)
+    if row is None:
+        raise refuse(f"model: {body.model}", status=404)
+    betas = frozenset(
+        beta.strip() for beta in http.headers.get("anthropic-beta", "").split(",") if beta.strip()
+    )
+    _check_betas(raw, betas)
+    asked = read(body, raw)
+    check(body, row, betas=betas)
+    _check_tools(raw, body)
+    thinks = wish(body, row)
+    dropped = _check_conversation(body, raw, row, thinks=thinks.thinks)
+    return Accepted(
+        asked,
+        kind=thinks.kind,
+        level=thinks.level,
+        budget=thinks.budget,
+        thinks=thinks.thinks,
+        shown=thinks.shown,
+        raw={"body": raw, "dropped": dropped, "bound": row.bound},
+    )
+
+
+def _check_head(http: HttpRequest) -> None:
+    if http.method != "POST" or not serves(http.url.split("?")[0]):
+        raise refuse("Not Found", status=404)
+    key = http.headers.get("x-api-key")
+    bearer = http.headers.get("authorization", "")
+    if not key and not bearer.startswith("Bearer "):
+        raise refuse("x-api-key header is required", status=401)
+    if key and bearer:
+        raise refuse("only one of x-api-key and authorization may be sent", status=401)
+    version = http.headers.get("anthropic-version")
+    if version is None:
+        raise refuse("anthropic-version: header is required")
+    if version not in _VERSIONS:
+        raise refuse(f'anthropic-version: "{version}" is not a valid version')
+
+
+def _check_betas(raw: Json, betas: frozenset[str]) -> None:
+    for path, begins in wire.BETAS.items():
+        if _has(raw, path.split(".")) and not any(beta.startswith(begins) for beta in betas):
+            raise refuse(f"{path}: Extra inputs are not permitted")
+
+
+def _has(raw: Json, names: list[str]) -> bool:
+    """Whether the body has this; a union's tag in the path is the value of its type."""
+    for name in names:
+        if not isinstance(raw, Mapping):
+            return False
+        if raw.get("type") != name:
+            raw = raw.get(name)
+    return raw is not None
+
+
+def _check_tools(raw: Json, body: wire.Body) -> None:
+    tools = raw.get("tools") or []
+    names = [tool.get("name") for tool in tools if tool.get("name")]
+    if len(set(names)) < len(names):
+        raise refuse("tools: Tool names must be unique.")
+    check_tools(tools)
+    if isinstance(body.tool_choice, wire.OneTool) and body.tool_choice.name not in names:
+        raise refuse(f"Tool '{body.tool_choice.name}' not found in provided tools")
+    if isinstance(body.tool_choice, wire.AnyTool | wire.Auto) and not tools:
+        raise refuse("tool_choice may only be specified while providing tools")
+    if body.output_config and body.output_config.format:
+        check_shape(body.output_config.format.schema, "output_config.format.schema")
+    if body.output_format:
+        check_shape(body.output_format.schema, "output_format.schema")
+
+
+def _check_conversation(body: wire.Body, raw: Json, row: Family, *, thinks: bool) -> list[str]:
+    found = conversation.turns(body)
+    conversation.check_texts(found)
+    conversation.check_pairs(found)
+    if isinstance(body.thinking, wire.Enabled):
+        conversation.check_begin(found)
+    if conversation.ends_with_words(found):
+        if row.prefill == "never":
+            raise refuse(
+                "This model does not support assistant message prefill. The conversation must end "
+                "with a user message."
+            )
+        conversation.check_prefill(found, thinks=thinks)
+    return conversation.check_seals(found, raw, drops=_drops(body.thinking))
+
+
+def _drops(thinking: wire.Thinking | None) -> bool:
+    if not isinstance(thinking, wire.Adaptive) or thinking.block_binding is None:
+        return False
+    return thinking.block_binding.prefix_mismatch_behavior == "drop_block"

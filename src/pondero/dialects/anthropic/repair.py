@@ -1,0 +1,64 @@
+"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from ...canon import HttpRequest, Json
+from ...errors import ServiceError
+from ...thinking import Adjustment, closest, listed
+from ..contract import Repair
+
+_BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
+_BETA = "thinking-binding-controls-2026-08-01"
+_SEALED = ("thinking", "redacted_thinking")
+
+
+def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
+    """Return the request without what was refused; None where the refusal says no cure."""
+    body = msgspec.json.decode(request.body)
+    if bound := _BOUND.search(error.message):
+        return _unbound(request, body, int(bound[1]))
+    return _lower(request, body, error.message)
+
+
+def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it with the service told to drop such blocks; it takes that word beside adaptive."""
+    thinking, headers = body.get("thinking"), request.headers
+    if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
+        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+        headers = _with_beta(headers)
+    else:
+        for message in body["messages"][at:]:
+            message["content"] = _unsealed(message["content"])
+    why = "thinking of earlier turns is bound to another beginning of this conversation"
+    note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+    return Repair(_sent(request, body, headers), note)
+
+
+def _unsealed(content: Json) -> Json:
+    if isinstance(content, str):
+        return content
+    return [block for block in content if block.get("type") not in _SEALED] or content
+
+
+def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
+    before = headers.get("anthropic-beta")
+    return {**headers, "anthropic-beta": f"{before},{_BETA}" if before else _BETA}
+
+
+def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
+    asked = (body.get("output_config") or {}).get("effort")
+    words = listed(message)
+    if asked is None or not words or asked in words or "effort" not in message:
+        return None
+    got = closest(asked, words)
+    body["output_config"]["effort"] = got
+    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    note = Adjustment("unsupported_level", "level", asked, got, why)
+    return Repair(_sent(request, body, request.headers), note)
+
+
+def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
+    return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))

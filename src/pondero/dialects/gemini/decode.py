@@ -1,0 +1,92 @@
+"""Wire to canon: answers, streams and errors as the caller reads them."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ...canon import Event, Finished, Head, Json, Started, Usage
+from ...errors import Malformed, ServiceError
+from .answer import Answer
+from .chunk import UNREADABLE, malformed, parsed
+from .failure import failure, from_error
+from .stream import Stream
+
+_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def response(
+    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> list[Event]:
+    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    del quirks
+    start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"data:", b":", b"event:")):
+        reading = Stream(head, model=model, route=route)
+        return reading.feed(body) + reading.eof()
+    answer = Answer(model, route)
+    events: list[Event] = []
+    for frame in _elements(start):
+        chunk = parsed(frame)
+        if chunk is None:
+            continue
+        if chunk.error is not None:
+            raise from_error(chunk.error, head=head, body=body)
+        if chunk.total_tokens is not None and chunk.candidates is None:
+            return _counted(chunk.total_tokens)
+        if (
+            chunk.candidates is None
+            and chunk.prompt_feedback is None
+            and chunk.usage_metadata is None
+        ):
+            raise Malformed("neither candidates nor promptFeedback", path="$.candidates")
+        answer.take(chunk, frame, events)
+    if not events:
+        raise Malformed("an answer without a piece of one")
+    answer.end(events, whole=True)
+    return events
+
+
+def stream(
+    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> Stream:
+    """Return a decoder for one streamed answer."""
+    del quirks
+    return Stream(head, model=model, route=route)
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what the service said was wrong; survives HTML and nothing at all."""
+    return failure(head, body)
+
+
+def recognises(raw: Json, *, stream: bool) -> int:
+    """Return how surely this JSON is ours: 0 to 100."""
+    del stream
+    if isinstance(raw, list):
+        raw = raw[0] if raw else None
+    if not isinstance(raw, dict):
+        return 0
+    if isinstance(raw.get("response"), dict):
+        raw = raw["response"]
+    if isinstance(raw.get("candidates"), list):
+        return 95
+    if isinstance(raw.get("promptFeedback"), dict) or isinstance(raw.get("usageMetadata"), dict):
+        return 90
+    fault = raw.get("error")
+    if isinstance(fault, dict) and isinstance(fault.get("code"), int):
+        return 85 if isinstance(fault.get("status"), str) else 40
+    return 30 if isinstance(raw.get("totalTokens"), int) else 0
+
+
+def _elements(body: bytes) -> list[bytes]:
+    if not body.startswith(b"["):
+        return [body]
+    try:
+        return [bytes(element) for element in _ELEMENTS.decode(body)]
+    except UNREADABLE as error:
+        raise malformed(error) from error
+
+
+def _counted(tokens: int) -> list[Event]:
+    """Return a count of tokens (countTokens) as an answer that says nothing."""
+    return [Started(), Finished("other", usage=Usage(input=tokens, total=tokens))]

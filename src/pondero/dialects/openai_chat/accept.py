@@ -1,0 +1,124 @@
+"""The service reads a request, strictly: what it refuses, it refuses in its own words."""
+
+from typing import NoReturn
+
+from ...canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
+from ..contract import Accepted
+from . import wire
+from .denial import Denier
+from .knobs import Wish, wish_of
+from .parsing import parse
+from .reading import Reader
+from .rules import check
+from .tables import Service
+from .tables import service as table_of
+
+HOUSE = "openai-chat"
+_PATH = "/chat/completions"
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return path.endswith(_PATH)
+
+
+def request(http: HttpRequest, *, service: str) -> Accepted:
+    """Return what was asked, or raise Rejected. ``service`` names the emulated deployment."""
+    table = table_of(service)
+    denier = Denier(table.error)
+    _check_door(http, table, denier, keyless=service in table.keyless)
+    body, beside = parse(http.body, table, denier)
+    model = table.find(body.model)
+    if model is None:
+        _not_found(body.model, denier)
+    if model.elsewhere:
+        text = "This model is only supported in v1/responses and not in v1/chat/completions."
+        denier.deny(text, status=404, param="model")
+    wish = wish_of(body, beside, table, model, denier)
+    check(body, beside, table, model, denier, thinks=wish.thinks)
+    return _accepted(body, beside, table, wish, denier)
+
+
+def _check_door(http: HttpRequest, service: Service, denier: Denier, *, keyless: bool) -> None:
+    path = http.url.partition("?")[0]
+    if http.method != "POST" or not serves(path):
+        denier.deny(f"Invalid URL ({http.method} {path})", status=404)
+    if keyless:
+        return
+    key = http.headers.get("authorization", "")
+    scheme, _, token = key.partition(" ")
+    if not http.headers.get("api-key") and (scheme.lower() != "bearer" or not token.strip()):
+        denier.deny(service.key_missing, status=401)
+
+
+def _not_found(model: str, denier: Denier) -> NoReturn:
+    text = f"The model `{model}` does not exist or you do not have access to it."
+    denier.deny(text, status=404, code="model_not_found")
+
+
+def _accepted(
+    body: wire.Body, beside: dict[str, Json], service: Service, wish: Wish, denier: Denier
+) -> Accepted:
+    system, messages = Reader(service, denier, model=body.model).read(body.messages)
+    knobs = {knob.path[0] for knob in service.knob}
+    extras = {key: value for key, value in beside.items() if key not in knobs}
+    options = body.stream_options
+    stop = body.stop or ()
+    return Accepted(
+        Request(
+            model=body.model,
+            messages=tuple(messages),
+            system=system,
+            tools=tuple(_tool(tool) for tool in body.tools or ()),
+            tool_choice=_choice(body),
+            output=_output(body),
+            max_tokens=body.max_completion_tokens or body.max_tokens,
+            temperature=body.temperature,
+            top_p=body.top_p,
+            top_k=body.top_k,
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            stream=bool(body.stream),
+            extras=extras or None,
+        ),
+        kind=wish.kind,
+        level=wish.level,
+        budget=wish.budget,
+        thinks=wish.thinks,
+        shown=wish.thinks and service.thinking != "none",
+        raw={
+            "service": service.names[0] if service.names else "compatible",
+            "include_usage": bool(options and options.include_usage),
+            "include_obfuscation": not options or options.include_obfuscation is not False,
+        },
+    )
+
+
+def _tool(tool: wire.OfferedFunction | wire.OfferedCustom) -> Tool:
+    if isinstance(tool, wire.OfferedCustom):
+        raw = {"type": "custom", "custom": tool.custom}
+        return Tool(str(tool.custom.get("name", "")), raw=raw)
+    function = tool.function
+    return Tool(function.name, function.description or "", function.parameters, function.strict)
+
+
+def _choice(body: wire.Body) -> ToolChoice | None:
+    choice, parallel = body.tool_choice, body.parallel_tool_calls
+    if choice is None:
+        return None if parallel is None else ToolChoice(parallel=parallel)
+    if isinstance(choice, wire.ChosenFunction):
+        return ToolChoice("tool", choice.function.name, parallel)
+    if isinstance(choice, wire.ChosenCustom):
+        return ToolChoice("tool", choice.custom.name, parallel)
+    if isinstance(choice, str):
+        return ToolChoice(choice, None, parallel)
+    return ToolChoice(parallel=parallel)
+
+
+def _output(body: wire.Body) -> Output | None:
+    match body.response_format:
+        case wire.ObjectFormat():
+            return Output()
+        case wire.SchemaFormat(json_schema=schema):
+            return Output(schema.schema, schema.name, schema.strict)
+        case _:
+            return None

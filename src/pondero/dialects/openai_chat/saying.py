@@ -1,0 +1,99 @@
+"""What a whole answer and a stream have in common: ids, counts, the word for the end."""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from ...canon import Finish, Json, Seal, Text, ToolCall, Usage
+from ..contract import Accepted
+from . import NAME
+from .tables import Service
+
+CREATED = 1_763_164_800  # there is no clock here, and nobody looks
+_WORDS: dict[Finish, str] = {
+    "stop": "stop",
+    "refusal": "stop",
+    "length": "length",
+    "exhausted": "length",
+    "context_full": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+
+
+def base_of(
+    accepted: Accepted, kind: Literal["chat.completion", "chat.completion.chunk"], model: str | None
+) -> dict[str, Json]:
+    """Return the fields every answer and every chunk begins with."""
+    digest = hashlib.sha256(msgspec.json.encode(accepted.request)).hexdigest()
+    return {
+        "id": f"chatcmpl-{digest[:29]}",
+        "object": kind,
+        "created": CREATED,
+        "model": model or accepted.request.model,
+        "service_tier": "default",
+        "system_fingerprint": f"fp_{digest[-10:]}",
+    }
+
+
+def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
+    """Return the head of an answer."""
+    return {
+        "content-type": content_type,
+        "x-request-id": f"req_{base['id'][9:]}",
+        "openai-version": "2020-10-01",
+    }
+
+
+def word(finish: Finish, raw: str | None) -> str:
+    """Return the service's word for an end."""
+    return raw or _WORDS.get(finish, "stop")
+
+
+def counts(usage: Usage, service: Service) -> Json:
+    """Return the counts as this service adds them up; None where nothing is known."""
+    if usage == Usage():
+        return None
+    prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
+    beside = (usage.thinking or 0) if service.outside else 0
+    completion = (usage.output or 0) + (usage.thinking or 0) - beside
+    said: dict[str, Json] = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion + beside if usage.total is None else usage.total,
+    }
+    cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
+    if known := {name: count for name, count in cached.items() if count is not None}:
+        said["prompt_tokens_details"] = {**known, "audio_tokens": 0}
+    if usage.thinking is not None:
+        said["completion_tokens_details"] = {
+            "reasoning_tokens": usage.thinking,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        }
+    return said
+
+
+def own(seal: Seal | None) -> dict[str, Json]:
+    """Return what a seal of this wire holds; another's stays shut."""
+    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+        return {}
+    return seal.value
+
+
+def refused(text: Text) -> bool:
+    """Return whether these words are a refusal."""
+    return bool(own(text.seal).get("refusal"))
+
+
+def called(call: ToolCall) -> dict[str, Json]:
+    """Return a call as the wire has it whole."""
+    arguments = call.arguments
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    extras = own(call.seal)
+    if extras.get("type") == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
+    function = {"name": call.name, "arguments": text}
+    return {"id": call.id, "type": "function", "function": function, **extras}

@@ -1,0 +1,318 @@
+"""The request as the service types it: strict, every unknown key refused."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+Status = Literal["in_progress", "completed", "incomplete"]
+Phase = Literal["commentary", "final_answer"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Summary = Literal["auto", "concise", "detailed"]
+Object = dict[str, Any]
+
+
+class Strict(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Nothing but what is written here."""
+
+
+# -- the body ----------------------------------------------------------------------------------
+
+
+class Reasoning(Strict, frozen=True):
+    """`reasoning`."""
+
+    effort: Effort | None = None
+    summary: Summary | None = None
+    generate_summary: Summary | None = None
+    context: Literal["auto", "current_turn", "all_turns"] | None = None
+    mode: Literal["standard", "pro"] | None = None
+
+
+class TextConfig(Strict, frozen=True):
+    """`text`."""
+
+    format: Object | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class CacheOptions(Strict, frozen=True):
+    """`prompt_cache_options`."""
+
+    mode: Literal["implicit", "explicit"] | None = None
+    ttl: Literal["30m", "12h"] | None = None
+    prewarm: bool | None = None
+    comparison_response_id: str | None = None
+
+
+class StreamOptions(Strict, frozen=True):
+    """`stream_options`."""
+
+    include_obfuscation: bool | None = None
+
+
+class Create(Strict, frozen=True):
+    """`POST /v1/responses`."""
+
+    model: str
+    input: str | list[Object] | None = None
+    access_programs: Object | None = None
+    background: bool | None = None
+    context_management: list[Object] | None = None
+    conversation: str | Object | None = None
+    image: Object | None = None
+    include: list[str] | None = None
+    instructions: str | None = None
+    max_output_tokens: Annotated[int, Meta(ge=16)] | None = None
+    max_tool_calls: Annotated[int, Meta(ge=1)] | None = None
+    metadata: dict[str, str] | None = None
+    moderation: Object | None = None
+    parallel_tool_calls: bool | None = None
+    previous_response_id: str | None = None
+    prompt: Object | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: CacheOptions | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | None = None
+    reasoning: Reasoning | None = None
+    safety_identifier: str | None = None
+    service_tier: (
+        Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None
+    ) = None
+    store: bool | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    text: TextConfig | None = None
+    tool_choice: str | Object | None = None
+    tools: list[Object] | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    user: str | None = None
+
+
+INCLUDABLE = (
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+)
+
+
+class Function(Struct, frozen=True, kw_only=True):
+    """A function tool; recorded answers show that more keys are let pass here."""
+
+    type: Literal["function"]
+    name: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[a-zA-Z0-9_-]+$")]
+    parameters: Object | None = None
+    description: str | None = None
+    strict: bool | None = None
+    allowed_callers: list[str] | None = None
+    defer_loading: bool | None = None
+    output_schema: Object | None = None
+
+
+class JsonSchema(Strict, frozen=True):
+    """`text.format` with a schema."""
+
+    type: Literal["json_schema"]
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-zA-Z0-9_-]+$")]
+    schema: Object
+    description: str | None = None
+    strict: bool | None = None
+
+
+# -- items of the input ----------------------------------------------------------------------------
+
+
+class InputMessage(Strict, frozen=True):
+    """What anybody said; an answer of the model's may come with its id, status and phase."""
+
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | list[Object]
+    type: Literal["message"] = "message"
+    id: str | None = None
+    status: Status | None = None
+    phase: Phase | None = None
+
+
+class SummaryText(Strict, frozen=True):
+    """A paragraph of a summary."""
+
+    type: Literal["summary_text"]
+    text: str
+
+
+class ReasoningText(Strict, frozen=True):
+    """A paragraph of raw thinking."""
+
+    type: Literal["reasoning_text"]
+    text: str
+
+
+class ReasoningItem(Strict, frozen=True):
+    """Thinking that comes back; `summary` is required, also when empty."""
+
+    type: Literal["reasoning"]
+    summary: list[SummaryText]
+    id: str | None = None
+    content: list[ReasoningText] | None = None
+    encrypted_content: str | None = None
+    status: Status | None = None
+
+
+class FunctionCall(Strict, frozen=True):
+    """A call that comes back; the arguments are text."""
+
+    type: Literal["function_call"]
+    call_id: Annotated[str, Meta(min_length=1, max_length=64)]
+    name: str
+    arguments: str
+    id: str | None = None
+    namespace: str | None = None
+    caller: Object | None = None
+    status: Status | None = None
+
+
+class CustomCall(Strict, frozen=True):
+    """A call with free text that comes back."""
+
+    type: Literal["custom_tool_call"]
+    call_id: Annotated[str, Meta(min_length=1, max_length=64)]
+    name: str
+    input: str
+    id: str | None = None
+    namespace: str | None = None
+    caller: Object | None = None
+    status: Status | None = None
+
+
+class CallOutput(Strict, frozen=True):
+    """What a tool answered."""
+
+    type: Literal["function_call_output", "custom_tool_call_output"]
+    call_id: str
+    output: str | list[Object]
+    id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    caller: Object | None = None
+    status: Status | None = None
+
+
+# -- contents --------------------------------------------------------------------------------------
+
+
+class Breakpoint(Strict, frozen=True):
+    """The end of a prefix to cache."""
+
+    mode: Literal["explicit"]
+    ttl: Literal["30m", "12h"] | None = None
+
+
+class InputText(Strict, frozen=True):
+    """Words given."""
+
+    type: Literal["input_text"]
+    text: str
+    prompt_cache_breakpoint: Breakpoint | None = None
+
+
+class InputImage(Strict, frozen=True):
+    """A picture given."""
+
+    type: Literal["input_image"]
+    detail: Literal["low", "high", "auto", "original"] | None = None
+    file_id: str | None = None
+    image_url: str | None = None
+    prompt_cache_breakpoint: Breakpoint | None = None
+
+
+class InputFile(Strict, frozen=True):
+    """A file given."""
+
+    type: Literal["input_file"]
+    detail: Literal["low", "high", "auto"] | None = None
+    file_data: str | None = None
+    file_id: str | None = None
+    file_url: str | None = None
+    filename: str | None = None
+    prompt_cache_breakpoint: Breakpoint | None = None
+
+
+class Sound(Strict, frozen=True):
+    """The data of a sound."""
+
+    data: str
+    format: Literal["mp3", "wav"]
+
+
+class InputAudio(Strict, frozen=True):
+    """A sound given."""
+
+    type: Literal["input_audio"]
+    input_audio: Sound
+
+
+class OutputText(Strict, frozen=True):
+    """Words of the model's that come back."""
+
+    type: Literal["output_text"]
+    text: str
+    annotations: list[Object] | None = None
+    logprobs: list[Object] | None = None
+
+
+class Refusal(Strict, frozen=True):
+    """A refusal of the model's that comes back."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+GIVEN: dict[str, type[Strict]] = {
+    "input_text": InputText,
+    "input_image": InputImage,
+    "input_file": InputFile,
+    "input_audio": InputAudio,
+}
+ANSWERED: dict[str, type[Strict]] = {"output_text": OutputText, "refusal": Refusal}
+ITEMS: dict[str, type[Strict]] = {
+    "message": InputMessage,
+    "reasoning": ReasoningItem,
+    "function_call": FunctionCall,
+    "function_call_output": CallOutput,
+    "custom_tool_call": CustomCall,
+    "custom_tool_call_output": CallOutput,
+}
+HOSTED: dict[str, tuple[str, ...]] = {
+    "additional_tools": ("role", "tools"),
+    "apply_patch_call": ("call_id", "operation", "status"),
+    "apply_patch_call_output": ("call_id", "status"),
+    "code_interpreter_call": ("id", "container_id", "status"),
+    "compaction": ("encrypted_content",),
+    "compaction_trigger": (),
+    "computer_call": ("id", "call_id", "status"),
+    "computer_call_output": ("call_id", "output"),
+    "configuration_update": (),
+    "file_search_call": ("id", "queries", "status"),
+    "image_generation_call": ("id", "result", "status"),
+    "item_reference": ("id",),
+    "local_shell_call": ("id", "action", "call_id", "status"),
+    "local_shell_call_output": ("id", "output"),
+    "mcp_approval_request": ("id", "arguments", "name", "server_label"),
+    "mcp_approval_response": ("approval_request_id", "approve"),
+    "mcp_call": ("id", "arguments", "name", "server_label"),
+    "mcp_list_tools": ("id", "server_label", "tools"),
+    "program": ("id", "call_id", "code"),
+    "program_output": ("call_id",),
+    "shell_call": ("action", "call_id"),
+    "shell_call_output": ("call_id", "output"),
+    "tool_search_call": ("arguments",),
+    "tool_search_output": ("tools",),
+    "web_search_call": ("id", "action", "status"),
+}
+"""Items of tools that the service runs, or that need more than a function: what each must have."""

@@ -1,0 +1,150 @@
+"""A service in miniature for every wire: it accepts strictly, thinks a little, and answers."""
+
+import time
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+
+import msgspec
+
+from ..canon import Head, HttpRequest, HttpResponse, Json
+from ..dialects import Accepted, Rejected
+from ..errors import BadParameter, Timeout, Unreachable
+from ..exchange import Timeouts
+from .answering import Played, answered, whole, with_ids
+from .fault import FOREVER, Break, Fault, Pause, instead
+from .log import Entry, Log
+from .mind import Mind, ponder, settled
+from .playing import Answered, AsyncSleep, Sleep, asyncio_sleep
+from .reading import read
+from .routes import Route, route
+from .script import Script, Scripted
+
+_USUAL = Timeouts()
+
+
+class Emulator:
+    """A transport, with or without asyncio, behind which every service answers. No key, no network.
+
+    ``mind`` answers what no turn of ``script`` is meant for. ``faults`` befall the next exchanges
+    in order, None for one that goes well. ``service`` is the deployment to be; without it the
+    address says. ``sleep`` and ``asleep`` are how a slow answer waits.
+    """
+
+    def __init__(
+        self,
+        *,
+        mind: Mind = ponder,
+        script: Iterable[Scripted] = (),
+        faults: Iterable[Fault | str | int | None] = (),
+        service: str | None = None,
+        sleep: Sleep = time.sleep,
+        asleep: AsyncSleep = asyncio_sleep,
+    ) -> None:
+        self.script = Script(script)
+        self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
+        self.log = Log()
+        self._mind = mind
+        self._service = service
+        self._sleep = sleep
+        self._asleep = asleep
+
+    def send(self, request: HttpRequest, timeouts: Timeouts = _USUAL) -> Answered:
+        """Return the answer; for asyncio, await it. Raises Timeout and Unreachable."""
+        entry = self.log.add(request)
+        played = self._play(request, entry)
+        if played is None:
+            entry.end = "broken"
+            raise Unreachable("nobody answers there: connection refused")
+        delay = 0.0
+        if isinstance(played, Pause):
+            delay, played = played.seconds, Played(Head(200), iter((Break(),)))
+        if delay > timeouts.first_byte:
+            entry.end = "timed out"
+            raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
+        entry.status = played.head.status
+        return Answered(
+            *played,
+            entry=entry,
+            timeouts=timeouts,
+            sleep=self._sleep,
+            asleep=self._asleep,
+            delay=delay,
+        )
+
+    def expect(self, *turns: Scripted) -> None:
+        """Add turns to the script."""
+        self.script.expect(*turns)
+
+    def reset(self) -> None:
+        """Forget script, faults and log."""
+        self.script.clear()
+        self.faults.clear()
+        self.log.clear()
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
+
+    # -- one exchange ----------------------------------------------------------------------------
+
+    def _play(self, request: HttpRequest, entry: Entry) -> Played | Pause | None:
+        """Return what comes of a request: an answer, nothing for so long, or nobody there."""
+        to = route(request.url, service=self._service)
+        if to is None:
+            return _refused(_nowhere(request), entry)
+        entry.dialect, entry.service = to.wire.NAME, to.service
+        try:
+            accepted = to.wire.accept.request(request, service=to.service)
+        except Rejected as no:
+            return _refused(no.response, entry)
+        entry.model = accepted.request.model
+        return self._answer(to, accepted, entry)
+
+    def _answer(self, to: Route, accepted: Accepted, entry: Entry) -> Played | Pause | None:
+        turn = self.script.take(accepted, dialect=to.wire.NAME, service=to.service)
+        entry.scripted = turn is not None
+        fault = (turn.fault if turn is not None else None) or self._fault(accepted)
+        if fault is not None:
+            entry.fault = fault.kind
+            if fault.kind == "refused":
+                return None
+            if fault.kind == "hang" and fault.at is None:
+                return Pause(FOREVER)
+            if (other := instead(fault, to.wire)) is not None:
+                return _refused(other, entry)
+        mind = turn if turn is not None and turn.says else self._mind
+        reply = settled(accepted, with_ids(mind(accepted), accepted, to.wire))
+        return answered(to.wire, accepted, reply, fault)
+
+    def _fault(self, accepted: Accepted) -> Fault | None:
+        """Return what goes wrong this time: the next of the list, or what the question asks for."""
+        with suppress(IndexError):
+            return self.faults.popleft()
+        wish = read(accepted.request.messages).directive("fault")
+        if wish is None:
+            return None
+        try:
+            return Fault.of(wish)
+        except BadParameter as error:
+            return Fault(kind="status", status=400, message=str(error))
+
+
+def _refused(response: HttpResponse, entry: Entry) -> Played:
+    entry.refusal = _json(response.body)
+    return whole(response)
+
+
+def _json(body: bytes) -> Json:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body.decode("utf-8", "replace") or None
+
+
+def _nowhere(request: HttpRequest) -> HttpResponse:
+    message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
+    body = msgspec.json.encode({"error": {"message": message, "type": "not_found"}})
+    return HttpResponse(404, {"content-type": "application/json"}, body)

@@ -1,0 +1,80 @@
+"""What was asked of the emulator and what came of it, with nothing secret in it."""
+
+import re
+from collections import deque
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import HttpRequest, Json
+
+_SECRET = re.compile(r"authorization|cookie|.*(?:api[-_]?key|token|secret)", re.IGNORECASE)
+_IN_QUERY = re.compile(r"(?<=[?&])((?:key|token|access_token)=)[^&]*")
+_HIDDEN = "***"
+_KEPT = 1_000
+_LONGEST = 1024 * 1024  # bytes of a body that are kept
+
+
+class Entry(Struct, kw_only=True):
+    """One exchange. ``end`` is how the answer ended: complete, closed, broken, timed out."""
+
+    method: str
+    path: str = ""
+    headers: dict[str, str] = {}
+    body: Json = None
+    dialect: str | None = None
+    service: str | None = None
+    model: str | None = None
+    scripted: bool = False
+    fault: str | None = None
+    status: int | None = None
+    refusal: Json = None
+    sent: int = 0
+    end: str | None = None
+
+
+class Log:
+    """The latest exchanges. What is secret is taken out when it is read, not while it is busy."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[HttpRequest, Entry]] = deque(maxlen=_KEPT)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the exchanges, oldest first."""
+        return tuple(_told(request, entry) for request, entry in tuple(self._kept))
+
+    def add(self, request: HttpRequest) -> Entry:
+        """Return a new entry for a request."""
+        if len(request.body) > _LONGEST:
+            note = b'"%d bytes"' % len(request.body)
+            request = msgspec.structs.replace(request, body=note)
+        entry = Entry(method=request.method)
+        self._kept.append((request, entry))
+        return entry
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+
+
+def _told(request: HttpRequest, entry: Entry) -> Entry:
+    headers = request.headers
+    parts = urlsplit(request.url)
+    query = _IN_QUERY.sub(rf"\1{_HIDDEN}", f"?{parts.query}") if parts.query else ""
+    entry.path = parts.path + query
+    entry.headers = {k: _HIDDEN if _SECRET.fullmatch(k) else v for k, v in headers.items()}
+    entry.body = _body(request.body, [v for k, v in headers.items() if _SECRET.fullmatch(k)])
+    return entry
+
+
+def _body(data: bytes, secrets: list[str]) -> Json:
+    for secret in secrets:
+        bare = secret.removeprefix("Bearer ").strip().encode()
+        if bare:
+            data = data.replace(bare, _HIDDEN.encode())
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return data.decode("utf-8", "replace") or None

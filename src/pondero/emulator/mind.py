@@ -1,0 +1,194 @@
+"""What answers: any function of an accepted request; and the one that is built in.
+
+The built-in mind is a small, honest clerk. It does sums, calls the tools on offer, remembers what
+it was told, gives JSON where a shape is asked for, thinks as long as its level says, and says the
+same thing every time it is asked the same.
+"""
+
+import re
+from typing import Protocol
+
+import msgspec
+
+from ..canon import Finish, Message, Part, Reply, Text, Thinking, ToolCall, Usage
+from ..dialects import Accepted
+from .arithmetic import Sum, find
+from .calling import Call, calls
+from .filling import Said, fill
+from .pondering import depth, thoughts
+from .reading import Asked, read, said_by
+from .tokens import asked as tokens_of
+from .tokens import called, clip, count
+
+_TOLD = re.compile(r"\b(?:my|the) ([\w -]{2,30}?) is ([^.,;!?\n]{1,80})", re.IGNORECASE)
+_RECALL = re.compile(r"\bwhat(?:'s|’s| is| was) (?:my|the) ([\w -]{2,30}?)\s*[?.!]", re.IGNORECASE)
+_REPEAT = re.compile(r"(?is)^\s*(?:say|repeat|reply with|answer with)(?: exactly| only)?:? (.+)")
+_REFUSAL = "I cannot help with that."
+
+
+class Mind(Protocol):
+    """Whatever answers; a tool call without an id gets one as the service makes them."""
+
+    def __call__(self, accepted: Accepted) -> Reply:
+        """Return the answer to an accepted request."""
+        ...
+
+
+def ponder(accepted: Accepted) -> Reply:
+    """Return the built-in mind's answer."""
+    request = accepted.request
+    asked = read(request.messages)
+    if asked.wants("refuse") or asked.wants("block"):
+        return _refused(accepted, "refusal" if asked.wants("refuse") else "content_filter")
+    worked = find(asked.question)
+    todo = calls(
+        request.tools,
+        request.tool_choice,
+        question=asked.question,
+        worked=worked,
+        done=frozenset(call.name for call in asked.calls),
+    )
+    return _Composer(accepted, asked).reply(worked, todo)
+
+
+def settled(accepted: Accepted, reply: Reply) -> Reply:
+    """Return a reply with what it left open counted: its usage."""
+    if reply.usage != Usage():
+        return reply
+    parts = reply.message.parts
+    thinking = sum(count(part.text) for part in parts if isinstance(part, Thinking))
+    spoken = sum(count(part.text) for part in parts if isinstance(part, Text))
+    spoken += sum(called(part) for part in parts if isinstance(part, ToolCall))
+    return msgspec.structs.replace(reply, usage=_usage(accepted, spoken, thinking))
+
+
+class _Composer:
+    """Puts one answer together, within the tokens it may have."""
+
+    def __init__(self, accepted: Accepted, asked: Asked) -> None:
+        self._accepted = accepted
+        self._asked = asked
+        self._left = accepted.request.max_tokens
+        self._parts: list[Part] = []
+        self._thought = self._spoken = 0
+
+    def reply(self, worked: Sum | None, todo: list[Call]) -> Reply:
+        self._think(worked, todo)
+        if self._left == 0:
+            return self._end("exhausted")
+        if todo:
+            return self._call(todo)
+        return self._say(self._answer(worked))
+
+    def _think(self, worked: Sum | None, todo: list[Call]) -> None:
+        tokens = depth(self._accepted)
+        if not tokens:
+            return
+        if self._left is not None:
+            tokens = min(tokens, self._left)
+        tools = tuple(dict.fromkeys(name for name, _ in todo))
+        text = thoughts(self._asked.question, worked=worked, tools=tools, tokens=tokens)
+        # Where it breaks off for want of tokens, all of them were used.
+        self._thought = tokens if tokens == self._left else count(text)
+        if self._left is not None:
+            self._left -= self._thought
+        hidden = self._asked.wants("redacted") or self._asked.wants("signature-only")
+        self._parts.append(Thinking("" if hidden else text, redacted=self._asked.wants("redacted")))
+
+    def _call(self, todo: list[Call]) -> Reply:
+        made = [ToolCall("", name, arguments) for name, arguments in todo]
+        self._spoken = sum(map(called, made))
+        if self._left is not None and self._spoken > self._left:
+            self._spoken = self._left
+            return self._end("length")
+        self._parts += made
+        return self._end("tool_calls")
+
+    def _say(self, answer: str) -> Reply:
+        request = self._accepted.request
+        found = [(answer.find(stop), stop) for stop in request.stop if stop in answer]
+        stopped = min(found, default=None)
+        text = answer if stopped is None else answer[: stopped[0]]
+        cut = self._left is not None and count(text) > self._left
+        if cut:
+            text = clip(text, self._left or 0)
+        self._spoken = count(text)
+        if text:
+            self._parts.append(Text(text))
+        reply = self._end("length" if cut else "stop")
+        if stopped is None or cut:
+            return reply
+        return msgspec.structs.replace(reply, extras={"stop_sequence": stopped[1]})
+
+    def _end(self, finish: Finish) -> Reply:
+        usage = _usage(self._accepted, self._spoken, self._thought)
+        return Reply(Message("assistant", tuple(self._parts)), finish, usage)
+
+    def _answer(self, worked: Sum | None) -> str:
+        plain = self._plain(worked)
+        output = self._accepted.request.output
+        if output is None:
+            return plain
+        if output.schema is None:
+            return msgspec.json.encode({"answer": plain}).decode()
+        result = worked.value if worked else None
+        shaped = fill(output.schema, Said(self._asked.question, answer=plain, result=result))
+        return msgspec.json.encode(shaped).decode()
+
+    def _plain(self, worked: Sum | None) -> str:
+        asked = self._asked
+        if asked.results:
+            return _from_results(asked)
+        if worked is not None and worked.value is not None:
+            return f"{worked.text} = {worked.value}"
+        if worked is not None:
+            return f"{worked.text} has no value I could give."
+        if (known := _recalled(asked)) is not None:
+            return known
+        if (words := _REPEAT.search(asked.question)) is not None:
+            return words[1].strip().strip("\"'“”")
+        if told := _TOLD.search(asked.question):
+            return f"Noted: {told[1].strip()} is {told[2].strip()}."
+        return f'You asked: "{asked.question}". I am an emulator; this is all I can say to it.'
+
+
+def _from_results(asked: Asked) -> str:
+    named = {call.id: call for call in asked.calls}
+    lines = []
+    for result in asked.results:
+        call = named.get(result.call_id)
+        name = (call.name if call else None) or result.name or "the tool"
+        values = call.arguments.values() if call and isinstance(call.arguments, dict) else ()
+        about = ", ".join(value for value in values if isinstance(value, str))
+        verb = "failed" if result.error else "says"
+        where = f" ({about})" if about and len(about) <= 60 else ""
+        lines.append(f"{name}{where} {verb}: {said_by(result)}")
+    return "\n".join(lines)
+
+
+def _recalled(asked: Asked) -> str | None:
+    wish = _RECALL.search(f"{asked.question}?")
+    if wish is None:
+        return None
+    for earlier in reversed(asked.earlier):
+        for told in _TOLD.finditer(earlier):
+            if told[1].strip().lower() == wish[1].strip().lower():
+                return f"{told[1].strip()} is {told[2].strip()}."
+    return None
+
+
+def _refused(accepted: Accepted, finish: Finish) -> Reply:
+    parts = (Text(_REFUSAL),) if finish == "refusal" else ()
+    usage = _usage(accepted, sum(count(part.text) for part in parts), 0)
+    return Reply(Message("assistant", parts), finish, usage)
+
+
+def _usage(accepted: Accepted, spoken: int, thinking: int) -> Usage:
+    given = tokens_of(accepted.request)
+    return Usage(
+        input=given,
+        cache_read=0,
+        output=spoken,
+        thinking=thinking,
+        total=given + spoken + thinking,
+    )

@@ -1,0 +1,68 @@
+"""How long to think, and what it reads like: more with every level, never more than allowed."""
+
+from ..dialects import Accepted
+from .arithmetic import Sum
+from .tokens import clip, count
+
+_TOKENS = {
+    "minimal": 32, "low": 64, "default": 128, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
+}  # fmt: skip
+_BEYOND = 640  # a word of a service's own, above all of ours
+_USUAL = "medium"
+_LEAST = 24
+_SHARE = 128  # of a budget, one token in so many is used
+_DOUBTS = (
+    "Is anything assumed here that was not said? No.",
+    "Another way would be to begin at the end and go back; it leads to the same place.",
+    "The question is taken as it is written, with no more in it than there is.",
+    "Nothing in the earlier messages speaks against this.",
+    "The order of the steps does not change the outcome.",
+    "A careless reader might stop here; once more, then, and slowly.",
+    "If this were wrong, where would it show? Nowhere that I can see.",
+    "What would someone ask next? That can wait until it is asked.",
+    "A short answer serves better than a long one.",
+)
+
+
+def depth(accepted: Accepted) -> int:
+    """Return how many tokens of thinking this request is worth; 0 where it wants none."""
+    if not accepted.thinks:
+        return 0
+    budget = accepted.budget
+    if budget is not None and budget > 0:
+        return min(budget, _LEAST + budget // _SHARE)
+    return _TOKENS.get(accepted.level or _USUAL, _BEYOND)
+
+
+def thoughts(question: str, *, worked: Sum | None, tools: tuple[str, ...], tokens: int) -> str:
+    """Return thinking of about so many tokens, and not one more."""
+    text = _opening(question, worked, tools)
+    turn = 0
+    while count(longer := text + _gap(turn) + _doubt(turn)) <= tokens:
+        text, turn = longer, turn + 1
+    return clip(text, tokens)
+
+
+def _gap(turn: int) -> str:
+    return " " if turn % 3 else "\n\n"
+
+
+def _doubt(turn: int) -> str:
+    rounds, which = divmod(turn, len(_DOUBTS))
+    return f"Round {rounds + 1}: {_DOUBTS[which]}" if rounds and not which else _DOUBTS[which]
+
+
+def _opening(question: str, worked: Sum | None, tools: tuple[str, ...]) -> str:
+    said = [f'The question is "{_short(question)}".']
+    if tools:
+        said.append(f"For this there is {' and '.join(tools)}.")
+    if worked is not None:
+        said += [f"{'Then' if n else 'First,'} {step}." for n, step in enumerate(worked.steps)]
+        if worked.value is not None:
+            said.append(f"So the result is {worked.value}.")
+    return " ".join(said)
+
+
+def _short(question: str) -> str:
+    words = " ".join(question.split())
+    return words if len(words) <= 60 else f"{words[:57]}..."

@@ -1,0 +1,170 @@
+"""Answers written beforehand: a queue of turns, each for the request it is meant for."""
+
+from collections import deque
+from collections.abc import Iterable
+from threading import Lock
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import (
+    Finish,
+    Json,
+    Message,
+    Part,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from ..dialects import Accepted
+from .fault import Fault
+from .mind import Mind
+from .reading import read
+
+
+class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A tool call to be made."""
+
+    name: str
+    arguments: Json = {}
+    id: str = ""
+
+
+class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which request a turn is meant for; what is not said fits any."""
+
+    dialect: str | None = None
+    service: str | None = None
+    model: str | None = None
+    contains: str | None = None
+
+    def fits(self, accepted: Accepted, *, dialect: str, service: str) -> bool:
+        """Return whether this is that request."""
+        return (
+            self.dialect in (None, dialect)
+            and self.service in (None, service)
+            and self.model in (None, accepted.request.model)
+            and (self.contains or "") in read(accepted.request.messages).question
+        )
+
+
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One answer, or one fault, or an answer that a fault befalls.
+
+    ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
+    make it, in this order. A turn with nothing to say is answered by the mind.
+    """
+
+    text: str | None = None
+    thinking: str | tuple[str, ...] = ()
+    redacted: bool = False
+    tool_calls: tuple[Call, ...] = ()
+    parts: tuple[Part, ...] = ()
+    finish: Finish | None = None
+    raw_finish: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    grounding: Json = None
+    safety: Json = None
+    extras: Json = None
+    fault: Fault | None = None
+    when: When = When()
+
+    @property
+    def says(self) -> bool:
+        """Return whether there is an answer in it."""
+        said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
+        return self.redacted or any(each not in (None, ()) for each in said)
+
+    def __call__(self, accepted: Accepted) -> Reply:
+        """Return the answer; a turn is a mind of one thought."""
+        del accepted
+        parts = self.parts or tuple(self._made())
+        called = any(isinstance(part, ToolCall) for part in parts)
+        return Reply(
+            Message("assistant", parts),
+            self.finish or ("tool_calls" if called else "stop"),
+            self.usage or Usage(),
+            raw_finish=self.raw_finish,
+            model=self.model,
+            grounding=self.grounding,
+            safety=self.safety,
+            extras=self.extras,
+        )
+
+    def _made(self) -> Iterable[Part]:
+        if self.redacted:
+            yield Thinking("", redacted=True)
+        texts = (self.thinking,) if isinstance(self.thinking, str) else self.thinking
+        yield from map(Thinking, texts)
+        if self.text is not None:
+            yield Text(self.text)
+        for call in self.tool_calls:
+            yield ToolCall(call.id, call.name, call.arguments)
+
+
+Scripted = Turn | Reply | str | Mind
+
+
+def turn_of(scripted: Scripted) -> "Turn | _Minded":
+    """Return a turn of whatever stands in a script: words, a reply, a function, a turn."""
+    if isinstance(scripted, Turn):
+        return scripted
+    if isinstance(scripted, str):
+        return Turn(text=scripted)
+    if isinstance(scripted, Reply):
+        reply = scripted
+        return _Minded(lambda _: reply)
+    return _Minded(scripted)
+
+
+class _Minded:
+    """A function in a script: it fits any request."""
+
+    fault: Fault | None = None
+    when = When()
+    says = True
+
+    def __init__(self, mind: Mind) -> None:
+        self._mind = mind
+
+    def __call__(self, accepted: Accepted) -> Reply:
+        return self._mind(accepted)
+
+
+class Script:
+    """The queue. A turn is used once; those not meant for a request stay."""
+
+    def __init__(self, turns: Iterable[Scripted] = ()) -> None:
+        self._lock = Lock()
+        self._turns = deque(map(turn_of, turns))
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def expect(self, *turns: Scripted) -> None:
+        """Put more turns at the end."""
+        with self._lock:
+            self._turns.extend(map(turn_of, turns))
+
+    def clear(self) -> None:
+        """Forget every turn."""
+        with self._lock:
+            self._turns.clear()
+
+    def take(self, accepted: Accepted, *, dialect: str, service: str) -> "Turn | _Minded | None":
+        """Return the first turn meant for this request, and take it out."""
+        with self._lock:
+            for turn in self._turns:
+                if turn.when.fits(accepted, dialect=dialect, service=service):
+                    self._turns.remove(turn)
+                    return turn
+        return None
+
+
+def turns_of(data: bytes) -> tuple[Turn, ...]:
+    """Return the turns in JSON: one, or a list. Raises msgspec's errors where it is none."""
+    found = msgspec.json.decode(data, type=Turn | list[Turn])
+    return tuple(found) if isinstance(found, list) else (found,)

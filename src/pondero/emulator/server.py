@@ -1,0 +1,130 @@
+"""The emulator over HTTP, so that any SDK can be pointed at it. Needs the extra ``server``."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..errors import BadParameter, MissingExtra
+from ..serve import application
+from .emulator import Emulator
+from .script import turns_of
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_ORIGIN = "http://emulator"  # no provider lives there: the path says which one is meant
+_JSON = "application/json"
+
+
+def app(emulator: Emulator) -> "Starlette":
+    """Return the emulator as an ASGI application, with ``/_emulator/`` to steer it."""
+    _check_extra()
+    from starlette.applications import Starlette  # noqa: PLC0415 - an extra
+    from starlette.routing import Mount, Route  # noqa: PLC0415 - an extra
+
+    desk = _Desk(emulator)
+    return Starlette(
+        routes=[
+            Route("/_emulator/expect", desk.expect, methods=["POST"]),
+            Route("/_emulator/reset", desk.reset, methods=["POST"]),
+            Route("/_emulator/log", desk.log, methods=["GET"]),
+            Mount("/", application(emulator, origin=_ORIGIN)),
+        ]
+    )
+
+
+def run(emulator: Emulator, *, sockets: list[socket.socket]) -> None:
+    """Serve until interrupted; then raise KeyboardInterrupt."""
+    _server(emulator).run(sockets)
+
+
+@contextmanager
+def serving(
+    emulator: Emulator | None = None, *, host: str = "127.0.0.1", port: int = 0
+) -> Iterator[str]:
+    """Serve in a thread of this process, and give the address; for tests."""
+    bound = bind(host, port)
+    server = _server(emulator or Emulator())
+    ready = Thread(target=server.run, args=([bound],), daemon=True)
+    ready.start()
+    try:
+        yield address(bound)
+    finally:
+        server.should_exit = True
+        ready.join()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises BadParameter where it cannot."""
+    _check_extra()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+        message = f"cannot listen on {host} port {port}: {why}; choose another with --port"
+        raise BadParameter(message) from None
+
+
+def address(bound: socket.socket) -> str:
+    """Return where a socket listens, as a base address."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Desk:
+    """The endpoints that steer an emulator."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+
+    async def expect(self, request: "Request") -> "Response":
+        """Take turns: one as an object, or several as a list."""
+        try:
+            turns = turns_of(await request.body())
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return _said({"error": f"this is no turn: {error}"}, status=400)
+        self._emulator.expect(*turns)
+        return _said({"waiting": len(self._emulator.script)})
+
+    async def reset(self, request: "Request") -> "Response":
+        """Forget script, faults and log."""
+        del request
+        self._emulator.reset()
+        return _said({"waiting": 0})
+
+    async def log(self, request: "Request") -> "Response":
+        """Tell what was asked and what came of it."""
+        del request
+        return _said({"exchanges": self._emulator.log.entries})
+
+
+def _said(value: object, *, status: int = 200) -> "Response":
+    from starlette.responses import Response  # noqa: PLC0415 - an extra
+
+    return Response(msgspec.json.encode(value), status, media_type=_JSON)
+
+
+def _server(emulator: Emulator) -> Any:
+    import uvicorn  # noqa: PLC0415 - an extra
+
+    config = uvicorn.Config(
+        app(emulator), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+    )
+    return uvicorn.Server(config)
+
+
+def _check_extra() -> None:
+    try:
+        import starlette  # noqa: F401, PLC0415 - an extra
+        import uvicorn  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        message = f"a server needs {error.name}; pip install 'pondero[server]'"
+        raise MissingExtra(message) from None

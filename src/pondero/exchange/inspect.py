@@ -1,0 +1,183 @@
+"""Raw bytes of an answer to what is in them, whoever sent them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Assembler, Event, Head, Message, Seal, ToolResult, Usage
+from ..dialects import NAMES, Dialect, dialect
+from ..errors import BadParameter, PonderoError, ServiceError, WireError
+from ..framing import FrameReader, JsonArrayReader, NdjsonReader, SseReader, sniff
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_READERS: dict[str, Callable[[], FrameReader]] = {
+    "sse": SseReader,
+    "json_array": JsonArrayReader,
+    "ndjson": NdjsonReader,
+}
+
+
+class Decoded(Struct, frozen=True):
+    """What an answer holds; ``error`` beside it where it was cut, broken or refused."""
+
+    dialect: str
+    message: Message
+    model: str | None = None
+    finish: str | None = None
+    raw_finish: str | None = None
+    usage: Usage | None = None
+    error: PonderoError | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the visible words."""
+        return self.message.text
+
+    @property
+    def thinking(self) -> tuple[str, ...]:
+        """Return the readable thinking, one string a part."""
+        return self.message.thinking
+
+    @property
+    def seals(self) -> list[tuple[int, str, Seal]]:
+        """Return what must be handed back: the part's place, its kind, and its seal."""
+        return [
+            (place, str(part.__struct_config__.tag), part.seal)
+            for place, part in enumerate(self.message.parts)
+            if not isinstance(part, ToolResult) and part.seal is not None
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        calls = [
+            {"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.message.tool_calls
+        ]
+        seals = [
+            {"part": n, "kind": kind, **msgspec.to_builtins(seal)} for n, kind, seal in self.seals
+        ]
+        return {
+            "dialect": self.dialect,
+            "model": self.model,
+            "text": self.text,
+            "thinking": list(self.thinking),
+            "tool_calls": calls,
+            "finish": self.finish,
+            "raw_finish": self.raw_finish,
+            "usage": msgspec.to_builtins(self.usage) if self.usage else None,
+            "seals": seals,
+            "error": _error(self.error) if self.error else None,
+        }
+
+
+def decode(
+    data: bytes | bytearray | memoryview,
+    *,
+    dialect: str | None = None,
+    stream: bool | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Decoded:
+    """Return what these bytes of an answer hold: a whole body, or a stream as it came.
+
+    The dialect and whether it is a stream are found out where they are not said.
+    """
+    try:
+        body = bytes(memoryview(data))
+    except TypeError:
+        message = f"decode takes bytes, not {type(data).__name__}; use text.encode()"
+        raise BadParameter(message) from None
+    streamed = _is_stream(body) if stream is None else stream
+    name = dialect or _recognised(body, streamed=streamed)
+    head = Head(status, {key.lower(): value for key, value in (headers or {}).items()})
+    assembler = Assembler()
+    error = _feed(assembler, _events(_named(name), head, body, streamed=streamed))
+    finished, started = assembler.finished, assembler.started
+    return Decoded(
+        dialect=name,
+        message=assembler.message(),
+        model=(finished.model if finished else None) or (started.model if started else None),
+        finish=finished.finish if finished else None,
+        raw_finish=finished.raw_finish if finished else None,
+        usage=finished.usage if finished else None,
+        error=error,
+    )
+
+
+def _events(wire: Dialect, head: Head, body: bytes, *, streamed: bool) -> Iterator[Event]:
+    if head.status >= 400:
+        raise wire.decode.error(head, body)
+    if not streamed:
+        yield from wire.decode.response(head, body, model=None, route=None, quirks={})
+        return
+    reader = wire.decode.stream(head, model=None, route=None, quirks={})
+    yield from reader.feed(body)
+    yield from reader.eof()
+
+
+def _feed(assembler: Assembler, events: Iterator[Event]) -> PonderoError | None:
+    try:
+        for event in events:
+            assembler.feed(event)
+    except (ServiceError, WireError) as error:
+        return error
+    return None
+
+
+def _named(name: str) -> Dialect:
+    if name not in NAMES:
+        message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
+        raise BadParameter(message)
+    return dialect(name)
+
+
+def _is_stream(body: bytes) -> bool:
+    try:
+        whole = msgspec.json.decode(body)
+    except _UNREADABLE:
+        return True
+    return isinstance(whole, list) and len(whole) > 1
+
+
+def _recognised(body: bytes, *, streamed: bool) -> str:
+    scores = dict.fromkeys(NAMES, 0)
+    for raw in _objects(body, streamed=streamed):
+        for name in NAMES:
+            scores[name] = max(scores[name], dialect(name).decode.recognises(raw, stream=streamed))
+    best = max(scores, key=lambda name: scores[name])
+    if not scores[best]:
+        message = f"no dialect recognises this; say which: {' '.join(NAMES)}"
+        raise BadParameter(message)
+    return best
+
+
+def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
+    """Yield what tells the dialect: the body, or the first objects of a stream."""
+    try:
+        if not streamed:
+            yield msgspec.json.decode(body)
+            return
+        reader = _READERS[sniff(body)]()
+        frames = [*reader.feed(body), *reader.eof()]
+    except (*_UNREADABLE, WireError):
+        return
+    for frame in frames[:_LOOKED_AT]:
+        try:
+            yield msgspec.json.decode(frame)
+        except _UNREADABLE:
+            continue
+
+
+_LOOKED_AT = 5
+
+
+def _error(error: PonderoError) -> dict[str, Any]:
+    return {
+        "type": type(error).__name__,
+        "category": error.category,
+        "status": getattr(error, "status", None),
+        "code": getattr(error, "code", None),
+        "message": str(error),
+        "retry_after": getattr(error, "retry_after", None),
+    }

@@ -1,0 +1,45 @@
+"""What was planned against what was seen."""
+
+from ..canon import Finish, Message, Text, Thinking, ToolCall, Usage, Verdict
+from ..thinking import Plan
+
+_ROOM = 4096
+
+
+def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdict:
+    """Return how the answer compares with its plan; unknown where nothing can be told."""
+    thought = _thought(message, usage)
+    if is_exhausted(message, finish):
+        return "exhausted"
+    if plan.will_think is False:
+        return "thought_though_off" if thought else "as_planned"
+    if plan.budget is not None and (usage.thinking or 0) > plan.budget:
+        return "overran_budget"
+    if plan.will_think is None or thought is None:
+        return "unknown"
+    return "as_planned" if thought else "did_not_think"
+
+
+def is_exhausted(message: Message, finish: Finish) -> bool:
+    """Return whether the output was spent before there was an answer."""
+    if finish == "exhausted":
+        return True
+    answered = any(
+        (isinstance(part, Text) and part.text.strip()) or isinstance(part, ToolCall)
+        for part in message.parts
+    )
+    thinking = any(isinstance(part, Thinking) for part in message.parts)
+    return finish == "length" and thinking and not answered
+
+
+def cap_to_retry(plan: Plan, usage: Usage) -> int:
+    """Return the max_tokens that would have left room: what was spent, once more, and an answer."""
+    spent = (usage.thinking or 0) + (usage.output or 0)
+    return max(2 * spent, plan.budget or 0) + _ROOM
+
+
+def _thought(message: Message, usage: Usage) -> bool | None:
+    """Return whether it thought; None where it shows nothing and counts nothing."""
+    if usage.thinking or any(isinstance(part, Thinking) for part in message.parts):
+        return True
+    return None if usage.thinking is None else False

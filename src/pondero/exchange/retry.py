@@ -1,0 +1,56 @@
+"""Try again, or give up? How long to wait is decided here; waiting is done elsewhere."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ..errors import (
+    Overloaded,
+    PonderoError,
+    RateLimited,
+    ServerFailed,
+    Timeout,
+    TransportError,
+    Truncated,
+    Unreachable,
+)
+
+_PASSING = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Truncated)
+
+
+class Retry(Struct, frozen=True):
+    """How often, and how long apart, an exchange that failed before it showed anything is tried.
+
+    The service's own delay comes first; one longer than ``patience`` is not waited for. Without
+    one, any time up to ``base`` doubled with each try, at most ``cap``. With ``waits=False``
+    nobody sleeps: for tests.
+    """
+
+    attempts: int = 4
+    base: float = 0.5
+    cap: float = 30.0
+    patience: float = 120.0
+    waits: bool = True
+
+    def again(self, error: PonderoError, tries: int) -> bool:
+        """Return whether it is worth another try, after so many."""
+        if tries >= self.attempts or not isinstance(error, _PASSING):
+            return False
+        return (_told(error) or 0.0) <= self.patience
+
+    def wait(self, error: PonderoError, tries: int, jitter: Callable[[], float]) -> float:
+        """Return the seconds to wait; ``jitter`` gives a number from 0 to 1."""
+        if not self.waits:
+            return 0.0
+        told = _told(error)
+        if told is not None:
+            return told
+        return min(self.cap, self.base * 2.0 ** (tries - 1)) * jitter()
+
+
+def _told(error: PonderoError) -> float | None:
+    """Return the delay the service asked for."""
+    if isinstance(error, TransportError):
+        return None
+    told: float | None = getattr(error, "retry_after", None)
+    return told

@@ -1,0 +1,208 @@
+"""What next: send, read, wait, give up? One generator that asks for I/O and owns none.
+
+Never tried again once something was shown: what nobody has seen yet is held back until then.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import (
+    Assembler,
+    Event,
+    Finished,
+    Head,
+    HttpRequest,
+    Note,
+    PartEnd,
+    Reply,
+    TextDelta,
+    ThinkingDelta,
+    ToolDelta,
+    Verdict,
+)
+from ..dialects import Repair, dialect, repair
+from ..errors import BadRequest, PonderoError, Truncated, Unreachable
+from .judgement import cap_to_retry, verdict
+from .request import Exchange
+from .retry import Retry
+
+
+class Send(Struct, frozen=True):
+    """Send this; the answer to it is a Head."""
+
+    request: HttpRequest
+
+
+class Read(Struct, frozen=True):
+    """Read on; the answer to it is bytes, or None at the end."""
+
+
+class Sleep(Struct, frozen=True):
+    """Wait."""
+
+    seconds: float
+
+
+class Emit(Struct, frozen=True):
+    """Show these, then read on; ``so_far`` is what the answer is by now."""
+
+    events: list[Event]
+    so_far: Assembler
+
+
+Step = Send | Read | Sleep | Emit
+Flow = Generator[Step, Any, Reply]
+_Steps = Generator[Step, Any, None]
+
+_READ = Read()
+
+
+def flow(exchange: Exchange, *, retry: Retry, jitter: Callable[[], float]) -> Flow:
+    """Return the steps of one exchange, in the end its reply; errors of I/O are thrown in."""
+    tries = 0
+    cure: Repair | None = None
+    while True:
+        tries += 1
+        attempt = _Attempt(exchange, cure)
+        try:
+            return (yield from attempt.steps())
+        except PonderoError as error:
+            if attempt.shown:
+                raise
+            found = None if cure else _cure(exchange, error)
+            if found is not None:
+                cure = found
+                continue
+            if not retry.again(error, tries):
+                raise
+            seconds = retry.wait(error, tries, jitter)
+        if seconds:
+            yield Sleep(seconds)
+
+
+def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
+    if not exchange.repairs or not isinstance(error, BadRequest):
+        return None
+    return repair(exchange.dialect, exchange.http, error)
+
+
+class _Attempt:
+    """One try: from the request to the end of its answer."""
+
+    def __init__(self, exchange: Exchange, cure: Repair | None) -> None:
+        self.shown = False
+        self._exchange = exchange
+        self._request = cure.request if cure else exchange.http
+        self._notes = (cure.adjustment,) if cure else ()
+        self._wire = dialect(exchange.dialect)
+        self._so_far = Assembler()
+        self._end: Finished | None = None
+        self._verdict: Verdict = "unknown"
+        self._held: list[Event] = [Note(msgspec.to_builtins(note)) for note in self._notes]
+
+    def steps(self) -> Flow:
+        head: Head = yield Send(self._request)
+        if not 200 <= head.status < 300:
+            raise self._wire.decode.error(head, (yield from _drained()))
+        if self._exchange.stream:
+            yield from self._streamed(head)
+        else:
+            yield from self._whole(head)
+        return self._reply(head)
+
+    def _whole(self, head: Head) -> _Steps:
+        body = yield from _drained()
+        origin, quirks = self._exchange.origin, self._exchange.quirks
+        events = self._wire.decode.response(
+            head, body, model=origin.model, route=origin.provider, quirks=quirks
+        )
+        if events:
+            yield Emit(self._taken(events), self._so_far)
+
+    def _streamed(self, head: Head) -> _Steps:
+        origin, quirks = self._exchange.origin, self._exchange.quirks
+        stream = self._wire.decode.stream(
+            head, model=origin.model, route=origin.provider, quirks=quirks
+        )
+        so_far = self._so_far
+        try:
+            data = yield _READ
+            while data is not None:
+                if (events := stream.feed(data)) and (shown := self._taken(events)):
+                    data = yield Emit(shown, so_far)
+                else:
+                    data = yield _READ
+            if (events := stream.eof()) and (shown := self._taken(events)):
+                yield Emit(shown, self._so_far)
+        except PonderoError as error:
+            if self._end is not None:
+                return  # what breaks after the end breaks nothing
+            if isinstance(error, Unreachable):
+                raise Truncated(f"the stream was cut: {error}") from error
+            raise
+
+    def _taken(self, events: list[Event]) -> list[Event]:
+        """Return what may be shown now: nothing until there is something to see."""
+        feed = self._so_far.feed
+        for event in events:
+            feed(event)
+        if isinstance(last := events[-1], Finished):
+            self._end = self._judged(last)
+            events = [*events[:-1], self._end]
+        if self.shown:
+            return events
+        self._held += events
+        self.shown = any(map(_is_visible, events))
+        if not self.shown:
+            return []
+        events, self._held = self._held, []
+        return events
+
+    def _judged(self, end: Finished) -> Finished:
+        message = self._so_far.message()
+        self._verdict = verdict(self._exchange.plan, message, end.finish, end.usage)
+        return msgspec.structs.replace(end, verdict=self._verdict)
+
+    def _reply(self, head: Head) -> Reply:
+        end, started, plan = self._end, self._so_far.started, self._exchange.plan
+        if end is None:
+            raise Truncated("the answer ended without saying so")
+        if self._notes:
+            notes = (*plan.adjustments, *self._notes)
+            plan = msgspec.structs.replace(plan, adjustments=notes)
+        return Reply(
+            message=self._so_far.message(self._exchange.origin),
+            finish=end.finish,
+            usage=end.usage,
+            plan=plan,
+            verdict=self._verdict,
+            raw_finish=end.raw_finish,
+            request_id=_request_id(head),
+            model=end.model or (started.model if started else None),
+            grounding=end.grounding,
+            safety=end.safety,
+            extras=end.extras,
+            cap=cap_to_retry(plan, end.usage) if self._verdict == "exhausted" else None,
+        )
+
+
+def _is_visible(event: Event) -> bool:
+    if isinstance(event, TextDelta | ThinkingDelta):
+        return bool(event.text)
+    return isinstance(event, ToolDelta | PartEnd | Finished)
+
+
+def _drained() -> Generator[Step, Any, bytes]:
+    pieces: list[bytes] = []
+    while (data := (yield _READ)) is not None:
+        pieces.append(data)
+    return b"".join(pieces)
+
+
+def _request_id(head: Head) -> str | None:
+    """Return the id the service knows this request by; they agree on the end of its name."""
+    ids = (value for name, value in head.headers.items() if name.endswith("request-id"))
+    return next(ids, None)

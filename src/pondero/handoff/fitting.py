@@ -1,0 +1,201 @@
+"""One part at a time, as the destination takes it: unchanged, rewritten, or not at all."""
+
+from collections.abc import Callable, Mapping
+from operator import is_
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from ..canon import (
+    Blob,
+    Image,
+    Message,
+    Other,
+    Part,
+    Seal,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from .destination import Destination
+from .maker import Makers, name_of
+from .manifest import Ledger, Place
+from .notes import from_answer, thought, unread, unseen, unseen_in_answer
+from .surrogates import whole, whole_json
+
+_SEAL = "another model or route made it"
+_NOTHING = "there is nothing in it"
+_FOREIGN = "another model or route thought it"
+_HALVES = "half a character cannot be sent"
+_ALPHABET = "the destination takes other ids, or this one was used before"
+_MEDIUM = "the destination does not take this kind of medium here"
+_UNREADABLE = "only the service that made it can read it"
+
+Inner = Text | Image | Blob | Other
+Sealed = TypeVar("Sealed", bound=Image | Blob | Other)
+
+
+class Fitting:
+    """Fits the parts of one thread; ``notes`` are what the user is to say before the turn at hand.
+
+    A part that needs no change comes back as the very same object.
+    """
+
+    def __init__(self, destination: Destination, ledger: Ledger) -> None:
+        self._to = destination
+        self._ledger = ledger
+        self._makers = Makers(destination)
+        self.notes: list[Part] = []
+        self._kinds: Mapping[type, Callable[[Any, Place, Message], Part | None]] = {
+            Text: self._text,
+            Thinking: self._thinking,
+            Image: self._medium,
+            Blob: self._medium,
+            Other: self._other,
+        }
+
+    def part(self, part: Part, at: Place, message: Message) -> Part | None:
+        """Return a part that is neither call nor result as it may go, or None."""
+        return self._kinds[type(part)](part, at, message)
+
+    # -- words and thinking ----------------------------------------------------------------------
+
+    def _text(self, part: Text, at: Place, message: Message) -> Text | None:
+        seal = self._seal(part.seal, message)
+        if not part.text and seal is None:
+            why = _NOTHING if part.seal is None else _SEAL
+            self._ledger.withhold(at, "text", why)
+            return None
+        return self._words(part, seal, at, message)
+
+    def _words(self, part: Text, seal: Seal | None, at: Place, message: Message) -> Text:
+        text = whole(part.text)
+        cites = part.citations and self._makers.made(message)
+        if text is part.text and seal is part.seal and bool(cites) == bool(part.citations):
+            return part
+        if text is not part.text:
+            self._ledger.rewrite(at, "text", _HALVES)
+        if seal is not part.seal:
+            self._ledger.rewrite(at, "seal", _SEAL)
+        if part.citations and not cites:
+            self._ledger.rewrite(at, "citations", "the destination did not make them")
+        return Text(text, seal, part.citations if cites else (), part.cache)
+
+    def _thinking(self, part: Thinking, at: Place, message: Message) -> Thinking | None:
+        why = self._against(part, message)
+        if why is None:
+            text = whole(part.text)
+            if text is part.text:
+                return part
+            self._ledger.rewrite(at, "thinking", _HALVES)
+            return replace(part, text=text)
+        foreign = why == _FOREIGN and part.text and not part.redacted
+        if foreign and self._to.foreign == "note":
+            name = name_of(part.seal, message.origin)
+            self.notes.append(thought(whole(part.text), name))
+            self._ledger.rewrite(at, "thinking", f"{name} thought it: a note of the user's now")
+        else:
+            self._ledger.withhold(at, "thinking", why)
+        return None
+
+    def _against(self, part: Thinking, message: Message) -> str | None:
+        """Return what speaks against sending thinking back, or None."""
+        if message.role != "assistant":
+            return "thinking stands in the assistant's turns only"
+        if part.seal is not None:
+            return None if self._makers.reads(part.seal, message) else _FOREIGN
+        if not part.text or part.redacted:
+            return _NOTHING
+        if not self._makers.made(message):
+            return _FOREIGN
+        return (
+            None if self._to.unsealed else "there is no seal on it, and the destination wants one"
+        )
+
+    # -- media and what we do not know -----------------------------------------------------------
+
+    def _medium(self, part: Image | Blob, at: Place, message: Message) -> Part | None:
+        spoken = message.role == "assistant"
+        if _takes(self._to.spoken_media if spoken else self._to.media, part):
+            return self._unsealed(part, at, message)
+        kind = str(part.__struct_config__.tag)
+        if not spoken:
+            self._ledger.rewrite(at, kind, _MEDIUM)
+            return unseen(part)
+        if _takes(self._to.media, part):
+            self._ledger.rewrite(at, kind, "only the user may show this here: it goes before")
+            self._ledger.add(at[0], "note", f"it says where the {kind} is from")
+            self.notes += (from_answer(part), replace(part, seal=None))
+        else:
+            self._ledger.rewrite(at, kind, _MEDIUM)
+            self.notes.append(unseen_in_answer(part))
+        return None
+
+    def _other(self, part: Other, at: Place, message: Message) -> Other | None:
+        if not self._makers.holds(part, message):
+            self._ledger.withhold(at, "other", _UNREADABLE)
+            return None
+        return self._unsealed(part, at, message)
+
+    def _unsealed(self, part: Sealed, at: Place, message: Message) -> Sealed:
+        if self._seal(part.seal, message) is part.seal:
+            return part
+        self._ledger.rewrite(at, "seal", _SEAL)
+        return replace(part, seal=None)
+
+    def _seal(self, seal: Seal | None, message: Message) -> Seal | None:
+        """Return a seal as it may go: as it is, or not at all."""
+        return seal if seal is None or self._makers.reads(seal, message) else None
+
+    # -- calls and results -----------------------------------------------------------------------
+
+    def call(self, call: ToolCall, id: str, at: Place, message: Message) -> ToolCall:
+        """Return a call under its new id."""
+        seal = self._seal(call.seal, message)
+        name, arguments = whole(call.name), whole_json(call.arguments)
+        spelt = name is call.name and arguments is call.arguments
+        if spelt and id == call.id and seal is call.seal:
+            return call
+        if id != call.id:
+            self._ledger.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
+        if seal is not call.seal:
+            self._ledger.rewrite(at, "seal", _SEAL)
+        if not spelt:
+            self._ledger.rewrite(at, "call", _HALVES)
+        minted = call.minted or (id != call.id and not self._to.minted)
+        return ToolCall(id, name, arguments, seal, minted, call.cache)
+
+    def result(self, result: ToolResult, id: str, at: Place) -> ToolResult:
+        """Return a result under the new id of its call."""
+        content = tuple(self._inner(part, at) for part in result.content)
+        name = result.name if result.name is None else whole(result.name)
+        if id != result.call_id:
+            self._ledger.rewrite(at, "id", _ALPHABET, before=result.call_id, after=id)
+        if name is not result.name:
+            self._ledger.rewrite(at, "result", _HALVES)
+        if all(map(is_, content, result.content)) and id == result.call_id and name is result.name:
+            return result
+        return replace(result, call_id=id, content=content, name=name)
+
+    def _inner(self, part: Inner, at: Place) -> Inner:
+        if isinstance(part, Text):
+            return self._words(part, self._seal(part.seal, _A_USER), at, _A_USER)
+        if isinstance(part, Other):
+            if self._makers.holds(part, _A_USER):
+                return self._unsealed(part, at, _A_USER)
+            self._ledger.rewrite(at, "other", _UNREADABLE)
+            return unread()
+        if _takes(self._to.result_media, part):
+            return self._unsealed(part, at, _A_USER)
+        self._ledger.rewrite(at, str(part.__struct_config__.tag), _MEDIUM)
+        return unseen(part)
+
+
+_A_USER = Message("user", ())  # what a tool answered no model made, wherever it stands
+
+
+def _takes(media: tuple[str, ...], part: Image | Blob) -> bool:
+    if part.media_type is not None:
+        return part.media_type.startswith(media)
+    return any(each.startswith("image/") or not each for each in media)  # a picture of some kind

@@ -1,0 +1,76 @@
+"""Who made what: a destination reads what it made itself, and nothing else that is sealed."""
+
+from ..canon import Message, Origin, Other, Seal, Text, Thinking, ToolCall
+from .destination import Destination
+
+
+class Makers:
+    """Tells what a destination made from what others made.
+
+    What does not say who made it, in a seal or in its message's origin, is refused where it is
+    text of thinking or citations, and let pass where its dialect is known: there is nothing
+    against it.
+    """
+
+    def __init__(self, destination: Destination) -> None:
+        self._dialect = destination.dialect
+        self._names = {destination.model, *destination.aliases}
+        self._provider = destination.provider
+        self._route = destination.route
+        self._by_model = "model" in destination.seals
+        self._by_route = "route" in destination.seals
+
+    def reads(self, seal: Seal, message: Message) -> bool:
+        """Return whether a seal in this message may go to the destination."""
+        if seal.dialect != self._dialect:
+            return False
+        origin = _maker(message)
+        if self._by_model:
+            model = seal.model or (origin.model if origin else None)
+            if model is not None and model not in self._names:
+                return False
+        return not self._by_route or self._is_here(seal, origin)
+
+    def made(self, message: Message) -> bool:
+        """Return whether the destination made an answer, as far as the answer says so."""
+        if message.role != "assistant":
+            return False
+        seal = _first_seal(message)
+        return self.is_own(message.origin) if seal is None else self.reads(seal, message)
+
+    def is_own(self, origin: Origin | None) -> bool:
+        """Return whether an origin is the destination."""
+        if origin is None or origin.provider != self._provider:
+            return False
+        return not self._by_model or origin.model in self._names
+
+    def holds(self, part: Other, message: Message) -> bool:
+        """Return whether a part we do not know is one of the destination's own.
+
+        It may name things that only its deployment has; of models it says nothing.
+        """
+        origin = _maker(message)
+        if part.dialect != self._dialect or (origin and origin.provider != self._provider):
+            return False
+        return part.seal is None or part.seal.route in (None, self._route)
+
+    def _is_here(self, seal: Seal, origin: Origin | None) -> bool:
+        if seal.route is not None:
+            return seal.route == self._route
+        return origin is None or origin.provider == self._provider
+
+
+def name_of(seal: Seal | None, origin: Origin | None) -> str:
+    """Return the model that made something, for people."""
+    return (seal and seal.model) or (origin and origin.model) or "another model"
+
+
+def _maker(message: Message) -> Origin | None:
+    """Return who answered; where the user speaks, nobody did."""
+    return message.origin if message.role == "assistant" else None
+
+
+def _first_seal(message: Message) -> Seal | None:
+    kinds = Text | Thinking | ToolCall
+    seals = (part.seal for part in message.parts if isinstance(part, kinds))
+    return next((seal for seal in seals if seal is not None), None)

@@ -1,0 +1,134 @@
+"""What a handoff did to a thread: what was kept, withheld, rewritten and added, and why.
+
+No seal and no word of the conversation stands in a manifest: it can be shown and logged.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from .surrogates import whole_json
+
+Action = Literal["withheld", "rewritten", "added", "merged"]
+Place = tuple[int, int]
+
+_PLACES_SHOWN = 5
+
+
+class Change(Struct, frozen=True, gc=False):
+    """One difference between the thread and the view.
+
+    ``message`` and ``part`` count from 0 in the thread; ``part`` is None where the whole message
+    is meant, or something that is not in the thread was added beside it. ``before`` and ``after``
+    are the two ids, or the two places, where that is what changed.
+    """
+
+    action: Action
+    what: str
+    why: str
+    message: int
+    part: int | None = None
+    before: str | None = None
+    after: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Return the place in the thread as people read it."""
+        return f"{self.message}" if self.part is None else f"{self.message}.{self.part}"
+
+
+class Manifest(Struct, frozen=True):
+    """Parts of the thread by what became of them, parts added to it, and every change.
+
+    ``kept + withheld + rewritten`` is every part of the thread; ``kept + rewritten + added`` is
+    every part of the view.
+    """
+
+    kept: int = 0
+    withheld: int = 0
+    rewritten: int = 0
+    added: int = 0
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Return the ids calls have in the view, each with the one it has in the thread."""
+        return {
+            change.after: change.before
+            for change in self.changes
+            if change.what == "id" and change.after is not None and change.before is not None
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = whole_json(msgspec.to_builtins(self))
+        return made
+
+    def __str__(self) -> str:
+        if not self.changes:
+            return f"all {self.kept:,} parts kept as they are"
+        counts = (
+            f"{self.kept:,} parts kept, {self.withheld:,} withheld, "
+            f"{self.rewritten:,} rewritten, {self.added:,} added"
+        )
+        return "\n".join([counts, *_lines(self.changes)])
+
+
+def _lines(changes: Iterable[Change]) -> Iterator[str]:
+    """Yield a line for each kind of change, with the places where it was made."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for change in changes:
+        alike.setdefault((change.action, change.what, change.why), []).append(change.where)
+    for (action, what, why), places in alike.items():
+        more = len(places) - _PLACES_SHOWN
+        at = ", ".join(places[:_PLACES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"  {action} {what}: {why} (at {at})"
+
+
+class Ledger:
+    """A manifest in the making."""
+
+    def __init__(self) -> None:
+        self._changes: list[Change] = []
+        self._withheld: set[Place] = set()
+        self._rewritten: set[Place] = set()
+        self._added = 0
+
+    def withhold(self, at: Place, what: str, why: str) -> None:
+        """Note that a part is not in the view."""
+        self._withheld.add(at)
+        self._changes.append(Change("withheld", what, why, *at))
+
+    def rewrite(
+        self, at: Place, what: str, why: str, *, before: str | None = None, after: str | None = None
+    ) -> None:
+        """Note that a part is in the view, and not as it was."""
+        self._rewritten.add(at)
+        self._changes.append(Change("rewritten", what, why, *at, before, after))
+
+    def add(self, message: int, what: str, why: str) -> None:
+        """Note a part that the thread does not have."""
+        self._added += 1
+        self._changes.append(Change("added", what, why, message))
+
+    def leave_out(self, message: int) -> None:
+        """Note that nothing is left of a message."""
+        self._changes.append(Change("withheld", "message", "nothing is left of it", message))
+
+    def merge(self, message: int) -> None:
+        """Note that a message became part of the one before it."""
+        why = "neighbours of one role are one message here"
+        self._changes.append(Change("merged", "message", why, message))
+
+    def manifest(self, parts: int) -> Manifest:
+        """Return what was noted about a thread of so many parts, in the thread's order."""
+        changes = sorted(self._changes, key=_order)
+        withheld, rewritten = len(self._withheld), len(self._rewritten)
+        kept = parts - withheld - rewritten
+        return Manifest(kept, withheld, rewritten, self._added, tuple(changes))
+
+
+def _order(change: Change) -> Place:
+    return change.message, -1 if change.part is None else change.part

@@ -1,0 +1,64 @@
+"""Lone halves of surrogate pairs: a string may hold them, no UTF-8 can."""
+
+from collections.abc import Iterator
+
+from msgspec.json import Encoder
+
+from ..canon import Json
+
+_ENCODER = Encoder()
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text can be written as UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole(text: str) -> str:
+    """Return a text with its halves joined where they are two, and as U+FFFD where they are lone.
+
+    A text that is whole comes back as it is, the very same.
+    """
+    if text.isascii() or is_whole(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_json(value: Json) -> Json:
+    """Return JSON with every text in it whole; the very same value where all are."""
+    try:
+        _ENCODER.encode(value)  # a hundred times quicker than a look at every text
+    except UnicodeEncodeError:
+        return _made_whole(value)
+    except (OverflowError, RecursionError, TypeError, ValueError):
+        return value if all(map(is_whole, _texts(value))) else _made_whole(value)
+    return value
+
+
+def _texts(value: Json) -> Iterator[str]:
+    waiting = [value]  # a stack of our own: arguments may be nested deeper than Python calls
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            waiting += each
+            waiting += each.values()
+        elif isinstance(each, list | tuple):
+            waiting += each
+
+
+def _made_whole(value: Json) -> Json:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        return {whole(key): _made_whole(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_made_whole(each) for each in value]
+    return value

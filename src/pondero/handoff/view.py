@@ -1,0 +1,155 @@
+"""A thread as one destination may see it, made without a change to the thread."""
+
+from collections.abc import Sequence
+from operator import is_
+
+from msgspec import Struct
+
+from ..canon import Message, Part, Thinking, ToolCall, ToolResult
+from .destination import Destination
+from .fitting import Fitting
+from .ids import Ids
+from .manifest import Ledger, Manifest, Place
+from .notes import INTERRUPTED, interrupted
+from .pairing import answers
+from .turns import Turns
+
+
+class View(Struct, frozen=True):
+    """What may be sent, and how it differs from the thread."""
+
+    messages: tuple[Message, ...]
+    manifest: Manifest
+
+    @property
+    def unthought_loop(self) -> bool:
+        """Return whether a tool loop is open that does not begin with thinking.
+
+        Some services refuse to think before such a loop is closed: its thinking was another's,
+        was cut off, or was never done.
+        """
+        first: Message | None = None
+        answered, after = False, "user"
+        for message in reversed(self.messages):
+            if message.role == "system":
+                continue
+            if message.role == "user":
+                answered = answered or any(isinstance(p, ToolResult) for p in message.parts)
+            elif answered or (first is not None and after == "assistant"):
+                first, answered = message, False
+            else:
+                break
+            after = message.role
+        return first is not None and not isinstance(first.parts[0], Thinking)
+
+
+def handoff(messages: Sequence[Message], target: Destination) -> View:
+    """Return the thread as the target may see it, and what is different in it.
+
+    Seals go only where they can be read. Every call has one result, right after its turn and in
+    the order of the calls; ids are the target's kind. A view of a view is the same view.
+    """
+    ledger = Ledger()
+    turns = Turns(target, ledger)
+    weaver = _Weaver(messages, target, ledger)
+    for number, message in enumerate(messages):
+        weaver.turn(number, message, turns)
+    weaver.end(turns)
+    parts = sum(len(message.parts) for message in messages)
+    return View(turns.messages, ledger.manifest(parts))
+
+
+class _Weaver:
+    """Goes through a thread once, and takes results to their calls."""
+
+    def __init__(self, messages: Sequence[Message], target: Destination, ledger: Ledger) -> None:
+        self._messages = messages
+        self._ledger = ledger
+        self._fitting = Fitting(target, ledger)
+        self._answers = answers(messages)
+        self._wanted = set(self._answers.values())
+        self._open = None if target.answers_calls else _last_answer(messages)
+        calls = (call.id for message in messages for call in message.tool_calls)
+        self._ids = Ids(target.id_pattern, target.id_length, calls)
+        self._owed: list[Part] = []  # results of the turn before
+
+    def turn(self, number: int, message: Message, turns: Turns) -> None:
+        """Take the next message."""
+        owed, self._owed = self._owed, []
+        if owed and message.role != "user":
+            turns.say("user", owed, number - 1)
+            owed = []
+        parts, calls = self._parts(number, message)
+        if self._fitting.notes:
+            turns.say("user", self._fitting.notes, number)
+            self._fitting.notes = []
+        parts = [*owed, *parts]
+        if parts:
+            turns.add(_same_or_new(message, parts), number)
+        else:
+            self._ledger.leave_out(number)
+        if calls:
+            self._owed = self._results(number, calls)
+
+    def end(self, turns: Turns) -> None:
+        """Say what is left to say."""
+        if self._owed:
+            turns.say("user", self._owed, len(self._messages) - 1)
+
+    def _parts(self, number: int, message: Message) -> tuple[list[Part], list[tuple[Place, str]]]:
+        """Return what goes into a message itself, and its calls, each with its new id."""
+        parts: list[Part] = []
+        calls: list[tuple[Place, str]] = []
+        for index, part in enumerate(message.parts):
+            at = (number, index)
+            if isinstance(part, ToolResult):
+                if at not in self._wanted:
+                    self._ledger.withhold(at, "result", "no call before it asked for it")
+            elif not isinstance(part, ToolCall):
+                if (fit := self._fitting.part(part, at, message)) is not None:
+                    parts.append(fit)
+            elif message.role == "assistant":
+                id = self._ids.take(part.id)
+                parts.append(self._fitting.call(part, id, at, message))
+                calls.append((at, id))
+            else:
+                self._ledger.withhold(at, "call", "only the assistant calls tools")
+        return parts, calls
+
+    def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
+        """Return the results of a turn's calls, in their order."""
+        results: list[Part] = []
+        came = 0
+        if number == self._open and not any(at in self._answers for at, _ in calls):
+            return results
+        for call, id in calls:
+            at = self._answers.get(call)
+            if at is None:
+                self._ledger.add(number, "result", INTERRUPTED)
+                results.append(interrupted(id))
+                continue
+            message = self._messages[at[0]]
+            result = message.parts[at[1]]
+            assert isinstance(result, ToolResult)  # noqa: S101 - pairing found no other
+            results.append(self._fitting.result(result, id, at))
+            if at != (number + 1, came) or message.role != "user":
+                self._moved(at, number)
+            came += 1
+        return results
+
+    def _moved(self, at: Place, number: int) -> None:
+        why = "results follow their calls, in the same order"
+        before, after = f"{at[0]}.{at[1]}", f"after {number}"
+        self._ledger.rewrite(at, "place", why, before=before, after=after)
+
+
+def _last_answer(messages: Sequence[Message]) -> int | None:
+    turns = reversed(range(len(messages)))
+    return next((number for number in turns if messages[number].role == "assistant"), None)
+
+
+def _same_or_new(message: Message, parts: list[Part]) -> Message:
+    old = message.parts
+    if len(parts) == len(old) and all(map(is_, parts, old)):
+        return message
+    return Message(message.role, tuple(parts), message.origin)

@@ -1,0 +1,155 @@
+"""The dial inside the SDK people already have: an HTTP client that sets the level on its way.
+
+``client("high")`` and ``aclient("high")`` are given to the anthropic and openai SDKs as
+``http_client=``, to google-genai in its ``http_options`` as ``httpx_client`` and
+``httpx_async_client``. What goes to a wire and a model we know gets the level's fields;
+everything else passes untouched.
+"""
+
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
+from os import PathLike
+
+import httpx2
+
+from .canon import HttpRequest
+from .client import PolicyLike, dialled, policy_of
+from .errors import Timeout, TransportError
+from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from .thinking import Plan, Policy, parse
+
+_PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # what the SDKs themselves wait
+_OURS_TO_SAY = ("content-length", "host", "transfer-encoding", "connection")
+_UNDONE = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def client(
+    level: object,
+    cassette: str | PathLike[str] | None = None,
+    policy: PolicyLike = None,
+    transport: Transport | None = None,
+) -> httpx2.Client:
+    """Return an HTTP client that sets this level; a cassette is played, or recorded, beneath it.
+
+    The plan of each request is in its response's ``extensions["pondero"]``.
+    """
+    from .transport import Cassette, HttpTransport  # noqa: PLC0415 - each needs its library
+
+    parse(level)
+    under = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
+    return httpx2.Client(
+        transport=_Dialled(under, level, policy_of(policy)),
+        timeout=_PATIENCE,
+        follow_redirects=True,
+    )
+
+
+def aclient(
+    level: object,
+    cassette: str | PathLike[str] | None = None,
+    policy: PolicyLike = None,
+    transport: AsyncTransport | None = None,
+) -> httpx2.AsyncClient:
+    """Return the same for asyncio."""
+    from .transport import AsyncCassette, AsyncHttpTransport  # noqa: PLC0415 - see above
+
+    parse(level)
+    under = (
+        transport or AsyncHttpTransport()
+        if cassette is None
+        else AsyncCassette(cassette, transport)
+    )
+    return httpx2.AsyncClient(
+        transport=_AsyncDialled(under, level, policy_of(policy)),
+        timeout=_PATIENCE,
+        follow_redirects=True,
+    )
+
+
+class _Dialled(httpx2.BaseTransport):
+    def __init__(self, under: Transport, level: object, policy: Policy) -> None:
+        self._under, self._level, self._policy = under, level, policy
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        made, plan = dialled(_ours(request, request.read()), self._level, self._policy)
+        with _theirs(request):
+            answer = self._under.send(made, _timeouts(request))
+        return _response(request, answer, _Bytes(answer, request), plan)
+
+    def close(self) -> None:
+        self._under.close()
+
+
+class _AsyncDialled(httpx2.AsyncBaseTransport):
+    def __init__(self, under: AsyncTransport, level: object, policy: Policy) -> None:
+        self._under, self._level, self._policy = under, level, policy
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        made, plan = dialled(_ours(request, await request.aread()), self._level, self._policy)
+        with _theirs(request):
+            answer = await self._under.send(made, _timeouts(request))
+        return _response(request, answer, _AsyncBytes(answer, request), plan)
+
+    async def aclose(self) -> None:
+        await self._under.aclose()
+
+
+class _Bytes(httpx2.SyncByteStream):
+    def __init__(self, answer: Answer, request: httpx2.Request) -> None:
+        self._answer, self._request = answer, request
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _theirs(self._request):
+            yield from self._answer
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+class _AsyncBytes(httpx2.AsyncByteStream):
+    def __init__(self, answer: AsyncAnswer, request: httpx2.Request) -> None:
+        self._answer, self._request = answer, request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _theirs(self._request):
+            async for data in self._answer:
+                yield data
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _ours(request: httpx2.Request, body: bytes) -> HttpRequest:
+    headers = {name: value for name, value in request.headers.items() if name not in _OURS_TO_SAY}
+    return HttpRequest(request.method, str(request.url), headers, body)
+
+
+def _timeouts(request: httpx2.Request) -> Timeouts:
+    waits = request.extensions.get("timeout", {})
+    usual = Timeouts()
+    read = waits.get("read") or 24 * 3600.0
+    return Timeouts(waits.get("connect") or usual.connect, read, read)
+
+
+def _response(
+    request: httpx2.Request,
+    answer: Answer | AsyncAnswer,
+    stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    plan: Plan | None,
+) -> httpx2.Response:
+    headers = {name: v for name, v in answer.head.headers.items() if name not in _UNDONE}
+    extensions = {} if plan is None else {"pondero": plan}
+    return httpx2.Response(
+        answer.head.status, headers=headers, stream=stream, request=request, extensions=extensions
+    )
+
+
+@contextmanager
+def _theirs(request: httpx2.Request) -> Generator[None, None, None]:
+    """Say our errors in the words the SDKs know how to retry."""
+    try:
+        yield
+    except Timeout as error:
+        raise httpx2.ReadTimeout(str(error), request=request) from error
+    except TransportError as error:
+        raise httpx2.ConnectError(str(error), request=request) from error

@@ -1,0 +1,196 @@
+"""Whether a request is the recorded one, and in what it is not."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import HttpRequest, Json
+from ..errors import BadParameter
+from .redact import REDACTED
+
+MATCH = ("method", "path", "body")
+_SHOWN = 12
+_WIDTH = 200
+
+
+class Nothing(Struct, frozen=True):
+    """What stands where one side has no value at all."""
+
+
+NOTHING = Nothing()
+
+
+class Difference(Struct, frozen=True):
+    """One place in which a request is not the recorded one."""
+
+    path: str
+    expected: Json
+    actual: Json
+
+    @property
+    def weight(self) -> int:
+        """Return how much is different, to tell which recorded request is the nearest."""
+        ours, theirs = self.expected, self.actual
+        if isinstance(ours, str) and isinstance(theirs, str):
+            same = _first_difference(ours, theirs)
+            same += _first_difference(ours[same:][::-1], theirs[same:][::-1])
+            return len(ours) + len(theirs) - 2 * same
+        return len(msgspec.json.encode(ours)) + len(msgspec.json.encode(theirs))
+
+    def __str__(self) -> str:
+        return f"  {self.path}\n    expected  {_shown(self, 0)}\n    actual    {_shown(self, 1)}"
+
+
+def differences(
+    recorded: HttpRequest, sent: HttpRequest, match: tuple[str, ...] = MATCH
+) -> list[Difference]:
+    """Return where the request sent is not the recorded one; none for a request and itself."""
+    return [found for word in match for found in _COMPARED[word](recorded, sent)]
+
+
+def check(match: Iterable[str]) -> tuple[str, ...]:
+    """Return the words to match by, or raise for one that is none."""
+    words = (match,) if isinstance(match, str) else tuple(match)
+    for word in words:
+        if word not in _COMPARED:
+            message = f"match={word!r} cannot be; use {' '.join(_COMPARED)}"
+            raise BadParameter(message)
+    return words
+
+
+def report(found: list[Difference]) -> str:
+    """Return the differences for people, path by path; the first dozen of many."""
+    lines = [str(each) for each in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        lines.append(f"  and {len(found) - _SHOWN} more")
+    return "\n".join(lines)
+
+
+# -- what is compared ------------------------------------------------------------------------
+
+
+def _method(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    yield from _value("method", recorded.method.upper(), sent.method.upper())
+
+
+def _host(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    ours, theirs = urlsplit(recorded.url), urlsplit(sent.url)
+    yield from _value("host", ours.netloc.rpartition("@")[2], theirs.netloc.rpartition("@")[2])
+
+
+def _path(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    ours, theirs = urlsplit(recorded.url), urlsplit(sent.url)
+    yield from _value("path", unquote(ours.path), unquote(theirs.path))
+
+
+def _query(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    yield from _value("query", _pairs(recorded.url), _pairs(sent.url))
+
+
+def _pairs(url: str) -> dict[str, list[str]]:
+    pairs: dict[str, list[str]] = {}
+    for name, value in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        pairs.setdefault(name, []).append(value)
+    return pairs
+
+
+def _body(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    yield from _bodies(recorded, sent, whole=True)
+
+
+def _body_subset(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+    yield from _bodies(recorded, sent, whole=False)
+
+
+def _bodies(recorded: HttpRequest, sent: HttpRequest, *, whole: bool) -> Iterator[Difference]:
+    if recorded.body == sent.body:
+        return
+    try:
+        ours, theirs = msgspec.json.decode(recorded.body), msgspec.json.decode(sent.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        ours, theirs = recorded.body.decode("utf-8", "replace"), _text(sent.body)
+        if ours == theirs:  # different bytes, none of them text
+            ours, theirs = recorded.body.hex(), sent.body.hex()
+    yield from _value("body", ours, theirs, whole=whole)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+_COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[Difference]]] = {
+    "method": _method,
+    "host": _host,
+    "path": _path,
+    "query": _query,
+    "body": _body,
+    "body-subset": _body_subset,
+}
+
+
+# -- JSON, path by path ----------------------------------------------------------------------
+
+
+def _value(path: str, ours: Json, theirs: Json, *, whole: bool = True) -> Iterator[Difference]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        names = [*ours, *(name for name in theirs if whole and name not in ours)]
+        for name in names:
+            yield from _value(
+                f"{path}.{name}", ours.get(name, NOTHING), theirs.get(name, NOTHING), whole=whole
+            )
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        for place in range(max(len(ours), len(theirs))):
+            yield from _value(f"{path}[{place}]", _at(ours, place), _at(theirs, place), whole=whole)
+    elif not _same(ours, theirs):
+        yield Difference(path, ours, theirs)
+
+
+def _at(values: list[Json], place: int) -> Json:
+    return values[place] if place < len(values) else NOTHING
+
+
+def _same(ours: Json, theirs: Json) -> bool:
+    if isinstance(ours, str) and isinstance(theirs, str):
+        # What was redacted is not known: it stands for anything.
+        return ours == theirs or (REDACTED in ours and _fits(ours.split(REDACTED), theirs))
+    if isinstance(ours, bool) or isinstance(theirs, bool):
+        return ours is theirs  # to Python, True is 1
+    return bool(ours == theirs)
+
+
+def _fits(around: list[str], text: str) -> bool:
+    """Return whether the text has these pieces in this order, the first and last at its ends."""
+    first, *middle, last = around
+    if not text.startswith(first) or len(text) < len(first) + len(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for piece in middle:
+        if (found := text.find(piece, at, end)) < 0:
+            return False
+        at = found + len(piece)
+    return text.endswith(last)
+
+
+# -- for people ------------------------------------------------------------------------------
+
+
+def _shown(difference: Difference, side: int) -> str:
+    """Return one side's value, around the first difference where it is a long text."""
+    value = (difference.expected, difference.actual)[side]
+    if isinstance(value, Nothing):
+        return "(nothing)"
+    other = (difference.expected, difference.actual)[1 - side]
+    start = 0
+    if isinstance(value, str) and isinstance(other, str) and len(value) > _WIDTH:
+        start = max(0, _first_difference(value, other) - _WIDTH // 4)
+        value = value[start:]
+    text = msgspec.json.encode(value).decode("utf-8")
+    cut = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
+    return f"...{cut}" if start else cut
+
+
+def _first_difference(one: str, other: str) -> int:
+    same = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(same) if a != b), min(len(one), len(other)))

@@ -1,0 +1,106 @@
+"""Exchanges as they happen, kept until the cassette is whole; then written without its secrets."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ..canon import Head, HttpRequest
+from ..errors import CassetteError, PonderoError
+from . import secret
+from .cassette import YAML, Ending, Recorded, dump
+from .leak import SECRET, Leak, find
+from .redact import Redactor
+
+
+class Take:
+    """One exchange being recorded. What came is kept, however it ends."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._head: Head | None = None
+        self._pieces: list[bytes] = []
+        self._end: Ending | None = Ending(closed=True)  # until it ends in another way
+
+    def begin(self, head: Head) -> None:
+        """Take the head of the answer."""
+        self._head = head
+
+    def feed(self, piece: bytes) -> None:
+        """Take a piece of the answer; one without bytes says nothing."""
+        if piece:
+            self._pieces.append(piece)
+
+    def eof(self) -> None:
+        """Say that the answer ended by itself."""
+        self._end = None
+
+    def fail(self, error: Exception) -> None:
+        """Say that the answer, or the wait for it, ended in an error."""
+        named = isinstance(error, PonderoError)
+        message = str(error) if named else f"{type(error).__name__}: {error}"
+        self._end = Ending(type(error).__name__ if named else "TransportError", message)
+
+    def exchange(self) -> Recorded:
+        """Return what there is."""
+        return Recorded(self._request, self._head, tuple(self._pieces), self._end)
+
+
+class Recorder:
+    """The takes of one cassette, in the order in which their requests were sent."""
+
+    def __init__(self, path: Path, secrets: frozenset[str]) -> None:
+        if path.suffix.lower() in YAML:
+            message = f"{path} can be played, not recorded; record to a file that ends in .jsonl"
+            raise CassetteError(message)
+        self._path = path
+        self._secrets = secrets
+        self._takes: list[Take] = []
+
+    def take(self, request: HttpRequest) -> Take:
+        """Return a new take."""
+        take = Take(request)
+        self._takes.append(take)
+        return take
+
+    def drop(self, take: Take) -> None:
+        """Forget a take: its request was never sent."""
+        self._takes.remove(take)
+
+    def save(self) -> None:
+        """Write what was recorded in place of what was there, or nothing where nothing was."""
+        taken = [take.exchange() for take in self._takes]
+        if not taken:
+            return
+        secrets = self._secrets | set(secret.of_environment())
+        secrets |= {value for exchange in taken for value in secret.of_exchange(exchange)}
+        redactor = Redactor(secrets)
+        exchanges = [redactor.exchange(exchange) for exchange in taken]
+        if found := find(exchanges, redactor.secrets):
+            raise _refused(self._path, found)
+        _write(self._path, dump(exchanges))
+
+
+def _refused(path: Path, found: tuple[Leak, ...]) -> CassetteError:
+    lines = [f"{path} was not written: something in it looks like a key"]
+    lines += [f"  {leak}" for leak in found[:8]]
+    if len(found) > 8:
+        lines.append(f"  and {len(found) - 8} more")
+    if any(leak.shape == SECRET for leak in found):
+        lines.append("A secret in this form cannot be taken out; record without sending it.")
+    else:
+        lines.append("Name it in secrets=(...) and it is redacted.")
+    return CassetteError("\n".join(lines))
+
+
+def _write(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_bytes(data)
+        fresh.replace(path)
+    except OSError as error:
+        message = f"the cassette {path} cannot be written: {error.strerror}"
+        raise CassetteError(message) from None
+    finally:
+        with suppress(OSError):
+            fresh.unlink()

@@ -1,0 +1,217 @@
+"""A cassette in place of a service: a transport that plays a recording, or makes one.
+
+Both are the same few lines with and without ``await``; what they do is in Player and Recorder.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ..canon import HttpRequest
+from ..errors import UsageError
+from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from . import secret
+from .answers import AsyncPlayed, AsyncTaken, Played, Taken
+from .cassette import Recorded, load
+from .matching import MATCH, check
+from .player import Player
+from .recorder import Recorder
+from .redact import Redactor, registered
+
+_NO = ("", "0", "false", "no", "off")
+
+
+class _Tape:
+    """What a cassette is whoever waits for it: a file that is played, or recorded."""
+
+    _transport: Transport | AsyncTransport | None
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        record: bool | None,
+        match: Iterable[str],
+        secrets: Iterable[str],
+    ) -> None:
+        self.path = Path(path)
+        self._match = check(match)
+        self._secrets = registered(secrets)
+        if record is None:
+            record = os.environ.get("VCR_RECORD", "").strip().lower() not in _NO
+        self._recorder = Recorder(self.path, self._secrets) if record else None
+        self._player: Player | None = None
+
+    def __repr__(self) -> str:
+        doing = "recording" if self.recording else "playing"
+        return f"<{type(self).__name__} {doing} {str(self.path)!r}>"
+
+    @property
+    def recording(self) -> bool:
+        """Return whether requests go out and are recorded, not answered from the file."""
+        return self._recorder is not None
+
+    @property
+    def needs_key(self) -> bool:
+        """Return whether a request must carry a key: none for a file, or for an emulator."""
+        inner = self._transport
+        return self.recording and bool(getattr(inner, "needs_key", inner is None))
+
+    @property
+    def left(self) -> tuple[Recorded, ...]:
+        """Return the exchanges that were not played yet."""
+        return () if self.recording else self._playing().left
+
+    def assert_played(self) -> None:
+        """Raise CassetteError where an exchange of the file was not played."""
+        if not self.recording:
+            self._playing().check()
+
+    def save(self) -> None:
+        """Write what was recorded so far; raises, and writes nothing, where a key is left in it."""
+        if self._recorder is not None:
+            self._recorder.save()
+
+    def rewind(self) -> None:
+        """Play from the start; what was recorded until now is saved and then played."""
+        self.save()
+        self._recorder = self._player = None
+
+    def _playing(self) -> Player:
+        if self._player is None:
+            secrets = self._secrets | set(secret.of_environment())
+            self._player = Player(
+                load(self.path),
+                name=str(self.path),
+                match=self._match,
+                redactor=Redactor(secrets),
+            )
+        return self._player
+
+
+class Cassette(_Tape):
+    """A transport that answers from a file; with ``VCR_RECORD=1`` it asks another and records.
+
+    ``match`` says what of a request must be as recorded: of method, host, path, query, body,
+    body-subset. ``secrets`` are values that never reach the file, wherever they stand.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        transport: Transport | None = None,
+        *,
+        record: bool | None = None,
+        match: Iterable[str] = MATCH,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        super().__init__(path, record=record, match=match, secrets=secrets)
+        self._transport: Transport | None = transport
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Return the recorded answer to this request, or the service's own while recording."""
+        if self._recorder is None:
+            return Played(self._playing().take(request))
+        take = self._recorder.take(request)
+        try:
+            answer = self._inner().send(request, timeouts)
+        except UsageError:
+            self._recorder.drop(take)
+            raise
+        except Exception as error:
+            take.fail(error)
+            raise
+        return Taken(answer, take)
+
+    def close(self) -> None:
+        """Write the recording, if this is one, and close the transport it was made through."""
+        try:
+            self.save()
+        finally:
+            if self._transport is not None:
+                self._transport.close()
+
+    def _inner(self) -> Transport:
+        if self._transport is None:
+            self._transport = _http()
+        return self._transport
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncCassette(_Tape):
+    """A cassette for asyncio; its file is the same."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        transport: AsyncTransport | None = None,
+        *,
+        record: bool | None = None,
+        match: Iterable[str] = MATCH,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        super().__init__(path, record=record, match=match, secrets=secrets)
+        self._transport: AsyncTransport | None = transport
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        """Return the recorded answer to this request, or the service's own while recording."""
+        if self._recorder is None:
+            return AsyncPlayed(self._playing().take(request))
+        take = self._recorder.take(request)
+        try:
+            answer = await self._inner().send(request, timeouts)
+        except UsageError:
+            self._recorder.drop(take)
+            raise
+        except Exception as error:
+            take.fail(error)
+            raise
+        return AsyncTaken(answer, take)
+
+    async def aclose(self) -> None:
+        """Write the recording, if this is one, and close the transport it was made through."""
+        try:
+            self.save()
+        finally:
+            if self._transport is not None:
+                await self._transport.aclose()
+
+    def _inner(self) -> AsyncTransport:
+        if self._transport is None:
+            self._transport = _async_http()
+        return self._transport
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _http() -> Transport:
+    from . import HttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
+
+    return HttpTransport()
+
+
+def _async_http() -> AsyncTransport:
+    from . import AsyncHttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
+
+    return AsyncHttpTransport()

@@ -1,0 +1,103 @@
+"""Cassettes that vcrpy wrote, as ours: YAML with ``interactions``. Read, never written."""
+
+import gzip
+import zlib
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import NoReturn
+
+import msgspec
+
+from ..canon import Head, HttpRequest, Json
+from ..errors import CassetteError, MissingExtra
+from .cassette import OF_THE_JOURNEY, Recorded
+
+
+def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
+    """Return the exchanges of a vcrpy cassette; ``name`` is said where it is broken."""
+    content = _yaml(data, name)
+    interactions = content.get("interactions") if isinstance(content, dict) else None
+    if not isinstance(interactions, list):
+        _broken(name, "it has no list of interactions, so it is not one of vcrpy's")
+    return tuple(
+        _recorded(each, f"{name}: interactions[{n}]") for n, each in enumerate(interactions)
+    )
+
+
+def _yaml(data: bytes, name: str) -> Json:
+    try:
+        import yaml  # noqa: PLC0415 - only for these cassettes
+    except ModuleNotFoundError:
+        message = f"{name} is YAML, which needs pyyaml: pip install pyyaml"
+        raise MissingExtra(message) from None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(data, Loader=loader)  # noqa: S506 - both loaders are safe ones
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        _broken(f"{name}:{line}", f"this is not YAML: {error.problem or error.context}")
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        _broken(name, f"this is not YAML: {error}")
+
+
+def _recorded(interaction: Json, where: str) -> Recorded:
+    try:
+        asked, answered = interaction["request"], interaction["response"]
+        headers = _headers(asked.get("headers"))
+        request = HttpRequest(asked["method"], asked["uri"], headers, _body(asked, where))
+        status = answered["status"]
+        code = int(status["code"] if isinstance(status, dict) else status)
+        told = _headers(answered.get("headers"))
+        body = _unpacked(_body(answered, where), told.get("content-encoding", ""), where)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        _broken(where, f"it is not an interaction ({type(error).__name__}: {error})")
+    kept = {name: value for name, value in told.items() if name not in OF_THE_JOURNEY}
+    return Recorded(request, Head(code, kept), (body,) if body else ())
+
+
+def _headers(raw: Json) -> dict[str, str]:
+    """Return the headers; vcrpy keeps a list of values for each."""
+    return {
+        str(name).lower(): ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in (raw or {}).items()
+    }
+
+
+def _body(message: Mapping[str, Json], where: str) -> bytes:
+    """Return a body: text, bytes, a ``string`` or ``base64_string``, or JSON kept parsed."""
+    if "parsed_body" in message:
+        return msgspec.json.encode(message["parsed_body"])
+    body = message.get("body")
+    if isinstance(body, dict):
+        if (packed := body.get("base64_string")) is not None:
+            return b64decode(packed)
+        body = body.get("string")
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode("utf-8")
+    if not isinstance(body, bytes):
+        _broken(where, f"a body cannot be {type(body).__name__}")
+    return body
+
+
+def _unpacked(body: bytes, encoding: str, where: str) -> bytes:
+    """Return the bytes as a reader of the answer had them; some cassettes hold them unpacked."""
+    try:
+        if body.startswith(b"\x1f\x8b"):
+            return gzip.decompress(body)
+        if encoding == "deflate" and body[:1] == b"\x78":
+            return zlib.decompress(body)
+    except (OSError, EOFError, zlib.error) as error:
+        _broken(where, f"its body is not {encoding or 'gzip'}: {error}")
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        if encoding not in ("", "identity"):
+            _broken(where, f"its body is packed with {encoding!r}; record it with gzip or none")
+    return body
+
+
+def _broken(where: str, why: str) -> NoReturn:
+    message = f"{where}: {why}"
+    raise CassetteError(message)

@@ -1,0 +1,254 @@
+"""One question and its answer, through an emulated service: waiting and awaiting alike."""
+
+import asyncio
+from typing import Literal
+
+import msgspec
+import pytest
+
+import pondero
+from pondero.canon import Finished, Image, Message, Text, TextDelta, ThinkingDelta, Tool, ToolResult
+from pondero.emulator import Call, Emulator, Turn
+from pondero.errors import (
+    BadParameter,
+    BadThinking,
+    MissingKey,
+    Overloaded,
+    UnknownModel,
+    UsageError,
+)
+from pondero.exchange import Retry, Timeouts
+
+MODELS = (
+    "claude-opus-5/low",
+    "claude-sonnet-4-5/high",
+    "gpt-5.1/medium",
+    "gemini-3-flash-preview/low",
+    "deepseek:deepseek-reasoner",
+)
+SUM = "What is 17 * 23?"
+
+
+def ask(emulator, *args, **options):
+    """Ask both clients; both answers must be one."""
+    waited = pondero.Client(transport=emulator).ask(*args, **options)
+    awaited = asyncio.run(pondero.AsyncClient(transport=emulator).ask(*args, **options))
+    assert (waited.text, waited.finish, waited.usage) == (
+        awaited.text,
+        awaited.finish,
+        awaited.usage,
+    )
+    return waited
+
+
+def body(emulator):
+    return emulator.log.entries[-1].body
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_has_words_thinking_usage_plan_and_verdict(model, stream):
+    reply = ask(Emulator(), model, SUM, stream=stream)
+    assert "391" in reply.text
+    assert reply.thinking
+    assert reply.verdict == "as_planned"
+    assert reply.plan.will_think
+    assert reply.usage.counted == reply.usage.total
+    assert reply.message.origin.model in model
+    assert reply.message.origin.at > 1e9
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_events_put_together_are_the_reply(model):
+    with pondero.Client(transport=Emulator()) as client, client.stream(model, SUM) as stream:
+        events = list(stream)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    thoughts = [event.text for event in events if isinstance(event, ThinkingDelta)]
+    assert "".join(texts) == stream.reply.text
+    assert "".join(thoughts) == "".join(stream.reply.thinking)
+    assert isinstance(events[-1], Finished)
+    assert stream.message == stream.reply.message
+
+
+def test_nothing_is_sent_before_the_first_event_is_read():
+    emulator = Emulator()
+    stream = pondero.Client(transport=emulator).stream("gpt-5.1", SUM)
+    assert emulator.log.entries == ()
+    with pytest.raises(UsageError, match="not ended"):
+        _ = stream.reply
+    stream.close()
+    assert emulator.log.entries == ()
+
+
+def test_leaving_early_closes_the_answer_and_keeps_what_came():
+    emulator = Emulator()
+    with pondero.Client(transport=emulator).stream("gpt-5.1/low", SUM) as stream:
+        for event in stream:
+            if isinstance(event, ThinkingDelta):
+                break
+    assert emulator.log.entries[0].end == "closed"
+    assert stream.message.thinking == (event.text,)
+
+
+def test_leaving_an_async_stream_early_closes_the_answer():
+    emulator = Emulator()
+
+    async def leave():
+        async with pondero.AsyncClient(transport=emulator).stream("gpt-5.1/low", SUM) as stream:
+            async for event in stream:
+                if isinstance(event, ThinkingDelta):
+                    return stream.message.thinking, event.text
+        return None
+
+    thinking, text = asyncio.run(leave())
+    assert thinking == (text,)
+    assert emulator.log.entries[0].end == "closed"
+
+
+def test_a_cancelled_task_closes_its_answer():
+    emulator = Emulator()
+
+    async def cancelled():
+        arrived = asyncio.Event()
+
+        async def read():
+            async with pondero.AsyncClient(transport=emulator).stream("gpt-5.1/low", SUM) as stream:
+                async for _ in stream:
+                    arrived.set()
+                    await asyncio.sleep(3600)
+
+        task = asyncio.create_task(read())
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert emulator.log.entries[0].end == "closed"
+
+
+def test_everything_that_can_be_said_reaches_the_service():
+    emulator = Emulator()
+    pondero.Client(transport=emulator).ask(
+        "claude-sonnet-4-0",
+        [Message("user", (Text("hi"),)), Message("assistant", (Text("yes?"),)), {"role": "user", "content": SUM}],
+        system="Be brief.",
+        tools=[Tool("look", "Look.", {"type": "object", "properties": {}})],
+        tool_choice="look",
+        max_tokens=500,
+        temperature=0.3,
+        stop="END",
+        extras={"metadata": {"user_id": "u"}},
+    )  # fmt: skip
+    sent = body(emulator)
+    assert sent["system"] == [{"type": "text", "text": "Be brief."}]
+    assert sent["tool_choice"] == {"type": "tool", "name": "look"}
+    assert (sent["max_tokens"], sent["temperature"]) == (500, 0.3)
+    assert sent["stop_sequences"] == ["END"]
+    assert sent["metadata"] == {"user_id": "u"}
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
+
+
+def test_a_level_as_an_argument_wins_over_the_models_suffix():
+    assert ask(Emulator(), "gpt-5.1/low", SUM, "high").plan.level == "high"
+    assert ask(Emulator(), "gpt-5.1/low", SUM, thinking_effort="high").plan.level == "high"
+
+
+class City(msgspec.Struct):
+    name: str
+    size: Literal["small", "big"] = "small"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_shape_of_the_answer_may_be_a_type(model):
+    reply = ask(Emulator(), model, "Which city is the capital of France?", output=City)
+    assert isinstance(reply.value(City), City)
+    assert isinstance(reply.value(), dict)
+
+
+def test_pictures_go_along():
+    emulator = Emulator()
+    ask(emulator, "claude-opus-5", ["What is this?", Image("image/png", b"\x89PNG")])
+    assert body(emulator)["messages"][0]["content"][1]["type"] == "image"
+
+
+def test_tool_calls_are_left_to_the_caller():
+    emulator = Emulator(script=[Turn(tool_calls=(Call("look", {"at": "it"}),))])
+    client = pondero.Client(transport=emulator)
+    tools = [Tool("look", "Look.", {"type": "object", "properties": {"at": {"type": "string"}}})]
+    reply = client.ask("claude-opus-5/low", "Look!", tools=tools)
+    (call,) = reply.tool_calls
+    assert (reply.finish, call.name, call.arguments) == ("tool_calls", "look", {"at": "it"})
+    results = Message("user", (ToolResult(call.id, (Text("fine"),)),))
+    history = [Message("user", (Text("Look!"),)), reply.message, results]
+    assert client.ask("claude-opus-5/low", history, tools=tools).finish == "stop"
+
+
+def test_what_passes_by_itself_is_tried_again_without_waiting_in_a_test():
+    emulator = Emulator(faults=[529, "empty", "refused", None])
+    client = pondero.Client(transport=emulator, retry=Retry(waits=False))
+    assert "391" in client.ask("claude-opus-5", SUM).text
+    assert len(emulator.log.entries) == 4
+
+
+def test_an_error_of_the_service_is_ours():
+    emulator = Emulator(faults=[529] * 4)
+    with pytest.raises(Overloaded) as raised:
+        pondero.Client(transport=emulator, retry=Retry(waits=False)).ask("claude-opus-5", SUM)
+    assert raised.value.status == 529
+
+
+def test_output_that_all_went_into_thinking_says_which_cap_would_do():
+    reply = ask(Emulator(script=[Turn(thinking="hm " * 50, finish="exhausted")] * 2), "claude-opus-5/high", SUM)  # fmt: skip
+    assert reply.verdict == "exhausted"
+    assert reply.cap > reply.usage.thinking
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind"),
+    [
+        (("nonsense-1", SUM), {}, UnknownModel),
+        (("gpt-5.1", SUM, "hihg"), {}, BadThinking),
+        (("gpt-5.1", SUM), {"max_tokens": 0}, BadParameter),
+        (("gpt-5.1", SUM), {"tool_choice": "look"}, BadParameter),
+        (("gpt-5.1", SUM), {"maxtokens": 1}, BadParameter),
+        (("gpt-5.1", []), {}, BadParameter),
+        (("gpt-5.1", [3]), {}, BadParameter),
+        (("gpt-5.1", [{"role": "nobody", "content": "x"}]), {}, BadParameter),
+        (("gpt-5.1", SUM), {"output": complex}, BadParameter),
+    ],
+)
+def test_a_wrong_call_is_an_error_before_anything_is_sent(arguments, options, kind):
+    emulator = Emulator()
+    with pytest.raises(kind):
+        pondero.Client(transport=emulator).ask(*arguments, **options)
+    assert emulator.log.entries == ()
+
+
+def test_without_a_key_the_error_names_the_variable_and_the_way_without():
+    with pytest.raises(MissingKey, match=r"OPENAI_API_KEY.*--offline"):
+        pondero.ask("gpt-5.1", SUM)
+    with pytest.raises(MissingKey, match="GEMINI_API_KEY or GOOGLE_API_KEY"):
+        asyncio.run(pondero.aask("gemini-3-flash-preview", SUM))
+
+
+def test_a_client_shows_no_key():
+    client = pondero.Client(keys={"openai": "sk-very-secret"})
+    assert "secret" not in repr(client)
+    assert "secret" not in repr(client.__dict__)
+
+
+def test_an_async_client_refuses_a_transport_that_waits():
+    from pondero.transport import HttpTransport
+
+    with pytest.raises(UsageError, match="AsyncHttpTransport"):
+        pondero.AsyncClient(transport=HttpTransport())
+
+
+def test_a_whole_answer_may_take_as_long_as_its_thinking():
+    from pondero.client.asking import Settings, question
+
+    settings = Settings(timeouts=Timeouts(1, 2, 3))
+    whole = question("gpt-5.1", SUM, None, settings, {"stream": False}, online=False)
+    streamed = question("gpt-5.1", SUM, None, settings, {}, online=False)
+    assert (whole.timeouts.first_byte, streamed.timeouts.first_byte) == (3, 2)

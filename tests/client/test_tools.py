@@ -1,0 +1,177 @@
+"""Plain functions as tools."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import pytest
+from inline_snapshot import snapshot
+
+from pondero.canon import Image, Text, Tool, ToolCall
+from pondero.client.tools import Toolbox
+from pondero.errors import BadParameter
+
+
+@dataclass
+class Place:
+    city: str
+    country: str | None = None
+
+
+def get_weather(
+    place: Place, days: int = 1, *, unit: Literal["C", "F"] = "C", note: Annotated[str, "Why."] = ""
+) -> dict[str, object]:
+    """Get the weather at a place.
+
+    It is always fine.
+
+    Args:
+        place: Where to look,
+            as exactly as you can.
+        days (int): How many days.
+
+    Returns:
+        What it is like.
+    """
+    return {"city": place.city, "days": days, "unit": unit}
+
+
+async def wait_for(name: str) -> str:
+    """Wait for somebody."""
+    await asyncio.sleep(0)
+    return f"{name} is here"
+
+
+def boom() -> None:
+    raise ValueError("out of cheese")
+
+
+def call(name, /, **arguments):
+    return ToolCall("call_1", name, arguments)
+
+
+def said(result):
+    return "".join(part.text for part in result.content)
+
+
+def test_hints_and_docstring_become_the_schema():
+    (tool,) = Toolbox([get_weather]).tools
+    assert tool == snapshot(
+        Tool(
+            name="get_weather",
+            description="""\
+Get the weather at a place.
+
+It is always fine.\
+""",
+            parameters={
+                "type": "object",
+                "properties": {
+                    "place": {
+                        "description": "Where to look, as exactly as you can.",
+                        "$ref": "#/$defs/Place",
+                    },
+                    "days": {"type": "integer", "description": "How many days.", "default": 1},
+                    "unit": {"enum": ["C", "F"], "default": "C", "type": "string"},
+                    "note": {"type": "string", "description": "Why.", "default": ""},
+                },
+                "required": ["place"],
+                "additionalProperties": False,
+                "$defs": {
+                    "Place": {
+                        "title": "Place",
+                        "type": "object",
+                        "properties": {
+                            "city": {"type": "string"},
+                            "country": {
+                                "anyOf": [{"type": "string"}, {"type": "null"}],
+                                "default": None,
+                            },
+                        },
+                        "required": ["city"],
+                        "additionalProperties": False,
+                    }
+                },
+            },
+        )
+    )
+
+
+def test_arguments_arrive_as_the_types_that_were_hinted():
+    result = Toolbox([get_weather]).run(call("get_weather", place={"city": "Bern"}, days="2"))
+    assert said(result) == '{"city":"Bern","days":2,"unit":"C"}'
+    assert not result.error
+    assert (result.call_id, result.name) == ("call_1", "get_weather")
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (call("boom"), "ValueError: out of cheese"),
+        (call("get_weather"), "place"),
+        (call("get_weather", place={"city": "Bern"}, colour="red"), "colour"),
+        (call("nonsense"), "there is no tool 'nonsense'; there are: get_weather boom"),
+        (ToolCall("call_1", "boom", '{"cut'), "not a JSON object"),
+    ],
+)
+def test_whatever_goes_wrong_the_model_is_told(made, words):
+    box = Toolbox([get_weather, boom])
+    for result in (box.run(made), asyncio.run(box.arun(made))):
+        assert result.error
+        assert words in said(result)
+
+
+def test_async_tools_run_either_way_and_so_do_others():
+    box = Toolbox([wait_for, get_weather])
+    waiting = call("wait_for", name="Ada")
+    assert said(box.run(waiting)) == said(asyncio.run(box.arun(waiting))) == "Ada is here"
+    looking = call("get_weather", place={"city": "Bern"})
+    assert box.run(looking) == asyncio.run(box.arun(looking))
+
+
+@pytest.mark.parametrize(
+    ("made", "content"),
+    [
+        ("words", (Text("words"),)),
+        (None, (Text("null"),)),
+        ([1, 2], (Text("[1,2]"),)),
+        (Image("image/png", b"1"), (Image("image/png", b"1"),)),
+        ([Text("a"), Image("image/png", b"1")], (Text("a"), Image("image/png", b"1"))),
+        ([], (Text("[]"),)),
+    ],
+)
+def test_what_a_tool_returns_becomes_content(made, content):
+    def tool() -> object:
+        return made
+
+    assert Toolbox([tool]).run(call("tool")).content == content
+
+
+def test_what_cannot_be_written_is_an_error_result_too():
+    class Mute:
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    def tool() -> object:
+        return Mute()
+
+    assert Toolbox([tool]).run(call("tool")).error
+
+
+def test_a_given_tool_is_offered_and_left_to_the_caller():
+    box = Toolbox([Tool("search"), {"type": "web_search_20250305", "name": "web"}, get_weather])
+    assert [tool.name for tool in box.tools] == ["search", "web", "get_weather"]
+    assert not box.runs(call("search"))
+    assert box.runs(call("get_weather"))
+    assert box.runs(call("nonsense"))
+
+
+def test_parameters_without_names_and_two_tools_of_one_name_are_refused():
+    def many(*places: str) -> None: ...
+
+    with pytest.raises(BadParameter, match="names"):
+        Toolbox([many])
+    with pytest.raises(BadParameter, match="two tools"):
+        Toolbox([boom, boom])
+    with pytest.raises(BadParameter, match="a tool is a function"):
+        Toolbox([3])

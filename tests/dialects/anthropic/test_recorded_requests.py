@@ -1,0 +1,52 @@
+"""What real clients sent is taken or refused as the real service did."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.recordings.corpus import exchanges
+
+from pondero.canon import HttpRequest
+from pondero.dialects import Rejected
+
+from .wiring import WIRE
+
+pytestmark = pytest.mark.recordings
+
+# By id, with the reason. An entry that is no longer needed fails the test.
+OTHERWISE = {
+    "a660002698-063ad42d79": "answered though the result names another call: ids were rewritten later",
+    "a660002698-5d25630f43": "answered though the result names another call: ids were rewritten later",
+    "14a23f76e7-f82ec48c01": "claude-2.1, long retired",
+}
+BETAS = "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x,thinking-binding-controls-x"
+
+
+def test_recorded_requests_fare_as_they_did(recordings: Path):
+    wrong = {}
+    here = set()
+    for each in exchanges(recordings, "anthropic"):
+        if not each.asked or each.provider in ("vertex", "local") or each.status == 401:
+            continue  # other addresses, no request, or a key we cannot tell from a good one
+        here.add(each.id)
+        headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+        recorded = each.request.get("headers") or {}
+        headers["anthropic-beta"] = recorded.get("anthropic-beta", BETAS)
+        http = HttpRequest(
+            "POST", "https://x/v1/messages", headers, json.dumps(each.asked).encode()
+        )
+        try:
+            WIRE.accept.request(http, service="anthropic")
+            refused = None
+        except Rejected as rejected:
+            refused = rejected.response
+        replays = "replay" in each.kind  # real seals cannot verify here
+        if refused is not None and replays and b"Invalid `" in refused.body:
+            continue
+        if (refused.status if refused else 200) != each.status:
+            wrong[each.id] = (
+                f"{each.status} became {refused.body[:200]!r}" if refused else "accepted"
+            )
+    surprises = [f"{id}: {why}" for id, why in wrong.items() if id not in OTHERWISE]
+    assert not surprises, "\n".join(surprises)
+    assert [id for id in OTHERWISE if id in here and id not in wrong] == []

@@ -1,0 +1,31 @@
+"""docs/emulator.md says what the emulator does."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pondero.emulator import Fault
+from pondero.emulator.script import turns_of
+
+TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+def test_its_python_runs_as_printed(block):
+    exec(compile(block, "emulator.md", "exec"), {})
+
+
+def test_its_turns_are_turns():
+    written = re.findall(r"/_emulator/expect -d '(.*?)'", TEXT)
+    assert len(written) == 2
+    for each in written:
+        assert turns_of(each.encode())
+
+
+def test_every_fault_is_in_its_table():
+    words = re.findall(r"^\| (`[^|]*) \|", TEXT, re.MULTILINE)
+    faults = [Fault.of(word) for row in words for word in re.findall(r"`([^`]+)`", row)]
+    kinds = msgspec.json.schema(Fault)["$defs"]["Fault"]["properties"]["kind"]["enum"]
+    assert {fault.kind for fault in faults} == set(kinds)

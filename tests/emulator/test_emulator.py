@@ -1,0 +1,204 @@
+"""The emulator as a transport: where requests go, what is logged, with and without asyncio."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+from tests.emulator.talking import MODELS, encoded, talk
+
+from pondero.canon import HttpRequest
+from pondero.client import lookup
+from pondero.dialects import NAMES, dialect
+from pondero.emulator import Emulator, houses
+from pondero.emulator.routes import route
+from pondero.errors import AuthFailed, NotFound, PermissionDenied, Timeout
+from pondero.exchange import AsyncTransport, Timeouts, Transport
+
+each_wire = pytest.mark.parametrize("model", MODELS)
+PATHS = {
+    "anthropic": "/v1/messages",
+    "openai_responses": "/v1/responses",
+    "openai_chat": "/v1/chat/completions",
+    "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent",
+}
+
+
+def without_key(request: HttpRequest) -> HttpRequest:
+    keys = ("authorization", "x-api-key", "x-goog-api-key")
+    kept = {name: value for name, value in request.headers.items() if name not in keys}
+    return msgspec.structs.replace(request, headers=kept)
+
+
+def test_it_is_a_transport_with_and_without_asyncio() -> None:
+    emulator = Emulator()
+    one: Transport = emulator
+    other: AsyncTransport = emulator
+    assert isinstance(one, Emulator)
+    assert isinstance(other, Emulator)
+
+
+@each_wire
+def test_for_asyncio_it_gives_the_same_bytes(model):
+    request = encoded(model, "high", "What is 17 * 23?")
+
+    async def main() -> bytes:
+        emulator = Emulator()
+        answer = await emulator.send(request, Timeouts())
+        data = b"".join([piece async for piece in answer])
+        await answer.aclose()
+        await emulator.aclose()
+        return data
+
+    assert asyncio.run(main()) == b"".join(Emulator().send(request))
+
+
+def test_a_thousand_streams_side_by_side_are_all_whole():
+    requests = [encoded(model, "low", "What is 17 * 23?") for model in MODELS]
+    expected = [b"".join(Emulator().send(request)) for request in requests]
+
+    async def one(emulator: Emulator, request: HttpRequest) -> bytes:
+        return b"".join([piece async for piece in await emulator.send(request, Timeouts())])
+
+    async def main() -> list[bytes]:
+        emulator = Emulator()
+        return await asyncio.gather(*(one(emulator, requests[n % 4]) for n in range(1_000)))
+
+    assert asyncio.run(main()) == expected * 250
+
+
+def test_a_script_shared_by_threads_loses_and_doubles_nothing():
+    emulator = Emulator(script=[str(n) for n in range(100)])
+    request = encoded(MODELS[0], None, "x", stream=False)
+    with ThreadPoolExecutor(8) as pool:
+        bodies = list(pool.map(lambda _: b"".join(emulator.send(request)), range(100)))
+    texts = [msgspec.json.decode(body)["content"][0]["text"] for body in bodies]
+    assert sorted(texts, key=int) == [str(n) for n in range(100)]
+
+
+# -- where a request goes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(name):
+    found = route(f"http://127.0.0.1:9100{PATHS[name]}")
+    assert found is not None
+    assert name == found.wire.NAME
+    assert found.service == dialect(name).accept.HOUSE
+
+
+def test_the_wires_do_not_quarrel_over_a_path():
+    for name, path in PATHS.items():
+        serving = [each for each in NAMES if dialect(each).accept.serves(path)]
+        assert serving == [name]
+
+
+def test_every_provider_is_found_by_where_it_lives_and_by_name():
+    catalog = lookup().catalog
+    shared = {"azure", "azure-chat", "compatible", "vllm"}  # one address, two providers
+    for provider in catalog.providers.values():
+        if provider.dialect not in NAMES or "{" in provider.url or provider.name in shared:
+            continue
+        tail = PATHS[provider.dialect].partition("/v1")[2].removeprefix("beta")
+        there = route(provider.url + tail)
+        assert there is not None
+        assert (there.wire.NAME, there.service) == (provider.dialect, provider.name)
+        named = route(f"http://127.0.0.1:9100/{provider.name}{PATHS[provider.dialect]}")
+        assert named is not None
+        assert named.service == provider.name
+
+
+def test_a_deployment_with_a_name_in_its_address_is_found():
+    found = route("https://mine.openai.azure.com/openai/v1/responses")
+    assert found is not None
+    assert found.service == "azure"
+
+
+def test_the_deployment_can_be_said():
+    found = route("http://localhost/v1/chat/completions", service="groq")
+    assert found is not None
+    assert found.service == "groq"
+
+
+def test_there_is_a_house_for_every_wire():
+    assert [house.dialect for house in houses()] == list(NAMES)
+
+
+def test_an_address_of_no_service_is_not_found():
+    answer = Emulator().send(HttpRequest("GET", "http://x/v1/nothing", {}))
+    assert answer.head.status == 404
+    assert b"/v1/nothing" in b"".join(answer)
+
+
+# -- the services' own refusals ----------------------------------------------------------------
+
+
+@each_wire
+def test_without_a_key_the_service_says_so(model):
+    answer = Emulator().send(without_key(encoded(model, None, "x")))
+    wire = dialect(lookup().entry(model).provider.dialect)
+    error = wire.decode.error(answer.head, b"".join(answer))
+    assert isinstance(error, AuthFailed | PermissionDenied)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("anthropic:claude-nobody", NotFound),
+        ("openai:gpt-nobody", NotFound),
+        ("openai-chat:gpt-nobody", NotFound),
+        ("google:nobody", NotFound),
+    ],
+)
+def test_an_unknown_model_is_refused_as_the_service_does_it(model, kind):
+    with pytest.raises(kind, match="nobody"):
+        talk(Emulator(), model, None, "x", max_tokens=99)
+
+
+# -- the log -----------------------------------------------------------------------------------
+
+
+@each_wire
+def test_the_log_tells_what_was_asked_and_what_came_of_it(model):
+    emulator = Emulator()
+    talk(emulator, model, "low", "What is 2 + 2?")
+    (entry,) = emulator.log.entries
+    assert entry.method == "POST"
+    assert entry.status == 200
+    assert entry.end == "complete"
+    assert entry.sent > 0
+    assert "2 + 2" in str(entry.body)
+    assert entry.model == lookup().entry(model).model
+
+
+def test_the_log_holds_no_key_wherever_it_stood():
+    secret = "sk-very-secret-indeed"
+    request = HttpRequest(
+        "POST",
+        f"https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?key={secret}&a=1",
+        {"authorization": f"Bearer {secret}", "x-api-key": secret, "accept": "*/*"},
+        msgspec.json.encode({"note": f"my key is {secret}"}),
+    )
+    emulator = Emulator()
+    emulator.send(request)
+    (entry,) = emulator.log.entries
+    assert secret not in str(msgspec.to_builtins(entry))
+    assert entry.headers["accept"] == "*/*"
+    assert entry.path.endswith("&a=1")
+
+
+def test_the_log_tells_of_refusals_and_of_answers_not_read_to_the_end():
+    emulator = Emulator(faults=[None, "hang"])
+    emulator.send(HttpRequest("POST", "https://api.anthropic.com/v1/messages", {}))
+    answer = emulator.send(encoded(MODELS[0], "low", "x"))
+    next(iter(answer))
+    answer.close()
+    answer.close()
+    with pytest.raises(Timeout):
+        emulator.send(encoded(MODELS[0], "low", "x"))
+    refused, closed, hung = emulator.log.entries
+    assert refused.status == 401
+    assert refused.refusal["error"]["type"] == "authentication_error"
+    assert closed.end == "closed"
+    assert (hung.end, hung.fault) == ("timed out", "hang")
+    assert list(answer) == []

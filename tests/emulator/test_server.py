@@ -1,0 +1,163 @@
+"""The emulator over real HTTP on the loopback."""
+
+import builtins
+import json
+
+import httpx2
+import pytest
+
+from pondero.emulator import Emulator, Fault, address, bind, serving
+from pondero.errors import BadParameter, MissingExtra
+
+KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+BODY = {
+    "model": "claude-opus-5",
+    "max_tokens": 500,
+    "messages": [{"role": "user", "content": "What is 17 * 23?"}],
+}
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    return Emulator()
+
+
+@pytest.fixture(scope="module")
+def http(emulator):
+    with serving(emulator) as url, httpx2.Client(base_url=url, timeout=20) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _fresh(emulator):
+    emulator.reset()
+
+
+def ask(http, **more):
+    return http.post("/v1/messages", headers=KEY, json={**BODY, **more})
+
+
+def test_it_answers(http):
+    answer = ask(http)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["content"][-1]["text"] == "17 * 23 = 391"
+
+
+def test_it_streams(http):
+    with http.stream("POST", "/v1/messages", headers=KEY, json={**BODY, "stream": True}) as answer:
+        pieces = list(answer.iter_bytes())
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert b"event: message_stop" in b"".join(pieces)
+
+
+def test_turns_can_be_expected_over_http(http):
+    told = http.post("/_emulator/expect", json=[{"text": "one"}, {"text": "two"}])
+    assert told.json() == {"waiting": 2}
+    texts = [ask(http).json()["content"][-1]["text"] for _ in range(3)]
+    assert texts == ["one", "two", "17 * 23 = 391"]
+
+
+def test_a_fault_can_be_expected_over_http(http):
+    fault = {"kind": "status", "status": 429, "retry_after": 3}
+    http.post("/_emulator/expect", json={"fault": fault, "when": {"model": "claude-opus-5"}})
+    answer = ask(http)
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "3"
+    assert answer.json()["error"]["type"] == "rate_limit_error"
+    assert ask(http).status_code == 200
+
+
+def test_a_turn_that_is_none_is_refused_with_a_reason(http):
+    answer = http.post("/_emulator/expect", json={"txet": "one"})
+    assert answer.status_code == 400
+    assert "txet" in answer.json()["error"]
+    assert http.post("/_emulator/expect", content=b"\xff").status_code == 400
+
+
+def test_the_log_can_be_read_and_forgotten_over_http(http):
+    ask(http)
+    http.post("/v1/messages", json=BODY)
+    good, bad = http.get("/_emulator/log").json()["exchanges"]
+    assert (good["status"], good["end"], good["headers"]["x-api-key"]) == (200, "complete", "***")
+    assert (bad["status"], bad["refusal"]["error"]["type"]) == (401, "authentication_error")
+    http.post("/_emulator/reset")
+    assert http.get("/_emulator/log").json() == {"exchanges": []}
+
+
+def test_another_provider_is_the_first_part_of_the_path(http, emulator):
+    body = {"model": "anything", "messages": BODY["messages"]}
+    auth = {"authorization": "Bearer k"}
+    assert http.post("/groq/v1/chat/completions", headers=auth, json=body).status_code == 200
+    assert http.post("/v1/chat/completions", headers=auth, json=body).status_code == 404
+    assert [entry.service for entry in emulator.log.entries] == ["groq", "openai-chat"]
+
+
+def test_a_broken_connection_is_broken(http, emulator):
+    for kind in ("broken", "refused"):
+        emulator.faults.append(Fault(kind=kind, at=30))
+        with pytest.raises(httpx2.RemoteProtocolError):
+            ask(http, stream=True)
+    assert ask(http).status_code == 200
+
+
+def test_a_cut_answer_ends_in_good_order(http, emulator):
+    emulator.faults.append(Fault(kind="cut", at=30))
+    assert len(ask(http, stream=True).content) == 30
+
+
+@pytest.mark.parametrize("at", [None, 30])
+def test_a_silent_server_ends_in_the_clients_timeout_and_is_free_again(http, emulator, at):
+    emulator.faults.append(Fault(kind="hang", at=at))
+    with pytest.raises(httpx2.ReadTimeout):
+        http.post("/v1/messages", headers=KEY, json={**BODY, "stream": True}, timeout=0.1)
+    assert ask(http).status_code == 200
+
+
+def test_a_page_instead_of_an_answer(http, emulator):
+    emulator.faults.append(Fault(kind="html"))
+    answer = ask(http)
+    assert (answer.status_code, answer.headers["content-type"]) == (502, "text/html; charset=utf-8")
+
+
+def test_an_unknown_address_names_itself(http):
+    answer = http.get("/v1/nothing")
+    assert answer.status_code == 404
+    assert "/v1/nothing" in answer.json()["error"]["message"]
+
+
+def test_a_port_in_use_is_one_clear_line():
+    taken = bind("127.0.0.1", 0)
+    port = taken.getsockname()[1]
+    with pytest.raises(BadParameter, match=rf"port {port}: address already in use; .*--port"):
+        bind("127.0.0.1", port)
+    taken.close()
+
+
+def test_an_address_that_is_not_ours_is_one_clear_line():
+    with pytest.raises(BadParameter, match=r"cannot listen on 192\.0\.2\.1 port 0"):
+        bind("192.0.2.1", 0)
+
+
+def test_the_address_is_where_it_listens():
+    with bind("127.0.0.1", 0) as bound:
+        assert address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *rest):
+        if name.partition(".")[0] == "uvicorn":
+            raise ImportError(name="uvicorn")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(MissingExtra, match=r"uvicorn; pip install 'pondero\[server\]'"):
+        bind("127.0.0.1", 0)
+
+
+def test_the_log_is_plain_json(http):
+    ask(http, stream=True)
+    (entry,) = json.loads(http.get("/_emulator/log").content)["exchanges"]
+    assert entry["body"]["model"] == "claude-opus-5"

@@ -1,0 +1,198 @@
+"""The flow, driven by lists: no socket, no clock."""
+
+import msgspec
+import pytest
+from tests.exchange.driving import OK, ORIGIN, Drive, answer, exchange, frames
+
+from pondero.canon import Finished, Head, Note, Started, TextDelta
+from pondero.errors import (
+    AuthFailed,
+    BadRequest,
+    BillingFailed,
+    Malformed,
+    Overloaded,
+    QuotaSpent,
+    RateLimited,
+    ServerFailed,
+    Timeout,
+    Truncated,
+    Unreachable,
+)
+from pondero.exchange import Retry
+
+
+def refusal(status: int, kind: str, message: str = "no", **headers: str):
+    body = msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
+    return Head(status, {name.replace("_", "-"): text for name, text in headers.items()}), [body]
+
+
+OVERLOADED = refusal(529, "overloaded_error")
+ERROR_EVENT = frames(
+    {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+)
+
+
+def test_an_answer_becomes_a_reply_with_its_plan_verdict_and_origin():
+    drive = Drive((OK, answer("391")))
+    reply = drive.run(exchange())
+    assert reply.text == "391"
+    assert reply.message.origin == ORIGIN
+    assert reply.plan.level == "low"
+    assert (reply.finish, reply.request_id, reply.model) == ("stop", "req_1", "claude-opus-5")
+    assert drive.slept == []
+
+
+def test_the_last_event_says_the_same_verdict_as_the_reply():
+    drive = Drive((OK, answer()))
+    reply = drive.run(exchange())
+    assert isinstance(drive.shown[-1], Finished)
+    assert drive.shown[-1].verdict == reply.verdict
+
+
+def test_an_answer_in_one_piece_gives_the_same_reply_as_a_stream():
+    whole = msgspec.json.encode(
+        {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5", "content": [{"type": "text", "text": "391"}], "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 5}}
+    )  # fmt: skip
+    one = Drive((OK, [whole[:9], whole[9:]])).run(exchange(stream=False))
+    many = Drive((OK, answer())).run(exchange())
+    assert one.message == many.message
+    assert (one.finish, one.usage) == (many.finish, many.usage)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        OVERLOADED,
+        refusal(500, "api_error"),
+        refusal(429, "rate_limit_error"),
+        (Head(502, {}), [b"<html>bad gateway</html>"]),
+        Timeout("nothing came"),
+        Unreachable("connection refused"),
+        (OK, []),
+        (OK, answer()[:2]),
+        (OK, [*answer()[:2], Unreachable("reset")]),
+        (OK, [*answer()[:1], *ERROR_EVENT]),
+    ],
+)
+def test_what_passes_by_itself_is_tried_again_and_nobody_sees_the_first_try(failed):
+    drive = Drive(failed, (OK, answer()))
+    assert drive.run(exchange()).text == "391"
+    assert len(drive.sent) == 2
+    assert sum(isinstance(event, Started) for event in drive.shown) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "kind"),
+    [
+        (refusal(400, "invalid_request_error"), BadRequest),
+        (refusal(401, "authentication_error"), AuthFailed),
+        (refusal(402, "billing_error"), BillingFailed),
+        (refusal(400, "invalid_request_error", "Your credit balance is too low"), BillingFailed),
+        ((OK, [b"data: {nonsense\n\n"]), Malformed),
+    ],
+)
+def test_what_does_not_pass_is_raised_at_once(failed, kind):
+    drive = Drive(failed)
+    with pytest.raises(kind):
+        drive.run(exchange())
+    assert len(drive.sent) == 1
+
+
+def test_a_spent_quota_is_not_tried_again():
+    body = msgspec.json.encode({"error": {"code": "insufficient_quota", "message": "no"}})
+    with pytest.raises(QuotaSpent):
+        Drive((Head(429), [body])).run(exchange("gpt-5.1/low"))
+
+
+@pytest.mark.parametrize("end", [Unreachable("reset"), Timeout("nothing came"), None])
+@pytest.mark.parametrize("after", [3, 4, 5])
+def test_nothing_is_tried_again_once_something_was_shown(after, end):
+    pieces = [*answer()[:after], *([end] if end else [])]
+    drive = Drive((OK, pieces))
+    with pytest.raises((Truncated, Timeout)):
+        drive.run(exchange())
+    assert len(drive.sent) == 1
+    assert any(isinstance(event, TextDelta) for event in drive.shown)
+
+
+def test_an_error_inside_the_stream_after_words_is_raised_and_the_words_stay_shown():
+    drive = Drive((OK, [*answer("half")[:3], *ERROR_EVENT]))
+    with pytest.raises(Overloaded):
+        drive.run(exchange())
+    assert [event.text for event in drive.shown if isinstance(event, TextDelta)] == ["half"]
+
+
+def test_what_breaks_after_the_end_breaks_nothing():
+    drive = Drive((OK, [*answer(), Unreachable("reset")]))
+    assert drive.run(exchange()).text == "391"
+
+
+def test_it_gives_up_after_as_many_tries_as_it_may():
+    drive = Drive(*[OVERLOADED] * 4)
+    with pytest.raises(Overloaded):
+        drive.run(exchange())
+    assert len(drive.sent) == 4
+    assert drive.slept == [0.5, 1.0, 2.0]
+
+
+def test_the_services_own_delay_comes_first():
+    drive = Drive(refusal(429, "rate_limit_error", retry_after="7"), (OK, answer()))
+    drive.run(exchange())
+    assert drive.slept == [7.0]
+
+
+def test_a_delay_longer_than_patience_is_an_error_that_says_how_long():
+    drive = Drive(refusal(429, "rate_limit_error", retry_after="3600"))
+    with pytest.raises(RateLimited) as raised:
+        drive.run(exchange())
+    assert raised.value.retry_after == 3600
+    assert drive.slept == []
+
+
+def test_nobody_sleeps_where_waiting_is_switched_off():
+    drive = Drive(refusal(429, "rate_limit_error", retry_after="7"), OVERLOADED, (OK, answer()))
+    drive.run(exchange(), Retry(waits=False))
+    assert drive.slept == []
+
+
+def test_empty_pieces_are_no_end():
+    first, *rest = answer()
+    assert Drive((OK, [first, b"", *rest])).run(exchange()).text == "391"
+
+
+def test_an_error_page_is_survived():
+    with pytest.raises(ServerFailed, match="bad gateway"):
+        Drive((Head(502, {}), [b"<html>bad gateway</html>"])).run(exchange(), Retry(attempts=1))
+
+
+def test_a_refusal_that_lists_the_levels_is_cured_once_and_the_cure_is_recorded():
+    no = refusal(
+        400,
+        "invalid_request_error",
+        "This model does not support effort level 'low'. Supported levels: high, max, medium.",
+    )
+    drive = Drive(no, (OK, answer()))
+    reply = drive.run(exchange())
+    assert msgspec.json.decode(drive.sent[1].body)["output_config"]["effort"] == "medium"
+    assert [note.code for note in reply.plan.adjustments] == ["unsupported_level"]
+    assert isinstance(drive.shown[0], Note)
+
+
+def test_a_second_refusal_is_not_cured():
+    no = refusal(
+        400,
+        "invalid_request_error",
+        "This model does not support effort level 'low'. Supported levels: high, max, medium.",
+    )
+    with pytest.raises(BadRequest):
+        Drive(no, no).run(exchange())
+
+
+def test_nothing_is_cured_under_a_strict_policy():
+    no = refusal(
+        400,
+        "invalid_request_error",
+        "This model does not support effort level 'low'. Supported levels: high, max, medium.",
+    )
+    with pytest.raises(BadRequest):
+        Drive(no).run(msgspec.structs.replace(exchange(), repairs=False))

@@ -1,0 +1,23 @@
+"""What the Chat Completions wire can and cannot say."""
+
+from pondero.canon import Target
+
+from ..wire import Wire
+
+WIRE = Wire(
+    service="deepseek",
+    target=Target("deepseek", "https://api.deepseek.com", {"authorization": "Bearer sk-test"}),
+    model="deepseek-reasoner",
+    plain="deepseek-chat",
+    thinking={},
+    finishes=("stop", "length", "content_filter"),
+    buckets=frozenset({"input", "cache_read", "output", "thinking"}),
+    early_end=True,
+    extras={"seed": 7, "metadata": {"k": "v"}},
+    lacks=frozenset(
+        {
+            *("cache", "tool_cache", "adjacent_texts", "order", "several_thoughts"),
+            *("redacted", "hidden_thinking", "result_images", "result_errors", "result_names"),
+        }
+    ),
+)

@@ -1,0 +1,23 @@
+"""A deployment of the catalog, with a key that is none."""
+
+from pondero.canon import Target
+from pondero.catalog import Entry
+
+_AUTH = {
+    "bearer": {"authorization": "Bearer sk-test"},
+    "x-api-key": {"x-api-key": "sk-test"},
+    "x-goog-api-key": {"x-goog-api-key": "test"},
+    "api-key": {"api-key": "test"},
+}
+
+
+def target(entry: Entry) -> Target:
+    """Return where a model's requests go."""
+    provider = entry.provider
+    return Target(
+        provider.name,
+        provider.url,
+        _AUTH.get(provider.auth, {}),
+        entry.capability.max_output,
+        provider.quirks,
+    )

@@ -1,0 +1,118 @@
+"""A client on a cassette: recorded with a key, played with none; the documentation's code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.transport.scripted import SUM, AsyncScripted, Scripted, ok
+
+import pondero
+from pondero.emulator import Emulator
+from pondero.errors import CassetteError, MissingKey
+from pondero.vcr import AsyncCassette, Cassette, leaks
+
+_DOCS = (Path(__file__).parents[2] / "docs" / "cassettes.md").read_text("utf-8")
+_BLOCKS = re.findall(r"```python\n(.*?)```", _DOCS, re.DOTALL)
+_KEY = "k3y-of-the-house-and-garden"
+ASKED = ("claude-opus-5/high", "What is 17 * 23?")
+
+
+class Service(Scripted):
+    needs_key = True
+
+
+@pytest.fixture
+def sums(tmp_path, monkeypatch):
+    """The cassette of the documentation, recorded with a key that is gone afterwards."""
+    monkeypatch.delenv("VCR_RECORD", raising=False)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "cassettes" / "sums.jsonl"
+    cassette = Cassette(path, Service(ok(*SUM, content_type="text/event-stream")), record=True)
+    with pondero.Client(transport=cassette, keys={"anthropic": _KEY}) as client:
+        assert client.ask(*ASKED).text == "391"
+    return path
+
+
+def test_what_a_client_recorded_with_a_key_it_plays_with_none(sums):
+    assert _KEY not in sums.read_text()
+    with pondero.Client(transport=Cassette(sums)) as client:
+        reply = client.ask(*ASKED)
+    assert reply.text == "391"
+    assert reply.usage.output == 5
+
+
+@pytest.mark.anyio
+async def test_the_same_file_is_played_by_an_async_client(sums):
+    async with pondero.AsyncClient(transport=AsyncCassette(sums)) as client:
+        assert (await client.ask(*ASKED)).text == "391"
+
+
+def test_another_level_is_another_request(sums):
+    with pondero.Client(transport=Cassette(sums)) as client, pytest.raises(CassetteError) as caught:
+        client.ask("claude-opus-5/low", "What is 17 * 23?")
+    assert '    expected  "high"\n    actual    "low"' in str(caught.value)
+
+
+def test_recording_without_a_key_says_which_variable_to_set(tmp_path):
+    service = Service()
+    cassette = Cassette(tmp_path / "case.jsonl", service, record=True)
+    with pondero.Client(transport=cassette) as client, pytest.raises(MissingKey) as caught:
+        client.ask(*ASKED)
+    assert "ANTHROPIC_API_KEY" in str(caught.value)
+    assert service.sent == []
+
+
+@pytest.mark.parametrize("block", [each for each in _BLOCKS if "import pytest" not in each])
+def test_the_documentations_code_runs_as_printed(block, sums):
+    names = {}
+    exec(compile(block, "docs/cassettes.md", "exec"), names)
+    if "reply" in names:
+        assert names["reply"].text == "391"
+    else:
+        assert names["leaks"](sums) == ()
+
+
+def get_weather(city: str) -> str:
+    """Return the weather in a city."""
+    return f"sunny in {city}"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "claude-opus-5/high",
+        "gpt-5.5/high",
+        "openai-chat:gpt-5.5/low",
+        "gemini-3-flash-preview/high",
+    ],
+)
+def test_a_chat_with_thinking_and_tools_is_played_as_it_was_on_every_wire(tmp_path, model):
+    path = tmp_path / "case.jsonl"
+    live, played = (
+        _chat(Cassette(path, Emulator(), record=record), model) for record in (True, False)
+    )
+    assert live == played
+    assert leaks(path) == ()
+
+
+def _chat(cassette, model):
+    with pondero.Client(transport=cassette) as client:
+        chat = pondero.Chat(model, tools=[get_weather], client=client)
+        replies = [chat.send(asked) for asked in ("What is 17 * 23?", "The weather in Paris?")]
+    cassette.assert_played()
+    return [(reply.text, reply.thinking, reply.usage) for reply in replies]
+
+
+@pytest.mark.anyio
+async def test_an_async_client_records(tmp_path):
+    path = tmp_path / "case.jsonl"
+    service = AsyncScripted(ok(*SUM))
+    cassette = AsyncCassette(path, service, record=True)
+    async with pondero.AsyncClient(transport=cassette, keys={"anthropic": _KEY}) as client:
+        assert (await client.ask(*ASKED)).text == "391"
+    assert path.exists()
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"

@@ -1,0 +1,198 @@
+"""The transports that go over the network, against a server on this machine."""
+
+import asyncio
+import gzip
+import threading
+
+import pytest
+from tests.transport.loopback import Peer, answering, chunked, serving
+
+from pondero.canon import HttpRequest
+from pondero.errors import BadParameter, Timeout, Unreachable
+from pondero.exchange import Timeouts
+from pondero.transport import AsyncHttpTransport, FastTransport, HttpTransport
+
+KINDS = ["sync", "async", "fast"]
+LONG = Timeouts()
+
+
+def request(url: str) -> HttpRequest:
+    return HttpRequest("POST", f"{url}/v1/x", {"content-type": "application/json"}, b'{"a":1}')
+
+
+def exchanges(
+    kind: str, url: str, *, times: int = 1, timeouts: Timeouts = LONG, read: int | None = None
+):
+    """Return head and pieces of each exchange, over one transport; ``read``: so many pieces."""
+    if kind == "sync":
+        return _waited(url, times, timeouts, read)
+    transport = AsyncHttpTransport() if kind == "async" else FastTransport()
+    return asyncio.run(_awaited(transport, url, times, timeouts, read))
+
+
+def _waited(url, times, timeouts, read):
+    transport, found = HttpTransport(), []
+    try:
+        for _ in range(times):
+            answer = transport.send(request(url), timeouts)
+            try:
+                pieces = []
+                for piece in answer:
+                    pieces.append(piece)
+                    if len(pieces) == read:
+                        break
+            finally:
+                answer.close()
+                answer.close()
+            found.append((answer.head, pieces))
+        return found
+    finally:
+        transport.close()
+        transport.close()
+
+
+async def _awaited(transport, url, times, timeouts, read):
+    found = []
+    try:
+        for _ in range(times):
+            answer = await transport.send(request(url), timeouts)
+            try:
+                pieces = []
+                async for piece in answer:
+                    pieces.append(piece)
+                    if len(pieces) == read:
+                        break
+            finally:
+                await answer.aclose()
+                await answer.aclose()
+            found.append((answer.head, pieces))
+        return found
+    finally:
+        await transport.aclose()
+        await transport.aclose()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_head_and_bytes_arrive_and_the_connection_is_used_again(kind):
+    with serving(answering(chunked(b"one ", b"two"))) as server:
+        found = exchanges(kind, server.url, times=3)
+    for head, pieces in found:
+        assert (head.status, head.headers["x-request-id"]) == (200, "r1")
+        assert b"".join(pieces) == b"one two"
+    assert server.connections == 1
+    assert all(sent.endswith(b'{"a":1}') for sent in server.requests)
+    assert b"user-agent: pondero" in server.requests[0].lower()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_packed_is_unpacked(kind):
+    packed = gzip.compress(b"words " * 100)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    with serving(answering(head + packed)) as server:
+        ((_, pieces),) = exchanges(kind, server.url)
+    assert b"".join(pieces) == b"words " * 100
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_left_early_frees_its_connection_at_once(kind):
+    gone = threading.Event()
+
+    def script(peer: Peer) -> None:
+        peer.read()
+        peer.say(chunked(b"first")[:-5])  # and never an end
+        if peer.gone():
+            gone.set()
+
+    with serving(script) as server:
+        exchanges(kind, server.url, read=1)
+        assert gone.wait(20)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("said", "timeouts"),
+    [
+        (b"", Timeouts(connect=9, first_byte=0.2, between_bytes=60)),
+        (chunked(b"first")[:-5], Timeouts(connect=9, first_byte=60, between_bytes=0.2)),
+    ],
+)
+def test_the_first_byte_and_those_after_it_have_clocks_of_their_own(kind, said, timeouts):
+    def script(peer: Peer) -> None:
+        peer.read()
+        peer.say(said)
+        peer.gone()  # hangs up by itself, long before the longer of the two clocks
+
+    with serving(script) as server, pytest.raises(Timeout, match=r"127\.0\.0\.1"):
+        exchanges(kind, server.url, timeouts=timeouts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+        b"nonsense\r\n\r\n",
+        chunked(b"x")[:-5],
+    ],
+)
+def test_a_connection_that_breaks_is_unreachable(kind, said):
+    def script(peer: Peer) -> None:
+        peer.read()
+        peer.say(said)
+
+    with serving(script) as server, pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        exchanges(kind, server.url)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_there_is_unreachable(kind):
+    with serving(answering(b"")) as server:
+        url = server.url
+    with pytest.raises(Unreachable):
+        exchanges(kind, url)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("url", ["nowhere", "ftp://127.0.0.1"])
+def test_an_address_that_is_none_is_said_to_be_none(kind, url):
+    with pytest.raises((BadParameter, Unreachable)):
+        exchanges(kind, url)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_environments_proxy_is_used_and_its_exceptions_are_kept(kind, monkeypatch):
+    with serving(answering(chunked(b"by proxy"))) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        ((_, pieces),) = exchanges(kind, "http://service.invalid")
+        assert b"".join(pieces) == b"by proxy"
+        assert proxy.requests[0].startswith(b"POST http://service.invalid/v1/x")
+        with serving(answering(chunked(b"direct"))) as server:
+            ((_, pieces),) = exchanges(kind, server.url)
+    assert b"".join(pieces) == b"direct"
+
+
+@pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport])
+def test_one_transport_serves_several_event_loops_and_leaves_nothing_open(make):
+    transport = make()
+
+    async def once(url):
+        answer = await transport.send(request(url), LONG)
+        return b"".join([piece async for piece in answer])
+
+    with serving(answering(chunked(b"hello"))) as server:
+        assert [asyncio.run(once(server.url)) for _ in range(3)] == [b"hello"] * 3
+    assert server.connections == 3
+
+
+def test_without_aiohttp_the_fast_transport_says_what_to_install(monkeypatch):
+    import sys
+
+    from pondero.errors import MissingExtra
+
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "pondero.transport.fast")
+    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]'"):
+        import pondero.transport.fast  # noqa: F401
