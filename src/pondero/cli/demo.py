@@ -1,40 +1,100 @@
-"""``pondero demo``: the dial at work, with no key and no network."""
+"""``pondero demo``: the dial at work and a conversation that survives, with no key, no network."""
 
+import shutil
+import textwrap
 from typing import Any
 
 import click
 
-from ..client import levels, lookup, plan
+from ..canon import Reply
+from ..client import Chat, Client, plan
+from ..thinking import Plan
 from .sheet import print_plan
 
-_LADDERS = ("claude-sonnet-4-5", "gemini-3-flash-preview", "gpt-5.1")
-_PLANS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    (
-        "the answer keeps its room",
-        "claude-sonnet-4-5/high",
-        {"max_tokens": 8000, "temperature": 0.2},
-    ),
+_QUESTION = "What is 17 * 23?"
+_LEVELS = ("off", "low", "high", "max")
+_ONE = "claude-opus-5"
+_EACH = ("claude-opus-5", "gpt-5.5", "openai-chat:gpt-5", "gemini-3-flash-preview")
+_REASONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("the answer keeps its room", "claude-sonnet-4-5/high", {"max_tokens": 8000}),
     ("off means off, or says so", "gemini-3-pro-preview/off", {}),
-    ("a number becomes the nearest word", "gpt-6-sol/8k", {}),
     ("a model of this morning", "claude-opus-9/high", {}),
 )
 
 
 @click.command()
 def demo() -> None:
-    """See the dial at work: ladders of several models, and plans with their reasons."""
-    from .tables import print_ladder
+    """See it work: levels, wires, tools and a handoff, on the built-in emulator."""
+    from ..emulator import Emulator
 
-    _title("One dial, three services: what each level becomes")
-    for model in _LADDERS:
-        print_ladder(lookup().entry(model), levels(model))
-        click.echo()
+    with Client(transport=Emulator()) as client:
+        _title(f"One question, four levels of {_ONE}")
+        for level in _LEVELS:
+            _show(client.ask(_ONE, _QUESTION, level))
+        _title("One level, every wire: medium")
+        for model in _EACH:
+            _show(client.ask(model, _QUESTION, "medium"))
+        _title("A tool call, turn two, and a handoff")
+        _talk(client)
     _title("Every difference has a reason")
-    for title, model, asked in _PLANS:
+    for title, model, asked in _REASONS:
         click.echo(click.style(f"· {title}", bold=True))
         click.echo(click.style(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
-        print_plan(plan(model, **asked), indent=4, without=("facts",))
+        print_plan(plan(model, **asked), indent=4, without=("facts", "model"))
         click.echo()
+
+
+def _talk(client: Client) -> None:
+    chat = Chat("claude-opus-5/high", tools=[get_weather], client=client)
+    _turn(chat, "What is the weather in Paris?")
+    chat.thinking = "low"
+    _turn(chat, "And what is 391 / 17?")
+    chat.model = "google:gemini-3-flash-preview"
+    _turn(chat, "And what is 23 * 3?")
+    for line in str(chat.handoff).splitlines():
+        click.echo(click.style(f"  {line}", dim=True))
+    click.echo()
+
+
+def get_weather(city: str) -> str:
+    """Return the weather in a city.
+
+    Args:
+        city: the city's name
+    """
+    return f"{city}: sunny, 21 degrees"
+
+
+def _turn(chat: Chat, text: str) -> None:
+    click.echo(click.style(f"you       {text}", bold=True))
+    before = len(chat.messages)
+    reply = chat.send(text)
+    for message in chat.messages[before:]:
+        for call in message.tool_calls:
+            click.echo(f"calls     {call.name}({', '.join(map(str, call.arguments.values()))})")
+    _show(reply)
+
+
+def _show(reply: Reply) -> None:
+    made: Plan = reply.plan
+    usage = reply.usage
+    sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
+    head = f"{made.model:<30} {made.asked!s:<7}→ {sent}"
+    click.echo(click.style(head, fg="cyan"))
+    if reply.thinking:
+        _line("thinking", " ".join(reply.thinking), dim=True)
+    _line("answer", reply.text, dim=False)
+    thought = "unknown" if usage.thinking is None else f"{usage.thinking:,}"
+    _line("tokens", f"thinking {thought}, answer {usage.output:,} · {reply.verdict}", dim=True)
+    click.echo()
+
+
+def _line(label: str, text: str, *, dim: bool) -> None:
+    width = max(40, shutil.get_terminal_size().columns) - 12
+    lines = textwrap.wrap(text, width) or [""]
+    shown = lines if len(lines) <= 2 else [lines[0], f"{lines[1][: width - 2]} …"]
+    for number, line in enumerate(shown):
+        click.echo(f"  {'' if number else label:<10}" + click.style(line, dim=dim))
 
 
 def _title(text: str) -> None:

@@ -52,17 +52,23 @@ class Makers:
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
             return False
-        return part.seal is None or part.seal.route in (None, self._route)
+        route = part.seal.route if part.seal else None
+        return route is None or _deployment(route) == self._route
 
     def _is_here(self, seal: Seal, origin: Origin | None) -> bool:
         if seal.route is not None:
-            return seal.route == self._route
+            return _deployment(seal.route) == self._route
         return origin is None or origin.provider == self._provider
 
 
 def name_of(seal: Seal | None, origin: Origin | None) -> str:
     """Return the model that made something, for people."""
     return (seal and seal.model) or (origin and origin.model) or "another model"
+
+
+def _deployment(route: str) -> str:
+    """Return the deployment of a route; what follows its slash is whom a gateway passed it to."""
+    return route.partition("/")[0]
 
 
 def _maker(message: Message) -> Origin | None:

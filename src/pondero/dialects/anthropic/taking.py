@@ -12,7 +12,7 @@ def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
     del quirks
     return {
         "seals": "route+model",
-        "id_pattern": r"[a-zA-Z0-9_-]+",
+        "id_pattern": r"[a-zA-Z0-9_-]{1,64}",
         "media": _MEDIA,
         "result_media": _MEDIA,
     }
