@@ -1,8 +1,10 @@
 """The documentation says what the program does."""
 
+import io
 import re
 import runpy
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,9 +37,11 @@ def test_the_readmes_commands_print_what_is_printed(block, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", re.findall(r"^pondero (?:plan|levels|models|demo)[^\n|]*$", _README, re.MULTILINE)
+    "command",
+    re.findall(r"^pondero (?:ask|plan|levels|models|demo)[^\n|]*$", _README, re.MULTILINE),
 )
-def test_the_readmes_command_lines_work(command, capsys):
+def test_the_readmes_command_lines_work(command, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert run(shlex.split(command)[1:]) == 0
     assert capsys.readouterr().out
 
