@@ -18,7 +18,9 @@ from .proxies import Proxies
 
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 _Way = tuple[str, str | None]  # a scheme, and the proxy if there is one
-_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
+# As many streams at once as are asked for; few idle connections, as the pool looks at each of them
+# for every request.
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0)
 
 
 class HttpTransport:
