@@ -199,7 +199,9 @@ def ours(made: Callable[[str], AsyncClient], history: tuple[Message, ...]) -> Ca
 
 async def _compared(base: str, rounds: int) -> Json:
     """Return the figures of all, each on connections that stay open."""
-    history = thread("anthropic", 1000).messages
+    history = thread(
+        "anthropic", 1000, model="claude-opus-5"
+    ).messages  # its own, so all of it goes
     keys = {"anthropic": "k"}
 
     def urls(kind: str) -> dict[str, str]:
@@ -225,6 +227,20 @@ async def _compared(base: str, rounds: int) -> Json:
         return await measured(callers, rounds=rounds, events=EVENTS)
 
 
+async def _fast(base: str, rounds: int) -> Json:
+    """Return the figures of our fast client alone."""
+    transport = FastTransport()
+
+    def made(kind: str) -> AsyncClient:
+        urls = {"anthropic": f"{base}/{kind}"}
+        return AsyncClient(keys={"anthropic": "k"}, urls=urls, transport=transport)
+
+    callers = {"fast": ours(made, thread("anthropic", 4).messages)}
+    figures = await measured(callers, rounds=rounds, events=EVENTS)
+    await transport.aclose()
+    return figures["fast"]
+
+
 def _sent(history: tuple[Message, ...]) -> Json:
     """Return the body our client sends for a long thread, decoded."""
     from pondero.client.asking import Settings, question
@@ -241,7 +257,7 @@ async def _crowd(base: str, count: int) -> Json:
         keys={"anthropic": "k"}, urls={"anthropic": f"{base}/crowd/1"}, transport=FastTransport()
     )
 
-    async def read(by: AsyncClient) -> tuple[int, str, str]:
+    async def read(by: AsyncClient) -> tuple[int, tuple[str, ...], str]:
         seen = 0
         async with by.stream(MODEL, QUESTION, LEVEL) as events:
             async for event in events:
@@ -268,7 +284,8 @@ def main(how: str, base: str, count: int) -> None:
     """Print the figures."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 4096), hard), hard))
-    print(json.dumps(asyncio.run({"compared": _compared, "crowd": _crowd}[how](base, count))))
+    ways = {"compared": _compared, "fast": _fast, "crowd": _crowd}
+    print(json.dumps(asyncio.run(ways[how](base, count))))
 
 
 if __name__ == "__main__":

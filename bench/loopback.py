@@ -32,7 +32,7 @@ _WIRES = {
 @contextmanager
 def serving() -> Iterator[str]:
     """Serve for as long as the block lasts; the value is the base address."""
-    with Popen([sys.executable, __file__], stdin=PIPE, stdout=PIPE) as server:  # noqa: SIM117
+    with Popen([sys.executable, __file__], stdin=PIPE, stdout=PIPE) as server:
         assert server.stdin is not None  # noqa: S101 - it is a pipe
         assert server.stdout is not None  # noqa: S101 - it is a pipe
         with server.stdin:

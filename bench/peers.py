@@ -9,7 +9,10 @@ from pathlib import Path
 from lab import SCRATCH
 
 # Pinned, so that two runs of the bench compare with the same thing.
-PEERS = {"litellm": "litellm==1.106.2"}
+PEERS = {
+    "litellm": "litellm==1.106.2",
+    "pydantic-ai": "pydantic-ai-slim[anthropic]==2.66.0",
+}
 
 
 def build(names: Iterable[str] = tuple(PEERS)) -> dict[str, Path]:

@@ -51,7 +51,7 @@ def _nouns() -> list[str]:
 def _print(rows: Iterable[Row]) -> None:
     for row in rows:
         goal = "" if row.limit is None else f"goal {_figure(row.limit, row.unit)}"
-        print(f"  {row.what:<58}{_figure(row.value, row.unit):>12}  {goal:<14}{row.verdict}")
+        print(f"  {row.what:<58}{_figure(row.value, row.unit):>12}  {goal:<16}{row.verdict}")
 
 
 def _figure(value: float | None, unit: str) -> str:

@@ -24,10 +24,10 @@ SEALS: dict[str, Json] = {
 }
 
 
-def thread(dialect: str, messages: int) -> Request:
+def thread(dialect: str, messages: int, *, model: str = "m") -> Request:
     """Return a request with so many messages, four to a turn: question, call, result, answer."""
     value = SEALS[dialect]
-    seal = None if value is None else Seal(dialect, value, "m", dialect)
+    seal = None if value is None else Seal(dialect, value, model, dialect)
     said: list[Message] = []
     for number in range(0, messages, 4):
         call = ToolCall(f"call_{number}", "look", {"where": "Paris", "how many": number})
@@ -40,7 +40,7 @@ def thread(dialect: str, messages: int) -> Request:
         ]
     schema = {"type": "object", "properties": {"where": {"type": "string"}}}
     return Request(
-        model="m",
+        model=model,
         messages=tuple(said),
         system=(Text("You are a weather frog."),),
         tools=(Tool("look", "Look out of the window.", schema),),

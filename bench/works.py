@@ -37,9 +37,9 @@ async def measured(
     """Return the figures of each caller and work, one a round; the first round is not counted."""
     figures: dict[str, Figures] = {name: {} for name in callers}
     for turn in range(rounds + 1):
-        for work in WORKS:
+        for work in WORKS.values():
             for name, caller in callers.items():
-                found = await WORKS[work](caller, events)
+                found = await work(caller, events)
                 for what, value in found.items():
                     figures[name].setdefault(what, [])
                     figures[name][what] += [value] * bool(turn)

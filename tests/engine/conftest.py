@@ -1,18 +1,24 @@
 """A real llama.cpp server of this machine, and our client pointed at it."""
 
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
 from urllib.request import urlopen
 
+import msgspec
 import pytest
+from tests.engine.scripted import write
 
 import pondero
+from pondero.canon import HttpRequest
 from pondero.client import dial
-from pondero.exchange import Retry
-from tests.engine.scripted import CONTEXT, write
+from pondero.exchange import Timeouts
+from pondero.transport import HttpTransport
+from pondero.transport.http import HttpAnswer
 
-if TYPE_CHECKING:
-    from xllamacpp import Server
+ROOT = Path(__file__).parents[2]
 
 # The engine's two other wires, described as a user would describe them: two providers, two models.
 FILES = {
@@ -59,37 +65,21 @@ max_output = 4000
 """,
 }
 
-CHAT = "llamacpp:scripted"
-RESPONSES = "engine-responses:spoken"
-MESSAGES = "engine-messages:written"
-WIRES = (CHAT, RESPONSES, MESSAGES)
-
-
-class Engine(NamedTuple):
-    """A running server; it stops when nobody holds it any more."""
-
-    server: "Server"
-
-    @property
-    def url(self) -> str:
-        return str(self.server.listening_address)
-
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    llama = pytest.importorskip("xllamacpp", reason="the engine's wheel is not installed")
-    params = llama.CommonParams()
-    params.model.path = str(write(tmp_path_factory.mktemp("engine") / "scripted.gguf"))
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0  # any that is free
-    params.n_ctx = CONTEXT
-    params.n_parallel = 1
-    params.cpuparams.n_threads = 1
-    params.verbosity = 0
-    started = Engine(llama.Server(params))
-    with urlopen(f"{started.url}/health", timeout=30) as answer:
-        assert answer.status == 200
-    return started
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running engine."""
+    pytest.importorskip("xllamacpp", reason="the engine's wheel is not installed")
+    model = write(tmp_path_factory.mktemp("engine") / "scripted.gguf")
+    command = [sys.executable, "-m", "tests.engine.serving", str(model)]
+    with Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url, "the engine did not start"
+        with urlopen(f"{url}/health", timeout=30) as answer:
+            assert answer.status == 200
+        yield url
+        process.communicate()  # ends its input, and so the engine
 
 
 def _forget() -> None:
@@ -101,14 +91,33 @@ def _forget() -> None:
 def _wires(engine, config_dir, monkeypatch) -> Iterator[None]:
     (config_dir / "providers").mkdir()
     for name, text in FILES.items():
-        (config_dir / name).write_text(text.format(url=engine.url))
-    monkeypatch.setenv("LLAMACPP_BASE_URL", engine.url)
+        (config_dir / name).write_text(text.format(url=engine))
+    monkeypatch.setenv("LLAMACPP_BASE_URL", engine)
     _forget()
     yield
     _forget()
 
 
+class Overheard(HttpTransport):
+    """The default transport, which remembers what was sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bodies: list[dict[str, Any]] = []
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
+        self.bodies.append(msgspec.json.decode(request.body))
+        return super().send(request, timeouts)
+
+
 @pytest.fixture
-def client(_wires) -> Iterator[pondero.Client]:
-    with pondero.Client(retry=Retry(attempts=1)) as ours:
-        yield ours
+def wire(_wires) -> Iterator[Overheard]:
+    transport = Overheard()
+    yield transport
+    transport.close()
+
+
+@pytest.fixture
+def client(wire) -> pondero.Client:
+    """A client as anyone has it. It tries again: see test_connections."""
+    return pondero.Client(transport=wire)

@@ -4,14 +4,21 @@ Attention and feed-forward are zero, so what leaves the only layer is the token'
 the embedding is the identity and the output matrix is the table of successors.
 """
 
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 STEPS = {"low": 4, "medium": 12, "high": 32, "max": 64}  # thinking tokens of each level
 PLANNING = 3  # thinking tokens before the tool call
 ANSWER = "It is sunny in Paris today."
 CALL = {"name": "get_weather", "arguments": {"city": "Paris"}}
 CONTEXT = 8192
+
+# The engine's three wires, as conftest describes them to us.
+CHAT = "llamacpp:scripted"
+RESPONSES = "engine-responses:spoken"
+MESSAGES = "engine-messages:written"
+WIRES = (CHAT, RESPONSES, MESSAGES)
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
 _WIDTH = 384
@@ -77,7 +84,7 @@ def _script() -> _Script:
         [_UNKNOWN, *[_BYTE] * 256, *[_CONTROL] * len(control)]
         + [_OURS] * len(ours) + [_NORMAL] * len(normal)
     )  # fmt: skip
-    pairs = (pair for chain in chains for pair in zip(chain, chain[1:], strict=False))
+    pairs = (pair for chain in chains for pair in pairwise(chain))
     return _Script(["<unk>", *bytes_, *control, *ours, *normal], kinds, dict(pairs))
 
 
@@ -90,7 +97,7 @@ def write(path: Path) -> Path:
     tokens = script.tokens
     at = {token: n for n, token in enumerate(tokens)}
     size = len(tokens)
-    table = np.zeros((size, _WIDTH), dtype=np.float32)
+    table: Any = np.zeros((size, _WIDTH), dtype=np.float32)
     table[at["</s>"], :] = 0.1  # whatever has no successor ends the answer
     for token, successor in script.successors.items():
         table[at[successor], at[token]] = 2
@@ -115,8 +122,8 @@ def write(path: Path) -> Path:
     writer.add_add_bos_token(False)
     writer.add_add_space_prefix(False)
     writer.add_chat_template(TEMPLATE)
-    square = np.zeros((_WIDTH, _WIDTH), dtype=np.float32)
-    ones = np.ones(_WIDTH, dtype=np.float32)
+    square: Any = np.zeros((_WIDTH, _WIDTH), dtype=np.float32)
+    ones: Any = np.ones(_WIDTH, dtype=np.float32)
     writer.add_tensor("token_embd.weight", np.eye(size, _WIDTH, dtype=np.float32))
     writer.add_tensor("output_norm.weight", ones)
     writer.add_tensor("output.weight", table)

@@ -77,7 +77,7 @@ def last_body(emulator: Emulator) -> Any:
 
 
 def strings(value: Any) -> set[str]:
-    """Return every text in a JSON value; JSON within texts is looked into as well."""
+    """Return every text in a JSON value."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):

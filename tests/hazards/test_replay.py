@@ -66,12 +66,15 @@ def test_hazard_03_a_seal_survives_however_its_bytes_are_cut(model, fault):
     assert refusals(rough) == []
 
 
-def anthropic_stream(*blocks, stop="end_turn"):
+def anthropic_stream(*blocks, model="claude-opus-5", stop="end_turn"):
     """Return an answer of these blocks as Anthropic streams it."""
     usage = {"input_tokens": 9, "output_tokens": 1}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
     events = [
-        {"type": "message_start", "message": {**head, "stop_reason": None, "usage": usage}},
+        {
+            "type": "message_start",
+            "message": {**head, "model": model, "stop_reason": None, "usage": usage},
+        },
     ]
     for index, (start, *deltas) in enumerate(blocks):
         events.append({"type": "content_block_start", "index": index, "content_block": start})
@@ -105,11 +108,41 @@ def test_hazard_03_a_signature_that_came_in_any_pieces_goes_back_whole(signature
     assert assistants(service.asked[1])[0][0] == block
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+        ("claude-opus-4-0", "claude-opus-4-20250514"),
+        ("claude-opus-5", "claude-opus-5"),
+    ],
+)
+def test_hazard_01_an_alias_that_is_answered_by_its_snapshot_gets_its_thinking_back(
+    asked, answered
+):
+    thinking = (
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "thinking_delta", "thinking": "hm"},
+        {"type": "signature_delta", "signature": "c2ln"},
+    )
+    call = (
+        {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}},
+        {"type": "input_json_delta", "partial_json": '{"city": "Bern"}'},
+    )
+    text = ({"type": "text", "text": ""}, {"type": "text_delta", "text": "Fine."})
+    service = Canned(
+        anthropic_stream(thinking, call, model=answered, stop="tool_use"),
+        anthropic_stream(text, model=answered),
+    )
+    chat_with(service, f"{asked}/high").send("Is it fine?")
+    kinds = [block["type"] for block in assistants(service.asked[1])[0]]
+    assert kinds == ["thinking", "tool_use"]
+
+
 @pytest.mark.parametrize("model", ANTHROPIC)
 def test_hazard_04_thinking_that_shows_nothing_keeps_its_seal_through_a_saved_session(model):
     emulator = Emulator()
     chat = chat_with(emulator, f"{model}/high")
-    chat.send("What is the weather in Paris? [signature-only]")
+    chat.send("What is the weather in Paris? [emulator: signature-only]")
     (first,) = [p for p in chat.messages[1].parts if isinstance(p, Thinking)]
     assert (first.text, bool(first.seal)) == ("", True)
     saved = chat.to_json()
@@ -156,9 +189,7 @@ def test_hazard_10_the_signature_is_on_the_call_it_came_on_after_a_pause_and_a_s
     chat.send("Where is it fine?")
     # What waits for an approval is saved and read again, in the middle of nothing.
     saved = json.loads(json.dumps(json.loads(chat.to_json())))
-    again = pondero.Chat.from_json(
-        json.dumps(saved), tools=chat._tools.tools, client=chat._client
-    )
+    again = pondero.Chat.from_json(json.dumps(saved), tools=chat._tools.tools, client=chat._client)
     again.send("And tomorrow?")
     signed = [bool(part.get("thoughtSignature")) for part in calls_of(last_body(emulator))]
     assert signed == [True, False, True, True]  # two at once have one, each step its own

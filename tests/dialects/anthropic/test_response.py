@@ -25,7 +25,7 @@ CONTENT = [
 
 
 def seal(value):
-    return Seal("anthropic", value, "claude-test-1", "here")
+    return Seal("anthropic", value, "asked", "here")
 
 
 def test_every_kind_of_block_becomes_its_part():
@@ -81,11 +81,15 @@ def test_an_answer_without_usage_counts_nothing():
     assert whole(body)[-1] == Finished("stop", Usage(), "end_turn", "claude-test-1")
 
 
-def test_the_model_asked_seals_where_none_answered():
+def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answered():
     body = message(CONTENT[:1])
-    del body["model"]
-    found, _ = assembled(whole(body))
-    assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
+    for answered in ("claude-test-1", None):
+        found, _ = assembled(whole({**body, "model": answered}))
+        assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
+    data = json.dumps(body).encode()
+    events = WIRE.decode.response(Head(200), data, model=None, route="here", quirks={})
+    found, _ = assembled(events)
+    assert found.parts[0].seal == Seal("anthropic", "c2ln", "claude-test-1", "here")
 
 
 def test_an_error_with_a_good_status_is_raised():

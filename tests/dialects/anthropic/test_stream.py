@@ -32,7 +32,7 @@ THINKING = [
     more(0, type="signature_delta", signature="c2ln"),
     stop(0),
 ]
-SEALED = Seal("anthropic", "c2ln", "claude-test-1", "here")
+SEALED = Seal("anthropic", "c2ln", "asked", "here")
 
 
 def test_thinking_text_and_a_call_come_in_the_streams_order():
@@ -91,7 +91,7 @@ def test_thinking_that_is_not_shown_is_empty_and_keeps_its_seal():
 def test_redacted_thinking_comes_whole_and_is_sealed():
     block = {"type": "redacted_thinking", "data": "b3BhcXVl"}
     message, _ = assembled(fed(sse(START, begin(0, block), stop(0), end(), STOP)))
-    seal = Seal("anthropic", "b3BhcXVl", "claude-test-1", "here")
+    seal = Seal("anthropic", "b3BhcXVl", "asked", "here")
     assert message.parts == (Thinking("", seal, redacted=True),)
 
 

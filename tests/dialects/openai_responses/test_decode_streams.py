@@ -300,6 +300,18 @@ def test_events_without_a_place_belong_to_the_latest_item():
     assert parts_of(events) == parts_of(streamed(WHOLE))
 
 
+def test_an_end_without_a_place_is_of_the_item_with_its_id():
+    def nowhere(event):
+        return {key: value for key, value in event.items() if key != "output_index"}
+
+    *thinking, thought = THINKING
+    *saying, said = SAYING
+    late = (*thinking, *saying, thought, said, *CALLING)  # as llama.cpp says it
+    events = streamed(sse(CREATED, *[nowhere(event) for event in late], completed()))
+
+    assert parts_of(events) == parts_of(streamed(WHOLE))
+
+
 def test_a_server_that_gives_every_item_the_same_place_is_understood():
     def at_zero(event):
         return event | {"output_index": 0}

@@ -43,6 +43,7 @@ _TYPES: Mapping[str, type[ServiceError]] = {
     "api_error": ServerFailed,
     "timeout_error": ServiceTimeout,
     "overloaded_error": Overloaded,
+    "exceed_context_size_error": ContextTooLong,  # llama.cpp
 }
 _STATUSES: Mapping[int, type[ServiceError]] = {
     401: AuthFailed,

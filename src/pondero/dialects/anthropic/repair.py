@@ -11,6 +11,7 @@ from ...thinking import Adjustment, closest, listed
 from ..contract import Repair
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
+_INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
 _BETA = "thinking-binding-controls-2026-08-01"
 _SEALED = ("thinking", "redacted_thinking")
 
@@ -20,6 +21,8 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     body = msgspec.json.decode(request.body)
     if bound := _BOUND.search(error.message):
         return _unbound(request, body, int(bound[1]))
+    if invalid := _INVALID.search(error.message):
+        return _bare(request, body, int(invalid[1]))
     return _lower(request, body, error.message)
 
 
@@ -30,11 +33,32 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
         thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         headers = _with_beta(headers)
     else:
-        for message in body["messages"][at:]:
-            message["content"] = _unsealed(message["content"])
+        _unseal(body["messages"][at:])
     why = "thinking of earlier turns is bound to another beginning of this conversation"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
     return Repair(_sent(request, body, headers), note)
+
+
+def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it without thinking from the bad block on: what follows may be bound to it."""
+    _unseal(body["messages"][at:])
+    why = "a thinking signature was not accepted; the conversation goes on without that thinking"
+    thinking = body.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
+        body["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
+        why += ", and with none until its tools have answered"
+    note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+    return Repair(_sent(request, body, request.headers), note)
+
+
+def _is_open(body: dict[str, Json]) -> bool:
+    last = body["messages"][-1]["content"]
+    return not isinstance(last, str) and any(block["type"] == "tool_result" for block in last)
+
+
+def _unseal(messages: list[Json]) -> None:
+    for message in messages:
+        message["content"] = _unsealed(message["content"])
 
 
 def _unsealed(content: Json) -> Json:

@@ -60,6 +60,7 @@ class Answer:
         self.head = head
         self.parts: list[Part] = []
         self._model, self._route = model, route
+        self._maker = model  # as it was asked for: answers name a snapshot where an alias was asked
         self._counts = Counts()
         self._extras: dict[str, Json] = {}
         self._last = Delta()
@@ -67,6 +68,7 @@ class Answer:
     def started(self, opening: Opening) -> list[Event]:
         """Take the message's head."""
         self._model = opening.model or self._model
+        self._maker = self._maker or opening.model
         self._note("container", opening.container)
         self._note("input_transformations", opening.input_transformations)
         events: list[Event] = [Started(opening.model, opening.id)]
@@ -108,7 +110,7 @@ class Answer:
             self._extras[name] = value
 
     def _seal(self, value: Json) -> Seal:
-        return Seal(NAME, value, self._model, self._route)
+        return Seal(NAME, value, self._maker, self._route)
 
 
 class Stream:

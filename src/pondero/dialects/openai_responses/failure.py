@@ -33,6 +33,7 @@ _BY_WORD: dict[str, type[ServiceError]] = {
     "content_policy_violation": Refused,
     "context_length_exceeded": ContextTooLong,
     "credit_balance_exhausted": BillingFailed,
+    "exceed_context_size_error": ContextTooLong,  # llama.cpp
     "image_content_policy_violation": Refused,
     "insufficient_quota": QuotaSpent,
     "invalid_api_key": AuthFailed,

@@ -148,14 +148,21 @@ class Items:
 
     def end(self, place: int, raw: Json, out: list[Event], *, at: str = "$.item") -> None:
         """An item is complete; one that never began begins now."""
+        raw = as_dict(raw, at=at)
         if place < 0:
-            place = self.latest if self.latest in self.open else self.latest + 1
+            place = self._place_of(raw)
         if place in self._ended:
             return
-        raw = as_dict(raw, at=at)
         item = self.open.get(place) or self.begin(place, raw, out, at=at)
         item.raw = raw
         self._close(place, item, out, at=at)
+
+    def _place_of(self, raw: dict[str, Json]) -> int:
+        """Return the place of an item that was given none: by its id, else the latest one's."""
+        for place, item in self.open.items():
+            if item.id is not None and item.id == raw.get("id"):
+                return place
+        return self.latest if self.latest in self.open else self.latest + 1
 
     def _abandon(self, place: int, out: list[Event]) -> None:
         """End an item of which no more will come; what a beginning sealed is preliminary."""

@@ -11,20 +11,44 @@ from ..contract import Repair
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 
+_UNREADABLE = re.compile(r"encrypted content.* could not be verified", re.DOTALL | re.IGNORECASE)
+_NAMELESS = ("message", "function_call", "custom_tool_call")  # what may go without its id
+
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal says no cure."""
     body = msgspec.json.decode(request.body)
+    note = _unsealed(body, error.message) or _dialled(body, error.message)
+    if note is None:
+        return None
+    encoded = msgspec.json.encode(body)
+    return Repair(HttpRequest(request.method, request.url, request.headers, encoded), note)
+
+
+def _unsealed(body: dict[str, Json], message: str) -> Adjustment | None:
+    """Take out thinking that cannot be read here, and the ids that would ask for it."""
+    items = body.get("input")
+    if not isinstance(items, list) or not _UNREADABLE.search(message):
+        return None
+    body["input"] = [_nameless(item) for item in items if item.get("type") != "reasoning"]
+    why = "sealed thinking could not be read by the service, as after a change of account"
+    return Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+
+
+def _nameless(item: dict[str, Json]) -> dict[str, Json]:
+    if item.get("type", "message") not in _NAMELESS:
+        return item
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _dialled(body: dict[str, Json], message: str) -> Adjustment | None:
     reasoning = body.get("reasoning")
     if not isinstance(reasoning, dict):
         return None
-    note = _unsummarised(reasoning, error.message) or _lower(reasoning, error.message)
-    if note is None:
-        return None
-    if not reasoning:
+    note = _unsummarised(reasoning, message) or _lower(reasoning, message)
+    if note is not None and not reasoning:
         del body["reasoning"]
-    encoded = msgspec.json.encode(body)
-    return Repair(HttpRequest(request.method, request.url, request.headers, encoded), note)
+    return note
 
 
 def _unsummarised(reasoning: dict[str, Json], message: str) -> Adjustment | None:
