@@ -102,7 +102,7 @@ def service(name: str, **other: Any) -> Service:
 
 
 def _other_route(name: str, route: str, **other: Any) -> Service:
-    target = structs.replace(wire(name).target, route=route)
+    target = structs.replace(wire(name).target, route=route, quirks={})
     return service(name, target=target, **other)
 
 

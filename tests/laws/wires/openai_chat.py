@@ -6,7 +6,12 @@ from ..wire import Wire
 
 WIRE = Wire(
     service="deepseek",
-    target=Target("deepseek", "https://api.deepseek.com", {"authorization": "Bearer sk-test"}),
+    target=Target(
+        "deepseek",
+        "https://api.deepseek.com",
+        {"authorization": "Bearer sk-test"},
+        quirks={"replay_field": "reasoning_content", "replay_missing": ""},
+    ),
     model="deepseek-reasoner",
     plain="deepseek-chat",
     thinking={},
