@@ -4,10 +4,11 @@
 >>> print(pondero.plan("claude-sonnet-4-5", "high"))  # what would be sent, and why
 """
 
-TYPE_CHECKING = False  # typing's own flag costs its import, a third of an interpreter's start
-if TYPE_CHECKING:
-    from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .errors import PonderoError
+
+if TYPE_CHECKING:
     from .canon import Reply
     from .client import (
         AsyncChat,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         models,
         plan,
     )
-    from .errors import PonderoError
     from .exchange import Decoded, decode
     from .thinking import Adjustment, Plan, Policy
 
@@ -35,7 +35,6 @@ _HOMES = {
     "Decoded": ".exchange",
     "Plan": ".thinking",
     "Policy": ".thinking",
-    "PonderoError": ".errors",
     "Reply": ".canon",
     "aask": ".client",
     "ask": ".client",
@@ -67,7 +66,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> Any:
     if name not in _HOMES and name not in _ROOMS:
         message = f"module 'pondero' has no attribute {name!r}"
         raise AttributeError(message)

@@ -8,7 +8,9 @@ from msgspec import Struct
 from ..thinking import SAMPLING, Capability, Placement, Surface
 
 
-class Family(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Family(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """Models with the same thinking capability.
 
     ``match`` are beginnings of model names, ending at a boundary, ``*`` for anything between;
@@ -21,14 +23,18 @@ class Family(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     capability: Capability
 
 
-class Group(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Group(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """The families of one file; ``home`` is the provider a bare model name means."""
 
     home: str | None = None
     family: tuple[Family, ...] = ()
 
 
-class Provider(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Provider(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
 
     ``claims`` are beginnings of bare model names that mean this provider; ``strip`` are taken

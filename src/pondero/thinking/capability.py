@@ -8,7 +8,9 @@ from msgspec import Struct
 from .intent import LEVELS
 
 
-class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Budget(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """A range of token budgets.
 
     ``min`` and ``max`` are what the service accepts. ``base`` and ``nominal`` are the two ends
@@ -28,7 +30,9 @@ class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     legacy: bool = False
 
 
-class Capability(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Capability(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """The facts of one family.
 
     style         which of the provider's placements says it; None: nothing can be said

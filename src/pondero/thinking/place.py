@@ -10,7 +10,9 @@ from .decision import Decision
 EFFORT, BUDGET = "$effort", "$budget"
 
 
-class Placement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Placement(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """Where one style of control stands in the body: a JSON template for each thing to say.
 
     ``$effort`` and ``$budget`` are filled in; ``words`` spells an effort the service's way.
