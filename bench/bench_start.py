@@ -17,8 +17,9 @@ print(time.process_time() - begun)
 def measure(lab: Lab) -> Iterator[Row]:
     """Compare our starts with the bare interpreter's and with the peers' imports."""
     peers: dict[str, Sequence[str | Path]] = {
-        name: [python, "-c", f"import {name.replace('-', '_')}"]
-        for name, python in lab.peers.items()
+        name: [lab.peers[name], "-c", f"import {name}"]
+        for name in ("litellm",)
+        if name in lab.peers
     }
     spent = lab.cpu(
         {

@@ -144,11 +144,13 @@ def bare_aiohttp(base: str, client: aiohttp.ClientSession, history: Json) -> Cal
     return bare(pieces, history)
 
 
+DELTAS = (TextDelta, ThinkingDelta)
+
 # -- ours ------------------------------------------------------------------------------------
 
 
 def _deltas(events: Iterable[Event]) -> int:
-    return sum(1 for event in events if isinstance(event, TextDelta | ThinkingDelta))
+    return sum(1 for event in events if isinstance(event, DELTAS))
 
 
 def ours_sync(made: Callable[[str], Client]) -> Caller:
@@ -173,7 +175,7 @@ def ours(made: Callable[[str], AsyncClient], history: tuple[Message, ...]) -> Ca
         seen = 0
         async with clients["stream"].stream(MODEL, QUESTION, LEVEL) as events:
             async for event in events:
-                if isinstance(event, TextDelta | ThinkingDelta):
+                if isinstance(event, DELTAS):
                     seen += 1
         return seen
 
@@ -261,7 +263,7 @@ async def _crowd(base: str, count: int) -> Json:
         seen = 0
         async with by.stream(MODEL, QUESTION, LEVEL) as events:
             async for event in events:
-                seen += isinstance(event, TextDelta | ThinkingDelta)
+                seen += isinstance(event, DELTAS)
         return seen, events.reply.thinking, events.reply.text
 
     expected = await read(alone)

@@ -8,8 +8,12 @@ from pathlib import Path
 
 from lab import SCRATCH
 
-# Pinned, so that two runs of the bench compare with the same thing.
+# Pinned, so that two runs of the bench compare with the same thing. Each has what its own
+# installation brings and no more: one that finds another HTTP library beside it uses that.
 PEERS = {
+    "anthropic": "anthropic==2.8.0",
+    "openai": "openai==3.49.0",
+    "google-genai": "google-genai==3.1.0",
     "litellm": "litellm==1.106.2",
     "pydantic-ai": "pydantic-ai-slim[anthropic]==2.66.0",
 }

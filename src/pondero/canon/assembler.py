@@ -1,42 +1,54 @@
 """Events to a message: the one place that puts an answer together."""
 
+from collections.abc import Iterable
+
 from .events import Event, Finished, PartEnd, PartStart, Started, TextDelta, ThinkingDelta
 from .messages import Message, Origin
 from .parts import Part, Text, Thinking
+
+_MANY = 512
 
 
 class Assembler:
     """Feed events as they come; ``message()`` is what has come so far.
 
     A part cut off before its end keeps its text and has no seal; a tool call cut off is left
-    out, because half a call cannot be answered.
+    out, because half a call cannot be answered. Events are looked at when somebody asks, or when
+    they are many: most streams are asked about once, at their end.
     """
 
     def __init__(self) -> None:
-        self.started: Started | None = None
-        self.finished: Finished | None = None
+        self._new: list[Event] = []
         self._open: dict[int, tuple[str, list[str]]] = {}
         self._done: dict[int, Part] = {}
+        self._started: Started | None = None
+        self._finished: Finished | None = None
 
     def feed(self, event: Event) -> None:
         """Take one event."""
-        match event:
-            case TextDelta() | ThinkingDelta():
-                self._open[event.index][1].append(event.text)
-            case PartStart():
-                self._open[event.index] = (event.kind, [])
-            case PartEnd():
-                self._open.pop(event.index, None)
-                self._done[event.index] = event.part
-            case Started():
-                self.started = event
-            case Finished():
-                self.finished = event
-            case _:
-                pass
+        self._new.append(event)
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Take several."""
+        self._new += events
+        if len(self._new) > _MANY:
+            self._look()
+
+    @property
+    def started(self) -> Started | None:
+        """Return how it began."""
+        self._look()
+        return self._started
+
+    @property
+    def finished(self) -> Finished | None:
+        """Return how it ended, if it has."""
+        self._look()
+        return self._finished
 
     def message(self, origin: Origin | None = None) -> Message:
         """Return the assistant's message as far as it came."""
+        self._look()
         parts = dict(self._done)
         for index, (kind, texts) in self._open.items():
             text = "".join(texts)
@@ -45,3 +57,18 @@ class Assembler:
             elif text and kind == "thinking":
                 parts[index] = Thinking(text)
         return Message("assistant", tuple(parts[index] for index in sorted(parts)), origin)
+
+    def _look(self) -> None:
+        new, self._new = self._new, []
+        for event in new:
+            if isinstance(event, TextDelta) or isinstance(event, ThinkingDelta):  # noqa: SIM101 - twice as quick
+                self._open[event.index][1].append(event.text)
+            elif isinstance(event, PartStart):
+                self._open[event.index] = (event.kind, [])
+            elif isinstance(event, PartEnd):
+                self._open.pop(event.index, None)
+                self._done[event.index] = event.part
+            elif isinstance(event, Started):
+                self._started = event
+            elif isinstance(event, Finished):
+                self._finished = event

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
+import msgspec
+
 from ..catalog import Entry, Lookup, extended, shipped
 from ..errors import BadParameter, BadPolicy, PonderoWarning
 from ..exchange import plan as make_plan
@@ -40,20 +42,44 @@ def planned(
     model: str, thinking: object, thinking_effort: object, *, asked: Asked, policy: Policy
 ) -> tuple[Entry, Plan]:
     """Return where a model lives, and what would be sent to it for this wish."""
-    entry, wish = _entry(model, policy.unknown)
-    if thinking is None and thinking_effort is None:
-        thinking = wish
-    intent = parse(thinking, thinking_effort, words=entry.capability.extra_words)
-    made = make_plan(entry, intent, asked=asked, policy=policy)
+    given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
+    if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
+        entry, made, fields = _remembered(*given)
+        # What is remembered stays as it is, whatever a caller does to a plan.
+        made = msgspec.structs.replace(
+            made, fields=msgspec.json.decode(fields), headers=dict(made.headers)
+        )
+    else:
+        entry, made = _made(*given)
     if policy.unsupported == "warn":
         warn(made, made.adjustments)
     return entry, made
 
 
+_PLAIN = str | int | None
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _remembered(*given: Any) -> tuple[Entry, Plan, bytes]:
+    """Return entry, plan and its fields as JSON: the same questions come again and again."""
+    entry, made = _made(*given)
+    return entry, made, msgspec.json.encode(made.fields)
+
+
+def _made(
+    finder: Lookup, model: str, thinking: object, effort: object, policy: Policy, *asked: Any
+) -> tuple[Entry, Plan]:
+    entry, wish = _entry(finder, model, policy.unknown)
+    if thinking is None and effort is None:
+        thinking = wish
+    intent = parse(thinking, effort, words=entry.capability.extra_words)
+    return entry, make_plan(entry, intent, asked=Asked(*asked), policy=policy)
+
+
 def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = None) -> list[Plan]:
     """Return the whole ladder of a model: one plan for each level, weakest first."""
     rules = policy_of(policy).but(unsupported="adjust")
-    entry, _ = _entry(model, rules.unknown)
+    entry, _ = _entry(lookup(), model, rules.unknown)
     asked = asked_of(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
     wishes = [parse(word, words=entry.capability.extra_words) for word in words]
@@ -93,8 +119,9 @@ def your_policy() -> Policy:
 
 
 @lru_cache(maxsize=4096)
-def _entry(model: str, unknown: Literal["family", "omit", "error"]) -> tuple[Entry, Intent | None]:
-    finder = lookup()
+def _entry(
+    finder: Lookup, model: str, unknown: Literal["family", "omit", "error"]
+) -> tuple[Entry, Intent | None]:
     entry = finder.entry(model, unknown=unknown)
     wish = finder.split(model).wish
     return entry, parse(wish, words=entry.capability.extra_words) if wish else None
@@ -108,10 +135,12 @@ def asked_of(
     *,
     tools: bool = False,
     tool_choice: Any = "auto",
+    context: int | None = None,
 ) -> Asked:
     """Return the parameters beside the wish; raises BadParameter for what cannot be."""
     _whole("max_tokens", max_tokens, 1)
     _whole("top_k", top_k, 0)
+    _whole("context", context, 0)
     _number("temperature", temperature, 2)
     _number("top_p", top_p, 1)
     if tool_choice is not None and not isinstance(tool_choice, str):
@@ -119,7 +148,7 @@ def asked_of(
             f"tool_choice={tool_choice!r} cannot be; use auto, none, required or a tool's name"
         )
         raise BadParameter(message)
-    return Asked(max_tokens, temperature, top_p, top_k, bool(tools), tool_choice)
+    return Asked(max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context)
 
 
 def _whole(name: str, value: Any, least: int) -> None:

@@ -7,10 +7,10 @@ from typing import Self
 
 from ..canon import Assembler, Event, Message, Reply
 from ..errors import UsageError
-from ..exchange import AsyncTransport, Retry, Transport, flow
+from ..exchange import AsyncTransport, Emit, Retry, Transport, flow
 from ..handoff import Manifest
 from ..thinking import Plan
-from ..transport import Done, arun, run
+from ..transport import AsyncShell, Shell
 from .asking import Question, say_repairs
 from .tracing import Span
 
@@ -58,7 +58,8 @@ class Stream(Arrival):
 
     def __init__(self, question: Question, transport: Transport, retry: Retry) -> None:
         super().__init__(question, retry)
-        self._events = self._run(transport)
+        self._shell = Shell(self._flow, transport, question.timeouts)
+        self._events = self._run(self._shell)
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
@@ -78,21 +79,18 @@ class Stream(Arrival):
     ) -> None:
         self.close()
 
-    def _run(self, transport: Transport) -> Generator[Event, None, None]:
+    def _run(self, shell: Shell) -> Generator[Event, None, None]:
         span = Span(self._question.exchange)
-        steps = run(self._flow, transport, self._question.timeouts)
         try:
-            while True:
-                step = next(steps)
+            while isinstance(step := shell.next(), Emit):
                 self._so_far = step.so_far
                 yield from step.events
-        except StopIteration as end:
-            self._ended(end.value, span)
+            self._ended(step, span)
         except BaseException as error:
             span.end(error=error)
             raise
         finally:
-            steps.close()
+            shell.close()
 
 
 class AsyncStream(Arrival):
@@ -100,7 +98,8 @@ class AsyncStream(Arrival):
 
     def __init__(self, question: Question, transport: AsyncTransport, retry: Retry) -> None:
         super().__init__(question, retry)
-        self._events = self._run(transport)
+        self._shell = AsyncShell(self._flow, transport, question.timeouts)
+        self._events = self._run(self._shell)
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
@@ -120,19 +119,16 @@ class AsyncStream(Arrival):
     ) -> None:
         await self.aclose()
 
-    async def _run(self, transport: AsyncTransport) -> AsyncGenerator[Event, None]:
+    async def _run(self, shell: AsyncShell) -> AsyncGenerator[Event, None]:
         span = Span(self._question.exchange)
-        steps = arun(self._flow, transport, self._question.timeouts)
         try:
-            async for step in steps:
-                if isinstance(step, Done):
-                    self._ended(step.reply, span)
-                    return
+            while isinstance(step := await shell.next(), Emit):
                 self._so_far = step.so_far
                 for event in step.events:
                     yield event
+            self._ended(step, span)
         except BaseException as error:
             span.end(error=error)
             raise
         finally:
-            await steps.aclose()
+            await shell.aclose()

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from .contract import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
     from .inspect import Decoded, decode
     from .judgement import verdict
-    from .request import Exchange, compose, destination
+    from .request import Exchange, compose, cured, destination
     from .retry import Retry
-    from .steps import Emit, Flow, Read, Send, Sleep, flow
+    from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
 
 _HOMES = {
     "Answer": "contract",
@@ -23,9 +23,11 @@ _HOMES = {
     "Retry": "retry",
     "Send": "steps",
     "Sleep": "steps",
+    "Step": "steps",
     "Timeouts": "contract",
     "Transport": "contract",
     "compose": "request",
+    "cured": "request",
     "decode": "inspect",
     "destination": "request",
     "flow": "steps",
@@ -44,9 +46,11 @@ __all__ = [
     "Retry",
     "Send",
     "Sleep",
+    "Step",
     "Timeouts",
     "Transport",
     "compose",
+    "cured",
     "decode",
     "destination",
     "flow",

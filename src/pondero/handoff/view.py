@@ -5,13 +5,14 @@ from operator import is_
 
 from msgspec import Struct
 
-from ..canon import Message, Part, Thinking, ToolCall, ToolResult
+from ..canon import Message, Part, Text, Thinking, ToolCall, ToolResult
 from .destination import Destination
 from .fitting import Fitting
 from .ids import Ids
 from .manifest import Ledger, Manifest, Place
 from .notes import INTERRUPTED, interrupted
 from .pairing import answers
+from .surrogates import is_whole
 from .turns import Turns
 
 
@@ -49,6 +50,9 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     Seals go only where they can be read. Every call has one result, right after its turn and in
     the order of the calls; ids are the target's kind. A view of a view is the same view.
     """
+    if _is_plain(messages, target):
+        parts = sum(len(message.parts) for message in messages)
+        return View(tuple(messages), Manifest(kept=parts))
     ledger = Ledger()
     turns = Turns(target, ledger)
     weaver = _Weaver(messages, target, ledger)
@@ -57,6 +61,24 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     weaver.end(turns)
     parts = sum(len(message.parts) for message in messages)
     return View(turns.messages, ledger.manifest(parts))
+
+
+def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
+    """Return whether there is nothing but words, in turns that every destination takes as is."""
+    before = "assistant" if target.begins_with_user else ""
+    for message in messages:
+        role = message.role
+        if role == "system" or (role == before and (target.merges or role == "assistant")):
+            return False
+        before = role
+        for part in message.parts:
+            if type(part) is not Text or part.seal or part.citations or not part.text:
+                return False
+            if not is_whole(part.text):
+                return False
+        if not message.parts:
+            return False
+    return True
 
 
 class _Weaver:

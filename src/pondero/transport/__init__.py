@@ -2,37 +2,47 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .aio import Done, arun
+    from .aio import AsyncShell
+    from .cassette import Recorded, exchanges, load
     from .fast import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
     from .leak import Leak, leaks
-    from .sync import run
+    from .redact import presentable
+    from .sync import Shell
     from .vcr import AsyncCassette, Cassette
 
 _HOMES = {
     "AsyncCassette": "vcr",
     "AsyncHttpTransport": "http",
+    "AsyncTap": "tap",
+    "AsyncShell": "aio",
     "Cassette": "vcr",
-    "Done": "aio",
     "FastTransport": "fast",
     "HttpTransport": "http",
     "Leak": "leak",
-    "arun": "aio",
+    "Recorded": "cassette",
+    "Shell": "sync",
+    "exchanges": "cassette",
     "leaks": "leak",
-    "run": "sync",
+    "load": "cassette",
+    "presentable": "redact",
 }
 
 __all__ = [
     "AsyncCassette",
     "AsyncHttpTransport",
+    "AsyncTap",
+    "AsyncShell",
     "Cassette",
-    "Done",
     "FastTransport",
     "HttpTransport",
     "Leak",
-    "arun",
+    "Recorded",
+    "Shell",
+    "exchanges",
     "leaks",
-    "run",
+    "load",
+    "presentable",
 ]
 
 

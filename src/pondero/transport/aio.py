@@ -1,63 +1,57 @@
 """The shell that drives a flow and awaits it; ``sync`` is the same lines without ``await``."""
 
 from asyncio import sleep
-from collections.abc import AsyncGenerator, AsyncIterator
-
-from msgspec import Struct
+from collections.abc import AsyncIterator
 
 from ..canon import Head, Reply
 from ..errors import TransportError
-from ..exchange import AsyncAnswer, AsyncTransport, Emit, Flow, Read, Send, Sleep, Timeouts
+from ..exchange import AsyncAnswer, AsyncTransport, Emit, Flow, Read, Send, Step, Timeouts
+
+_READ = Read()
 
 
-class Done(Struct, frozen=True):
-    """The last thing an async run yields: a generator that awaits cannot return."""
+class AsyncShell:
+    """One exchange on its way: ``next`` until it has its reply, then ``aclose``."""
 
-    reply: Reply
+    def __init__(self, flow: Flow, transport: AsyncTransport, timeouts: Timeouts) -> None:
+        self._flow = flow
+        self._transport = transport
+        self._timeouts = timeouts
+        self._answer: AsyncAnswer | None = None
+        self._pieces: AsyncIterator[bytes] | None = None
 
-
-async def arun(
-    flow: Flow, transport: AsyncTransport, timeouts: Timeouts
-) -> AsyncGenerator[Emit | Done, None]:
-    """Yield what the flow shows, do what it asks, then its reply; closing it frees the answer."""
-    answer: AsyncAnswer | None = None
-    pieces: AsyncIterator[bytes] = _Nothing()
-    heard: Head | bytes | None = None
-    try:
-        step = next(flow)
-        while True:
-            try:
-                match step:
-                    case Emit():
-                        yield step
-                        heard = await anext(pieces)
-                    case Read():
-                        heard = await anext(pieces)
-                    case Send():
-                        if answer is not None:
-                            await answer.aclose()
-                        answer = await transport.send(step.request, timeouts)
-                        heard, pieces = answer.head, aiter(answer)
-                    case Sleep():
+    async def next(self) -> Emit | Reply:
+        """Do what the flow asks for until it shows something, or has its reply."""
+        flow = self._flow
+        heard: Head | bytes | None = None
+        try:
+            step: Step = _READ if self._pieces else next(flow)
+            while not isinstance(step, Emit):
+                try:
+                    if isinstance(step, Read):
+                        heard = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
+                    elif isinstance(step, Send):
+                        heard = await self._sent(step)
+                    else:
                         await sleep(step.seconds)
-            except StopAsyncIteration:  # cheaper than a default for each piece
-                step = flow.send(None)
-            except TransportError as error:
-                step = flow.throw(error)
-            else:
-                step = flow.send(heard)
-    except StopIteration as end:
-        yield Done(end.value)
-    finally:
-        if answer is not None:
-            await answer.aclose()
+                except StopAsyncIteration:  # cheaper than a default for each piece
+                    step = flow.send(None)
+                except TransportError as error:
+                    step = flow.throw(error)
+                else:
+                    step = flow.send(heard)
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+        return step
 
+    async def aclose(self) -> None:
+        """Let go of the answer, read to the end or not; may be called twice."""
+        if self._answer is not None:
+            await self._answer.aclose()
 
-class _Nothing:
-    """An answer before there is one."""
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        raise StopAsyncIteration
+    async def _sent(self, step: Send) -> Head:
+        await self.aclose()
+        answer = self._answer = await self._transport.send(step.request, self._timeouts)
+        self._pieces = aiter(answer)
+        return answer.head

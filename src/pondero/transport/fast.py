@@ -1,12 +1,12 @@
 """The quick transport, on aiohttp (``pip install 'pondero[fast]'``): for many streams at once."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from ..canon import Head, HttpRequest
-from ..errors import BadParameter, MissingExtra, Timeout, Unreachable
+from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
 from .proxies import Proxies
 
@@ -15,6 +15,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from missing
 
+_ERRORS = (aiohttp.ClientError, OSError)  # a timeout is an OSError too
 _HEADERS = {"accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 
 
@@ -30,20 +31,19 @@ class FastTransport:
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastAnswer":
         """Send it and return the answer as soon as its head is there."""
         session = await self._session()
-        waits = aiohttp.ClientTimeout(
-            total=None, sock_connect=timeouts.connect, sock_read=timeouts.between_bytes
-        )
-        with _said(request.url, timeouts.first_byte):
+        try:
             async with asyncio.timeout(timeouts.connect + timeouts.first_byte):
                 response = await session.request(
                     request.method,
                     request.url,
                     data=request.body,
                     headers={**_HEADERS, **request.headers},
-                    timeout=waits,
+                    timeout=_waits(timeouts),
                     proxy=self._proxies.of(request.url),
                     allow_redirects=False,
                 )
+        except _ERRORS as error:
+            raise _said(error, request.url, timeouts.first_byte) from error
         return FastAnswer(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
@@ -80,9 +80,18 @@ class FastAnswer:
 
     async def _read(self, url: str, seconds: float) -> AsyncGenerator[bytes, None]:
         read = self._response.content.readany
-        with _said(url, seconds):
+        try:
             while data := await read():
                 yield data
+        except _ERRORS as error:
+            raise _said(error, url, seconds) from error
+
+
+@lru_cache(maxsize=64)
+def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=None, sock_connect=timeouts.connect, sock_read=timeouts.between_bytes
+    )
 
 
 class _Pool:
@@ -103,21 +112,13 @@ class _Pool:
             await self.session.close()
 
 
-@contextmanager
-def _said(url: str, seconds: float) -> Generator[None, None, None]:
-    """Say the library's errors in our words; none of them names a key."""
+def _said(error: Exception, url: str, seconds: float) -> PonderoError:
+    """Return an error of the library in our words; none of them names a key."""
     host = url.partition("://")[2].partition("/")[0]
-    try:
-        yield
-    except aiohttp.ConnectionTimeoutError as error:
-        message = f"no connection to {host} in time"
-        raise Timeout(message) from error
-    except TimeoutError as error:
-        message = f"nothing came from {host} for {seconds:g} s"
-        raise Timeout(message) from error
-    except aiohttp.InvalidURL as error:
-        message = f"{url!r} is no address; it begins with http:// or https://"
-        raise BadParameter(message) from error
-    except (aiohttp.ClientError, OSError) as error:
-        message = f"{host}: {str(error) or type(error).__name__}"
-        raise Unreachable(message) from error
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return Timeout(f"no connection to {host} in time")
+    if isinstance(error, TimeoutError):
+        return Timeout(f"nothing came from {host} for {seconds:g} s")
+    if isinstance(error, aiohttp.InvalidURL):
+        return BadParameter(f"{url!r} is no address; it begins with http:// or https://")
+    return Unreachable(f"{host}: {str(error) or type(error).__name__}")

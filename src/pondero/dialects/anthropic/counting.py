@@ -5,6 +5,7 @@ not told is not known. The service gives no total: it is the sum of what it does
 """
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from ...canon import Json, Usage
 
@@ -32,13 +33,8 @@ class Counts(Struct):
 
     def then(self, later: "Counts") -> "Counts":
         """Return these counts with the later ones written over them."""
-        told = (
-            (field, getattr(later, field))
-            if getattr(later, field) is not None
-            else (field, getattr(self, field))
-            for field in self.__struct_fields__
-        )
-        return Counts(**dict(told))
+        told = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
+        return Counts(**{name: was if new is None else new for name, new, was in told})
 
     def usage(self) -> Usage:
         """Return the buckets."""
