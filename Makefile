@@ -15,7 +15,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 	"$$python" -c '$(NEW_ENOUGH)' 2>/dev/null && { command -v "$$python"; break; }; done)
 
 # The rooms that own no socket, clock or screen: their tests need nothing but Python.
-PURE := canon catalog dialects exchange framing handoff hazards laws thinking vectors
+PURE := catalog dialects exchange framing handoff laws thinking
 CATALOG := src/pondero/catalog/data/catalog.json
 
 .PHONY: help
@@ -45,8 +45,19 @@ test: lint ## lint, then the whole suite
 	$(BIN)/pytest -n 2 --inline-snapshot=disable
 
 .PHONY: test-pure
-test-pure: $(READY) ## only the tests of the pure rooms
-	$(BIN)/pytest -n 2 --inline-snapshot=disable $(wildcard $(PURE:%=tests/%))
+test-pure: $(READY) ## only the tests of the pure rooms, with a tenth of the examples
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n 2 --inline-snapshot=disable $(wildcard $(PURE:%=tests/%))
+
+.PHONY: contract
+contract: $(READY) ## every provider's contract, and our cassettes; VCR_RECORD=1 records them anew
+	$(if $(VCR_RECORD),,$(BIN)/pondero contract)
+	$(BIN)/pondero contract --cassettes tests/cassettes
+
+.PHONY: test-thinking
+test-thinking: $(READY) ## the same level on every provider
+	$(BIN)/pytest -n 2 --inline-snapshot=disable tests/thinking
+	$(BIN)/pondero contract --scenario 'thinking_*'
+	$(BIN)/pondero contract --scenario 'thinking_*' --cassettes tests/cassettes
 
 .PHONY: lint
 lint: $(READY) ## ruff, mypy and import-linter

@@ -19,6 +19,9 @@ TARGETS = {
     "openai_responses": ("https://api.openai.com/v1", "authorization"),
     "openai_chat": ("https://api.deepseek.com", "authorization"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta", "x-goog-api-key"),
+    "cohere": ("https://api.cohere.com", "authorization"),
+    "ollama": ("http://localhost:11434", "authorization"),
+    "bedrock": ("https://bedrock-runtime.us-east-1.amazonaws.com", "authorization"),
 }
 
 

@@ -4,7 +4,9 @@ No handler, no event, no check of anything: what any decoder built on msgspec mu
 """
 
 from collections.abc import Sequence
+from struct import unpack_from
 from typing import Any
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.json import Decoder
@@ -75,18 +77,73 @@ class _Gemini(Struct, rename="camel"):
     usage_metadata: _Counts | None = None
 
 
+class _Piece(Struct):
+    text: str = ""
+    thinking: str = ""
+
+
+class _V2Message(Struct):
+    content: _Piece | list[Any] | None = None
+
+
+class _V2Delta(Struct):
+    message: _V2Message | None = None
+    finish_reason: str = ""
+
+
+class _V2Chat(Struct):
+    type: str
+    delta: _V2Delta | None = None
+
+
+class _Spoken(Struct):
+    content: str = ""
+    thinking: str = ""
+
+
+class _Line(Struct):
+    message: _Spoken | None = None
+    done: bool = False
+    done_reason: str = ""
+    prompt_eval_count: int = 0
+    eval_count: int = 0
+
+
+class _Reasoning(Struct):
+    text: str = ""
+    signature: str = ""
+
+
+class _ConverseDelta(Struct, rename="camel"):
+    text: str = ""
+    reasoning_content: _Reasoning | None = None
+
+
+class _Converse(Struct, rename="camel"):
+    content_block_index: int = 0
+    delta: _ConverseDelta | None = None
+
+
 DECODERS: dict[str, Decoder[Any]] = {
     "anthropic": Decoder(_Messages),
     "openai_responses": Decoder(_Responses),
     "openai_chat": Decoder(_Chat),
     "gemini": Decoder(_Gemini),
+    "cohere": Decoder(_V2Chat),
+    "ollama": Decoder(_Line),
+    "bedrock": Decoder(_Converse),
 }
+
+
+_ENDS = {"gemini": b"\r\n\r\n", "ollama": b"\n"}
 
 
 def floor(name: str, pieces: Sequence[bytes]) -> int:
     """Return how many frames there were."""
+    if name == "bedrock":
+        return _binary_floor(pieces)
     decode = DECODERS[name].decode
-    end = b"\r\n\r\n" if name == "gemini" else b"\n\n"
+    end = _ENDS.get(name, b"\n\n")
     rest, long = b"", bytearray()
     seen = 0
     for piece in pieces:
@@ -101,8 +158,37 @@ def floor(name: str, pieces: Sequence[bytes]) -> int:
         else:
             *frames, rest = (rest + piece if rest else piece).split(end)
         for frame in frames:
-            data = frame[frame.find(b"data: ") + 6 :]
+            data = frame if end == b"\n" else frame[frame.find(b"data: ") + 6 :]
             if data != b"[DONE]":
                 decode(data)
                 seen += 1
+    return seen
+
+
+def _binary_floor(pieces: Sequence[bytes]) -> int:
+    """The same for binary frames: cut by their lengths, the whole of each summed once.
+
+    botocore's own buffer would be an easy floor: it takes several times as long.
+    """
+    decode = DECODERS["bedrock"].decode
+    pending = bytearray()
+    wanted = seen = 0
+    for piece in pieces:
+        pending += piece
+        if len(pending) < wanted:
+            continue
+        data, at = bytes(pending), 0
+        wanted = 12
+        while len(data) - at >= 12:
+            total, headers = unpack_from(">II", data, at)
+            end = at + total
+            if end > len(data):
+                wanted = total
+                break
+            if crc32(data[at : end - 4]) != unpack_from(">I", data, end - 4)[0]:
+                raise ValueError("the checksum of a frame is wrong")
+            decode(data[at + 12 + headers : end - 4])
+            seen += 1
+            at = end
+        del pending[:at]
     return seen

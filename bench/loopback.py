@@ -110,7 +110,7 @@ def _halves(wire: str, events: int) -> tuple[bytes, bytes]:
 def _canned() -> dict[tuple[str, str], tuple[bytes, bytes]]:
     """Return what is written for each kind and wire, in two halves."""
     canned = {}
-    for wire in STREAMS:
+    for wire in dict.fromkeys(_WIRES.values()):
         canned["short", wire] = (_whole(wire), b"")
         for kind, events in (("stream", EVENTS), ("first", FEW), ("crowd", CROWDED)):
             canned[kind, wire] = _halves(wire, events)

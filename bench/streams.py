@@ -5,7 +5,9 @@ Small generators of our own, so that a bench needs no recording and every run ha
 
 import json
 from collections.abc import Callable, Iterator
+from struct import pack
 from typing import Any
+from zlib import crc32
 
 Json = Any
 WORDS = ("Let me", " weigh", " the", " options", ":", " first", ", compare", " 17", " × 23", ".\n")
@@ -187,9 +189,96 @@ def gemini(count: int) -> list[bytes]:
     return [*frames, frame(last, count, "STOP")]
 
 
+def cohere(count: int) -> list[bytes]:
+    """Return the frames of a v2 chat stream."""
+
+    def frame(kind: str, delta: Json = None, **more: Json) -> bytes:
+        event = {"type": kind, **more} | ({"delta": delta} if delta else {})
+        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        return f"event: {kind}\ndata: {text}\n\n".encode()
+
+    def content(kind: str, index: int, part: Json) -> bytes:
+        return frame(f"content-{kind}", {"message": {"content": part}}, index=index)
+
+    half = count // 2
+    tokens = {"input_tokens": 25, "output_tokens": count, "reasoning_tokens": half}
+    usage = {"billed_units": {"input_tokens": 25, "output_tokens": count}, "tokens": tokens}
+    empty: Json = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": []}
+    return [
+        frame("message-start", {"message": empty}, id="a7a1995c"),
+        content("start", 0, {"type": "thinking", "thinking": ""}),
+        *(content("delta", 0, {"thinking": word}) for word in words(half)),
+        frame("content-end", index=0),
+        content("start", 1, {"type": "text", "text": ""}),
+        *(content("delta", 1, {"text": word}) for word in words(count - half)),
+        frame("content-end", index=1),
+        frame("message-end", {"finish_reason": "COMPLETE", "usage": usage}),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def ollama(count: int) -> list[bytes]:
+    """Return the lines of an /api/chat stream."""
+
+    def line(message: Json, end: Json = None) -> bytes:
+        said = {
+            "model": "qwen3:8b",
+            "created_at": "2026-11-15T12:00:00.123456789Z",
+            "message": {"role": "assistant", **message},
+            "done": end is not None,
+            **(end or {}),
+        }
+        return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    half = count // 2
+    end = {"done_reason": "stop", "prompt_eval_count": 25, "eval_count": count}
+    return [
+        *(line({"content": "", "thinking": word}) for word in words(half)),
+        *(line({"content": word}) for word in words(count - half)),
+        line({"content": ""}, end),
+    ]
+
+
+def bedrock(count: int) -> list[bytes]:
+    """Return the binary frames of a ConverseStream answer."""
+
+    def frame(kind: str, said: Json) -> bytes:
+        payload = json.dumps({**said, "p": "abcdefghijklmnop"}, ensure_ascii=False).encode()
+        headers = b"".join(
+            bytes([len(name)]) + name + b"\x07" + len(value).to_bytes(2, "big") + value
+            for name, value in (
+                (b":event-type", kind.encode()),
+                (b":content-type", b"application/json"),
+                (b":message-type", b"event"),
+            )
+        )
+        sizes = pack(">II", len(headers) + len(payload) + 16, len(headers))
+        whole = sizes + pack(">I", crc32(sizes)) + headers + payload
+        return whole + pack(">I", crc32(whole))
+
+    def delta(index: int, said: Json) -> bytes:
+        return frame("contentBlockDelta", {"contentBlockIndex": index, "delta": said})
+
+    half = count // 2
+    usage = {"inputTokens": 25, "outputTokens": count, "totalTokens": 25 + count}
+    return [
+        frame("messageStart", {"role": "assistant"}),
+        *(delta(0, {"reasoningContent": {"text": word}}) for word in words(half)),
+        delta(0, {"reasoningContent": {"signature": "EpMC"}}),
+        frame("contentBlockStop", {"contentBlockIndex": 0}),
+        *(delta(1, {"text": word}) for word in words(count - half)),
+        frame("contentBlockStop", {"contentBlockIndex": 1}),
+        frame("messageStop", {"stopReason": "end_turn"}),
+        frame("metadata", {"usage": usage, "metrics": {"latencyMs": 1999}}),
+    ]
+
+
 STREAMS: dict[str, Callable[[int], list[bytes]]] = {
     "anthropic": anthropic,
     "openai_responses": openai_responses,
     "openai_chat": openai_chat,
     "gemini": gemini,
+    "cohere": cohere,
+    "ollama": ollama,
+    "bedrock": bedrock,
 }

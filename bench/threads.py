@@ -21,6 +21,9 @@ SEALS: dict[str, Json] = {
     "openai_responses": {"id": "rs_01", "encrypted_content": "gAAAA" + "B" * 300},
     "openai_chat": None,
     "gemini": "C" * 300,
+    "cohere": None,
+    "ollama": None,
+    "bedrock": "EpMC" + "D" * 300,
 }
 
 

@@ -8,14 +8,23 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pondero
 from pondero.catalog import Entry, shipped
 from pondero.client import lookup
-from pondero.thinking import BENIGN, CHOICES, CODES, Plan
+from pondero.contract import SCENARIOS
+from pondero.thinking import BENIGN, CHOICES, CODES, TOKENS, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("README.md", "docs/levels.md", "docs/adjustments.md", "docs/catalog.md")
+FILES = (
+    "README.md",
+    "docs/levels.md",
+    "docs/adjustments.md",
+    "docs/catalog.md",
+    "docs/contracts.md",
+    "docs/ledger.md",
+)
 LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 SHOWN = (
     "claude-sonnet-4-5",
@@ -107,7 +116,8 @@ def policies() -> str:
     rows = [
         [f"`{name}`", " ".join(f"`{word}`" for word in words)] for name, words in CHOICES.items()
     ]
-    return table(["field", "values"], [*rows, ["`answer_room`", "`4096`, or any number of tokens"]])
+    rows += [[f"`{name}`", f"`{usual}`, or any number of tokens"] for name, usual in TOKENS.items()]
+    return table(["field", "values"], rows)
 
 
 def contradictions() -> str:
@@ -128,6 +138,63 @@ def size() -> str:
     return f"{len(catalog.providers)} providers, {families} families, {names} model names."
 
 
+def scenarios() -> str:
+    """Return every scenario of the contract kit, in the order in which they are run."""
+    rows = [[str(n), f"`{s.name}`", s.row, s.shows] for n, s in enumerate(SCENARIOS, 1)]
+    return table(["", "scenario", "row", "shows"], rows)
+
+
+LEDGER = tomllib.loads((ROOT / "docs/ledger.toml").read_text("utf-8"))
+DOCUMENTS = {
+    "A": "Document 000: thinking levels across providers",
+    "B": "Document 001: a contract for Google",
+    "C": "Document 002: unified settings",
+    "D": "Document 003: effort on Gemini",
+    "E": "Document 004: a thinking abstraction",
+    "T": "Traps of the second turn",
+    "G": "Constraints that no document mentions",
+}
+
+
+def ledger() -> str:
+    """Return every requirement with the tests that show it, document by document."""
+    parts = []
+    for letter, title in DOCUMENTS.items():
+        rows = [
+            [id, row["asks"], row["type"], _evidence(row)]
+            for id, row in LEDGER["rows"].items()
+            if id.startswith(letter)
+        ]
+        parts.append(f"## {title}\n\n{table(['id', 'asks for', 'type', 'shown by'], rows)}")
+    return "\n\n".join(parts)
+
+
+def _evidence(row: dict[str, Any]) -> str:
+    nodes = [_node(name) for name in row.get("shown", ())]
+    return "<br>".join([*nodes, *([row["why"]] if "why" in row else [])]) or "**open**"
+
+
+def _node(name: str) -> str:
+    """Return a test as it is called; ``NAME:SCENARIO`` is one case of it."""
+    if "::" in name:
+        return f"`{name}`"
+    alias, _, scenario = name.partition(":")
+    return f"`{LEDGER['tests'][alias]}`" + (f" ({scenario})" if scenario else "")
+
+
+def account() -> str:
+    """Return how many requirements are shown by tests, have a reason, or are open."""
+    rows = LEDGER["rows"].values()
+    shown = sum("shown" in row for row in rows)
+    reasoned = sum("shown" not in row and "why" in row for row in rows)
+    left = [id for id, row in LEDGER["rows"].items() if "shown" not in row and "why" not in row]
+    named = f" ({' '.join(left)})" if left else ""
+    return (
+        f"{len(rows)} rows: {shown} shown by tests, {reasoned} with a reason for having none, "
+        f"{len(left)} open{named}."
+    )
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "ladder": lambda: ladder(list(SHOWN)),
     "providers": providers,
@@ -136,6 +203,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "policies": policies,
     "contradictions": contradictions,
     "size": size,
+    "ledger": ledger,
+    "account": account,
+    "scenarios": scenarios,
 }
 
 

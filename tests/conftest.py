@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, settings
 _FROM_OUTSIDE = re.compile(
     r"(.*_)?(API_KEY|API_TOKEN|AUTH_TOKEN|ACCESS_KEY|ACCESS_TOKEN|SECRET_KEY|BASE_URL|API_BASE)"
     r"|(ANTHROPIC|AWS|AZURE|CLOUDSDK|GEMINI|GOOGLE|OLLAMA|OPENAI|OPENROUTER|VERTEX)_.*"
-    r"|HF_TOKEN"
+    r"|HF_TOKEN|CLOUD_ML_REGION"
 )
 _OURS = {"PONDERO_RECORDINGS"}  # the only setting of ours that a test run may be given
 
 # Wall-clock checks say more about the machine than about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", _UNTIMED, max_examples=100, derandomize=True)
+settings.register_profile("quick", _UNTIMED, max_examples=10, derandomize=True)
 settings.register_profile("deep", _UNTIMED, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -34,6 +35,8 @@ def pytest_configure() -> None:
 def _nobodys_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PONDERO_CONFIG_DIR", str(tmp_path_factory.mktemp("no-config")))
+        patch.setenv("PONDERO_DATA_DIR", str(tmp_path_factory.mktemp("no-data")))
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
 
 
@@ -43,6 +46,14 @@ def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "config"
     folder.mkdir()
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this test's threads alone: empty, and free to be written to."""
+    folder = tmp_path / "data"
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(folder))
     return folder
 
 

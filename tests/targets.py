@@ -8,6 +8,7 @@ _AUTH = {
     "x-api-key": {"x-api-key": "sk-test"},
     "x-goog-api-key": {"x-goog-api-key": "test"},
     "api-key": {"api-key": "test"},
+    "aws": {"authorization": "Bearer test"},
 }
 
 
@@ -16,7 +17,7 @@ def target(entry: Entry) -> Target:
     provider = entry.provider
     return Target(
         provider.name,
-        provider.url,
+        provider.url + provider.path,
         _AUTH.get(provider.auth, {}),
         entry.capability.max_output,
         provider.quirks,

@@ -3,15 +3,17 @@
 PonderoError
   UsageError      you asked for something that cannot be
                   BadThinking BadPolicy BadParameter UnknownModel UnknownProvider Unsupported
-                  MissingKey MissingExtra BadCatalog
+                  MissingKey MissingExtra BadCatalog BadConfig UnknownThread
   ServiceError    the service said no; has status, code, retry_after, request_id
                   AuthFailed PermissionDenied NotFound BadRequest ContextTooLong RateLimited
                   QuotaSpent BillingFailed Overloaded ServerFailed Refused
   WireError       the peer broke its contract: Malformed Truncated
   TransportError  nothing came: Timeout Unreachable
   CassetteError   the recording does not fit
+  StoreError      the threads on disk cannot be read or written
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -70,6 +72,14 @@ class MissingExtra(UsageError):
 
 class BadCatalog(UsageError):
     """A catalog file of the user's is broken; says file, line and key."""
+
+
+class BadConfig(UsageError):
+    """A setting is not known, cannot have that value, or would hold a key."""
+
+
+class UnknownThread(UsageError):
+    """No thread on disk, or more than one, answers to this id."""
 
 
 # -- the service said no ---------------------------------------------------------------------
@@ -167,6 +177,24 @@ class Refused(ServiceError):
     category: ClassVar[str] = "content_filter"
 
 
+_BY_STATUS: Mapping[int, type[ServiceError]] = {
+    401: AuthFailed,
+    402: BillingFailed,
+    403: PermissionDenied,
+    404: NotFound,
+    408: ServiceTimeout,
+    429: RateLimited,
+    503: Overloaded,
+    504: ServiceTimeout,
+    529: Overloaded,  # in no standard, and said by many
+}
+
+
+def by_status(status: int) -> type[ServiceError]:
+    """Return what a status means by itself, where the service says nothing finer."""
+    return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
+
+
 # -- the peer broke its contract -------------------------------------------------------------
 
 
@@ -209,3 +237,7 @@ class Unreachable(TransportError):
 
 class CassetteError(PonderoError):
     """The recording does not fit the request, or could not be written."""
+
+
+class StoreError(PonderoError):
+    """The threads on disk cannot be read or written; says where they are and what would help."""

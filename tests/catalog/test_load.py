@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pondero
-from pondero.catalog import compiled, extended, from_files, shipped
+from pondero.catalog import Fill, compiled, extended, from_files, shipped
 from pondero.catalog.load import COMPILED
 from pondero.client import dial
 from pondero.errors import BadCatalog
@@ -128,3 +128,11 @@ def test_the_folder_is_where_platformdirs_says(monkeypatch):
     assert config_folder() == user_config_dir("pondero")
     monkeypatch.setenv("XDG_CONFIG_HOME", "/elsewhere")
     assert config_folder() == user_config_dir("pondero")
+
+
+def test_a_provider_like_another_fills_the_blanks_of_its_address_the_same_way_but_for_its_own():
+    mine = 'like = "vertex"\n[fill]\nproject = { default = "p" }\n'
+    made = extended(shipped(), {"providers/mine.toml": mine}).providers["mine"]
+    there = shipped().providers["vertex"]
+    assert made.fill == {**there.fill, "project": Fill(default="p")}
+    assert (made.url, made.path) == (there.url, there.path)

@@ -1,5 +1,6 @@
 """``pondero ask``: the answer on stdout, everything else on stderr."""
 
+import errno
 import io
 import json
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from pondero.cli.app import run
+from pondero.exchange import Retry
 
 SUM = "What is 17 * 23?"
 
@@ -56,6 +58,33 @@ def test_every_adjustment_is_said_on_stderr(ask):
     assert "cannot_disable" in err
 
 
+def test_every_adjustment_is_an_event_before_the_end_with_json(ask):
+    code, out, err = ask("--offline", "gemini-3-pro-preview/off", SUM, "--json")
+    *_, note, end = (json.loads(line) for line in out.splitlines())
+    assert (code, err) == (0, "")
+    assert (note["type"], note["adjustment"]["code"]) == ("note", "cannot_disable")
+    assert end["type"] == "finished"
+
+
+@pytest.mark.filterwarnings("always::pondero.errors.PonderoWarning")
+def test_a_warning_is_one_line_that_names_no_line_of_python(ask):
+    code, _, err = ask(
+        "--offline", "gemini-3-pro-preview/off", SUM, "--json", "--policy", "unsupported=warn"
+    )
+    assert code == 0
+    assert err.startswith("pondero: google:gemini-3-pro-preview: this model does not support")
+    assert err.count("\n") == 1
+
+
+def test_a_disk_that_is_full_behind_the_answer_is_one_line(ask, monkeypatch):
+    def full(page, event):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pondero.cli.ask._Page.write", full)
+    code, _, err = ask("--offline", "claude-opus-5", SUM)
+    assert (code, err) == (1, "pondero: [Errno 28] No space left on device\n")
+
+
 def test_a_policy_system_prompt_and_cap_go_along(ask):
     code, _, err = ask(
         "--offline", "gemini-3-pro-preview/off", SUM, "--policy", "unsupported=strict", "--system", "x", "--max-tokens", "900"
@@ -101,3 +130,35 @@ def test_a_cassette_is_recorded_and_played(ask, tmp_path, monkeypatch):
 def test_output_that_all_went_into_thinking_is_a_failure_with_advice(ask):
     code, _, err = ask("--offline", "claude-opus-5/high", "--max-tokens", "3", SUM)
     assert (code, "--max-tokens" in err) == (1, True)
+
+
+@pytest.mark.parametrize("model", ["claude-opus-9/high", "gpt-9", "google:gemini-9-pro/off"])
+def test_offline_takes_any_model_name(ask, model):
+    code, out, err = ask("--offline", model, SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert "not in the catalog" in err
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00", b"\xff\xfe", b"a\x00b"])
+def test_what_is_no_text_is_not_sent(monkeypatch, capsys, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run(["ask", "--offline", "claude-opus-5", SUM]) == 2
+    assert "no text" in capsys.readouterr().err
+
+
+def test_nothing_to_read_from_is_nothing_piped_in(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["ask", "--offline", "claude-opus-5", SUM]) == 0
+    assert capsys.readouterr().out == "17 * 23 = 391\n"
+
+
+def test_without_a_network_it_says_who_is_not_there_and_that_offline_works(ask, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr("pondero.client.client.Retry", lambda: Retry(attempts=1))
+    code, out, err = ask("claude-opus-5", SUM)
+    assert (code, out) == (4, "")
+    assert err.splitlines() == [
+        "pondero: cannot reach 127.0.0.1: connection refused",
+        "(ask --offline needs no network and no key)",
+    ]

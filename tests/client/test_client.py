@@ -1,6 +1,7 @@
 """One question and its answer, through an emulated service: waiting and awaiting alike."""
 
 import asyncio
+import json
 from typing import Literal
 
 import msgspec
@@ -109,21 +110,13 @@ def test_a_cancelled_task_closes_its_answer():
     emulator = Emulator()
 
     async def cancelled():
-        arrived = asyncio.Event()
+        async with pondero.AsyncClient(transport=emulator).stream("gpt-5.1/low", SUM) as stream:
+            async for _ in stream:
+                asyncio.current_task().cancel()
+                await asyncio.sleep(0)  # where it is noticed
 
-        async def read():
-            async with pondero.AsyncClient(transport=emulator).stream("gpt-5.1/low", SUM) as stream:
-                async for _ in stream:
-                    arrived.set()
-                    await asyncio.sleep(3600)
-
-        task = asyncio.create_task(read())
-        await arrived.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
     assert emulator.log.entries[0].end == "closed"
 
 
@@ -149,6 +142,12 @@ def test_everything_that_can_be_said_reaches_the_service():
     assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
 
 
+def test_a_message_may_be_a_mapping_alone_or_among_others():
+    ask = pondero.Client(transport=Emulator()).ask
+    said = {"role": "user", "content": SUM}
+    assert ask("gpt-5.1", said).text == ask("gpt-5.1", [said]).text == "17 * 23 = 391"
+
+
 def test_a_level_as_an_argument_wins_over_the_models_suffix():
     assert ask(Emulator(), "gpt-5.1/low", SUM, "high").plan.level == "high"
     assert ask(Emulator(), "gpt-5.1/low", SUM, thinking_effort="high").plan.level == "high"
@@ -159,7 +158,7 @@ class City(msgspec.Struct):
     size: Literal["small", "big"] = "small"
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODELS[:-1])
 def test_the_shape_of_the_answer_may_be_a_type(model):
     reply = ask(Emulator(), model, "Which city is the capital of France?", output=City)
     assert isinstance(reply.value(City), City)
@@ -213,6 +212,10 @@ def test_output_that_all_went_into_thinking_says_which_cap_would_do():
         (("gpt-5.1", SUM), {"tool_choice": "look"}, BadParameter),
         (("gpt-5.1", SUM), {"maxtokens": 1}, BadParameter),
         (("gpt-5.1", []), {}, BadParameter),
+        (("gpt-5.1", ""), {}, BadParameter),
+        (("gpt-5.1", [" ", Text("\n")]), {}, BadParameter),
+        (("gpt-5.1", None), {}, BadParameter),
+        (("gpt-5.1", {"content": "x"}), {}, BadParameter),
         (("gpt-5.1", [3]), {}, BadParameter),
         (("gpt-5.1", [{"role": "nobody", "content": "x"}]), {}, BadParameter),
         (("gpt-5.1", SUM), {"output": complex}, BadParameter),
@@ -252,3 +255,22 @@ def test_a_whole_answer_may_take_as_long_as_its_thinking():
     whole = question("gpt-5.1", SUM, None, settings, {"stream": False}, online=False)
     streamed = question("gpt-5.1", SUM, None, settings, {}, online=False)
     assert (whole.timeouts.first_byte, streamed.timeouts.first_byte) == (3, 2)
+
+
+def test_a_schema_stands_in_the_prompt_where_a_service_takes_none_and_the_plan_says_so():
+    emulator = Emulator()
+    model = "deepseek:deepseek-v4-flash/high"
+    reply = ask(emulator, model, "Which city?", output=City, system="Be kind.")
+    sent = body(emulator)
+    assert sent["response_format"] == {"type": "json_object"}
+    said = json.dumps(sent["messages"][0])
+    assert "Be kind." in said
+    assert "Answer in JSON of this schema" in said
+    assert [note.what for note in reply.plan.adjustments] == ["output"]
+    assert isinstance(reply.value(), dict)
+
+
+def test_a_picture_is_not_sent_to_a_service_that_takes_only_words():
+    emulator = Emulator()
+    ask(emulator, "deepseek:deepseek-v4-flash", ["What is this?", Image("image/png", b"png")])
+    assert "image_url" not in json.dumps(body(emulator)["messages"])

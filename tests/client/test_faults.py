@@ -1,109 +1,195 @@
-"""Whatever goes wrong on the way: the right error, or a second try that goes well; never a hang."""
+"""Whatever goes wrong on the way: the right error, or a second try that goes well; never a hang.
+
+The table of docs/emulator.md says which, and is what is tested here, on every wire, waiting and
+awaiting, streamed and at once.
+"""
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
+from tests.exchange.driving import Drive, exchange
+from tests.shells import each_shell
 
-import pondero
-from pondero.emulator import Emulator, Fault
-from pondero.errors import (
-    AuthFailed,
-    BadRequest,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    RateLimited,
-    ServerFailed,
-    ServiceError,
-    Timeout,
-    Truncated,
-    Unreachable,
-    WireError,
-)
+from pondero import errors
+from pondero.canon import TextDelta, ThinkingDelta
+from pondero.emulator import Emulator
+from pondero.errors import PonderoError
 from pondero.exchange import Retry
 
+DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
+HEADING = "| fault | tried again | what it is if it stays |"
 MODELS = (
     "claude-opus-5/low",
     "gpt-5.1/low",
     "gemini-3-flash-preview/low",
-    "deepseek:deepseek-chat",
+    "deepseek:deepseek-chat/low",
+    "cohere:command-a-reasoning/low",
+    "ollama:qwen3/low",
+    "bedrock:claude-opus-4/low",
 )
 SUM = "What is 17 * 23?"
-FINAL = {400: BadRequest, 401: AuthFailed, 403: PermissionDenied, 404: NotFound}
-PASSING = {
-    429: RateLimited,
-    500: ServerFailed,
-    503: (Overloaded, ServerFailed),
-    529: (Overloaded, ServerFailed),
-    "html": ServiceError,
-    "empty": (Truncated, ServiceError, WireError),
-    "refused": Unreachable,
-    "hang": Timeout,
-}
-HARMLESS = ("trickle", "split")
+STEP = 97  # bytes, or events, between two places where an answer breaks off
+
+each_wire = pytest.mark.parametrize("model", MODELS)
+each_way = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+
+
+def rows(tried_again):
+    """Return the faults of the table that are tried again like this, each with its error."""
+    table = DOCS.read_text("utf-8").partition(HEADING)[2].partition("\n\n")[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    found = [
+        (word, tuple(getattr(errors, name) for name in re.findall(r"`(\w+)`", kinds)))
+        for words, again, kinds in cells
+        for word in re.findall(r"`([^`]+)`", words)
+        if again == tried_again
+    ]
+    assert found, tried_again
+    return found
 
 
 def emulator(*faults):
-    async def asleep(seconds):
+    """Return a service with these faults, for whom a wait takes no time."""
+
+    async def asleep(_):
         await asyncio.sleep(0)
 
-    return Emulator(faults=faults, sleep=lambda seconds: None, asleep=asleep)
+    return Emulator(faults=faults, sleep=lambda _: None, asleep=asleep)
 
 
-def both(transport, model, retry):
-    """Ask waiting and awaiting; yield each answer, or its error."""
-    client = pondero.Client(transport=transport, retry=retry)
-    yield lambda: client.ask(model, SUM)
-    aclient = pondero.AsyncClient(transport=transport, retry=retry)
-    yield lambda: asyncio.run(aclient.ask(model, SUM))
+def chat_with(shell, transport, model):
+    return shell.chat(model, shell.client(transport, retry=Retry(waits=False)))
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("fault", "kind"), FINAL.items())
-def test_what_stays_wrong_is_raised_at_once(model, fault, kind):
-    transport = emulator(fault, fault)
-    for ask in both(transport, model, Retry(waits=False)):
-        with pytest.raises(kind):
-            ask()
-    assert len(transport.log.entries) == 2
+def requests(transport):
+    return len(transport.log.entries)
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("fault", "kind"), PASSING.items())
-def test_what_passes_is_raised_after_the_last_try_and_forgotten_after_a_good_one(
-    model, fault, kind
+def shown(events):
+    """Return the words that were shown, each as often as it was."""
+    return "".join(e.text for e in events if isinstance(e, TextDelta | ThinkingDelta))
+
+
+@each_shell
+@each_way
+@each_wire
+@pytest.mark.parametrize(("fault", "kind"), rows("no"))
+def test_what_stays_wrong_is_raised_at_once(shell, stream, model, fault, kind):
+    transport = emulator(fault, None)
+    chat = chat_with(shell, transport, model)
+    with pytest.raises(kind):
+        shell.send(chat, SUM, stream=stream)
+    assert requests(transport) == 1
+    assert chat.messages == ()
+    assert "391" in shell.send(chat, SUM, stream=stream).text
+    assert len(chat.messages) == 2
+
+
+@each_shell
+@each_way
+@each_wire
+@pytest.mark.parametrize(("fault", "kind"), rows("yes"))
+def test_what_passes_is_tried_again_and_raised_after_the_last_try(
+    shell, stream, model, fault, kind
 ):
-    for ask in both(emulator(fault, fault), model, Retry(attempts=1)):
-        with pytest.raises(kind):
-            ask()
-    for ask in both(emulator(fault, None, fault, None), model, Retry(waits=False)):
-        assert "391" in ask().text
+    transport = emulator(fault, fault, fault, fault, fault, None)
+    chat = chat_with(shell, transport, model)
+    with pytest.raises(kind):
+        shell.send(chat, SUM, stream=stream)
+    assert requests(transport) == 4
+    assert chat.messages == ()
+    assert "391" in shell.send(chat, SUM, stream=stream).text
+    assert requests(transport) == 6
+    assert len(chat.messages) == 2
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("fault", HARMLESS)
-def test_how_bytes_are_cut_changes_nothing(model, fault):
-    for ask in both(emulator(fault, fault), model, Retry(attempts=1)):
-        assert "391" in ask().text
+@each_shell
+@each_way
+@each_wire
+@pytest.mark.parametrize(("fault", "_"), rows("not needed"))
+def test_how_and_when_bytes_come_changes_nothing(shell, stream, model, fault, _):
+    transport = emulator(fault)
+    client = shell.client(transport, retry=Retry(attempts=1))
+    sound = shell.ask(shell.client(Emulator()), model, SUM, stream=stream)
+    reply = shell.ask(client, model, SUM, stream=stream)
+    assert reply.message.parts == sound.message.parts
+    assert reply.usage == sound.usage
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", ["cut", "broken", "error_event", "hang"])
-def test_an_answer_that_breaks_off_is_never_taken_for_a_whole_one(model, kind):
-    """Before anything is seen it is tried again; after, it is an error; once it has ended, neither."""
-    whole = Emulator()
-    pondero.Client(transport=whole).ask(model, SUM)
-    for at in range(0, whole.log.entries[0].sent, 97):
-        place = at // 97 if kind == "error_event" else at
-        transport = emulator(Fault(kind=kind, at=place), None)
-        chat = pondero.Chat(
-            model, client=pondero.Client(transport=transport, retry=Retry(waits=False))
-        )
+@each_shell
+@each_wire
+@pytest.mark.parametrize(("fault", "kind"), rows("until something was shown"))
+def test_a_stream_that_breaks_off_is_never_taken_for_a_whole_one(shell, model, fault, kind):
+    sound = Emulator()
+    whole = shell.ask(shell.client(sound), model, SUM).message.parts
+    step = STEP if "error_event" not in fault else 1
+    last = sound.log.entries[0].sent * step // STEP if "N" in fault else 1
+    outcomes = set()
+    for place in range(0, last, step):
+        transport = emulator(fault.replace("N", str(place)), None)
+        chat = chat_with(shell, transport, model)
+        seen = []
         try:
-            reply = chat.send(SUM)
-        except (Truncated, Timeout, ServiceError):
+            shell.read(chat, SUM, into=seen)
+        except kind:
+            assert shown(seen)
+            assert requests(transport) == 1
             assert chat.messages == ()
-            assert len(transport.log.entries) == 1
-        else:
-            assert "391" in reply.text
-            assert len(chat.messages) == 2
+            outcomes.add("raised")
+            continue
+        assert chat.messages[1].parts == whole
+        assert shown(seen) == "".join((*chat.messages[1].thinking, chat.messages[1].text))
+        assert len(chat.messages) == 2
+        outcomes.add(requests(transport))  # 1: only what comes after the end was lost
+    assert outcomes >= ({"raised", 2} if "N" in fault else {"raised"})
+
+
+@each_shell
+@each_wire
+@pytest.mark.parametrize(("fault", "kind"), rows("until something was shown"))
+def test_an_answer_at_once_that_breaks_off_is_tried_again(shell, model, fault, kind):
+    fault = fault.replace("N", "100")
+    transport = emulator(fault, fault, fault, fault, fault, None)
+    chat = chat_with(shell, transport, model)
+    with pytest.raises(kind):
+        shell.send(chat, SUM, stream=False)
+    assert requests(transport) == 4
+    assert "391" in shell.send(chat, SUM, stream=False).text
+    assert requests(transport) == 6
+    assert len(chat.messages) == 2
+
+
+@each_wire
+@pytest.mark.parametrize("fault", ["429 7", "503 7", "529 7"])
+def test_the_wait_is_the_one_the_service_asked_for(model, fault):
+    made = exchange(model)
+    service = emulator(fault, None)
+    answers = [service.send(made.http) for _ in range(2)]
+    drive = Drive(*((answer.head, list(answer)) for answer in answers))
+    assert "391" in drive.run(made).message.text
+    assert drive.slept == [7.0]
+
+
+@each_shell
+@each_wire
+def test_a_fault_between_two_steps_of_a_turn_leaves_no_half_turn(shell, model):
+    """The tool has run once, the answer to its result fails for good, then the turn is repeated."""
+    runs = []
+
+    def get_weather(city: str) -> str:
+        """Get the weather."""
+        runs.append(city)
+        return f"it is fine in {city}"
+
+    transport = emulator(None, 400, None, "error_event", None, 503, None)
+    client = shell.client(transport, retry=Retry(waits=False))
+    chat = shell.chat(model, client, tools=[get_weather])
+    for _ in range(2):
+        with pytest.raises(PonderoError):
+            shell.send(chat, "What is the weather in Paris?")
+        assert chat.messages == ()
+    assert "it is fine in Paris" in shell.send(chat, "What is the weather in Paris?").text
+    assert runs == ["Paris"] * 3
+    assert len(chat.messages) == 4

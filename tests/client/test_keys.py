@@ -4,7 +4,7 @@ import pytest
 
 from pondero.client import lookup
 from pondero.client.keys import NO_KEY, key_of, url_of
-from pondero.errors import BadParameter, MissingKey
+from pondero.errors import MissingKey
 
 
 def provider(name):
@@ -40,7 +40,16 @@ def test_a_missing_key_names_its_variable(monkeypatch, empty):
         ("anthropic", "ANTHROPIC_BASE_URL", "http://localhost:9/", "http://localhost:9"),
         ("google", "GOOGLE_GEMINI_BASE_URL", "http://localhost:9", "http://localhost:9/v1beta"),
         ("azure", "AZURE_OPENAI_ENDPOINT", "https://me.openai.azure.com/", "https://me.openai.azure.com/openai/v1"),
-        ("ollama", "OLLAMA_HOST", "box:11434", "http://box:11434"),
+        ("ollama", "OLLAMA_HOST", "box:8080", "http://box:8080"),
+        ("ollama", "OLLAMA_HOST", "box", "http://box:11434"),
+        ("ollama", "OLLAMA_HOST", ":8080", "http://localhost:8080"),
+        ("ollama", "OLLAMA_HOST", "box/under/", "http://box:11434/under"),
+        ("ollama", "OLLAMA_HOST", "[::1]", "http://[::1]:11434"),
+        ("ollama", "OLLAMA_HOST", "https://box", "https://box"),
+        ("ollama", "OLLAMA_HOST", "0.0.0.0", "http://127.0.0.1:11434"),
+        ("ollama", "OLLAMA_HOST", "http://0.0.0.0:8080", "http://127.0.0.1:8080"),
+        ("ollama", "OLLAMA_HOST", "[::]:8080", "http://[::1]:8080"),
+        ("openai", "OPENAI_BASE_URL", "box", "http://box/v1"),
     ],
 )  # fmt: skip
 def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
@@ -50,8 +59,53 @@ def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
     assert url_of(provider(name), {}, needed=True) == url
 
 
-def test_an_address_with_blanks_must_be_filled_in():
-    with pytest.raises(BadParameter, match="AZURE_OPENAI_ENDPOINT"):
-        url_of(provider("azure"), {}, needed=True)
-    assert "{" not in url_of(provider("azure"), {}, needed=False)
-    assert url_of(provider("azure"), {"azure": "https://x.y/z"}, needed=True) == "https://x.y/z"
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("azure", "AZURE_OPENAI_RESOURCE_NAME or AZURE_RESOURCE_NAME or AZURE_OPENAI_ENDPOINT"),
+        ("azure-anthropic", "ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL"),
+        ("vertex", "GOOGLE_CLOUD_PROJECT or GOOGLE_VERTEX_PROJECT"),
+        ("vertex-anthropic", "ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT"),
+    ],
+)
+def test_an_address_with_blanks_that_nobody_fills_names_the_variables(name, variables):
+    with pytest.raises(MissingKey, match=f"is missing; set {variables}$"):
+        url_of(provider(name), {}, needed=True)
+
+
+@pytest.mark.parametrize("name", [p.name for p in lookup().catalog.providers.values()])
+def test_where_nobody_looks_every_address_is_whole(name):
+    assert not set("{}") & set(url_of(provider(name), {}, needed=False))
+
+
+VERTEX = "googleapis.com/v1/projects/mine/locations"
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "url"),
+    [
+        ("azure", {"AZURE_RESOURCE_NAME": "me"}, "https://me.openai.azure.com/openai/v1"),
+        ("azure-anthropic", {"ANTHROPIC_FOUNDRY_RESOURCE": "me"}, "https://me.services.ai.azure.com/anthropic"),
+        ("bedrock", {}, "https://bedrock-runtime.us-east-1.amazonaws.com"),
+        ("bedrock", {"AWS_DEFAULT_REGION": "eu-west-3"}, "https://bedrock-runtime.eu-west-3.amazonaws.com"),
+        ("bedrock", {"AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-west-3"}, "https://bedrock-runtime.eu-north-1.amazonaws.com"),
+        ("vertex-anthropic", {"ANTHROPIC_VERTEX_PROJECT_ID": "mine"}, f"https://aiplatform.{VERTEX}/global/publishers/anthropic"),
+        ("vertex-anthropic", {"GOOGLE_CLOUD_PROJECT": "mine", "CLOUD_ML_REGION": "us-east5"}, f"https://us-east5-aiplatform.{VERTEX}/us-east5/publishers/anthropic"),
+        ("vertex-anthropic", {"GOOGLE_CLOUD_PROJECT": "mine", "CLOUD_ML_REGION": "eu"}, f"https://aiplatform.eu.rep.{VERTEX}/eu/publishers/anthropic"),
+        ("vertex-anthropic", {"GOOGLE_CLOUD_PROJECT": "p", "ANTHROPIC_VERTEX_BASE_URL": "http://localhost:9/v1"}, "http://localhost:9/v1/projects/p/locations/global/publishers/anthropic"),
+        ("vertex", {"GOOGLE_CLOUD_PROJECT": "p"}, "https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google"),
+        ("vertex", {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_VERTEX_BASE_URL": "http://localhost:9/vertex"}, "http://localhost:9/vertex/v1beta1/projects/p/locations/global/publishers/google"),
+    ],
+)  # fmt: skip
+def test_blanks_are_filled_from_the_variables_of_the_providers_own_sdk(
+    monkeypatch, name, variables, url
+):
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    assert url_of(provider(name), {}, needed=True) == url
+
+
+def test_a_given_address_wins_and_keeps_its_query(monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://other.openai.azure.com")
+    older = "https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
+    assert url_of(provider("azure-chat"), {"azure-chat": older}, needed=True) == older

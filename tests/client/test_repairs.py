@@ -2,12 +2,14 @@
 
 import msgspec
 import pytest
+from tests.shells import each_shell
 
 import pondero
 from pondero.canon import HttpRequest, Message
 from pondero.dialects import repair
-from pondero.emulator import Emulator
+from pondero.emulator import Emulator, Fault
 from pondero.errors import BadRequest, PonderoWarning
+from pondero.handoff import REFUSED
 
 
 def get_weather(city: str) -> str:
@@ -63,30 +65,161 @@ def test_thinking_bound_to_another_beginning_is_dropped(level):
     assert "seal_refused" in codes(reply)
 
 
-def test_a_corrupted_signature_is_replaced_by_the_documented_word():
-    emulator = Emulator()
-    chat = pondero.Chat(
-        "gemini-3-flash-preview/high",
-        tools=[get_weather],
-        client=pondero.Client(transport=emulator),
+# -- and remembered ------------------------------------------------------------------------------
+
+SEALING = (
+    "claude-opus-5-5/high",
+    "claude-sonnet-4-5/high",
+    "gpt-5.1/high",
+    "gemini-3-flash-preview/high",
+    "openrouter:anthropic/claude-opus-5/high",
+    "bedrock:claude-opus-4/high",
+)
+WEATHER = "What is the weather in Paris?"
+
+
+def requests(emulator):
+    """Return how many requests there were since this was asked last."""
+    count = len(emulator.log.entries)
+    emulator.log.clear()
+    return count
+
+
+def damaged(messages):
+    """Return messages whose seals nobody can read any more."""
+    return tuple(
+        Message(each.role, tuple(map(_damaged, each.parts)), each.origin) for each in messages
     )
-    chat.send("What is the weather in Paris?")
-    chat.messages = tuple(damaged(message) for message in chat.messages)
-    reply = chat.send("What is 5 * 5?")
-    assert "25" in reply.text
-    assert codes(reply) == ["seal_refused"]
 
 
-def damaged(message: Message) -> Message:
-    parts = []
-    for part in message.parts:
-        seal = getattr(part, "seal", None)
-        if seal is not None and isinstance(seal.value, str):
-            broken = msgspec.structs.replace(seal, value="AAAA" + seal.value[4:])
-            parts.append(msgspec.structs.replace(part, seal=broken))
-        else:
-            parts.append(part)
-    return Message(message.role, tuple(parts), message.origin)
+def _damaged(part):
+    seal = getattr(part, "seal", None)
+    if seal is None:
+        return part
+    return msgspec.structs.replace(
+        part, seal=msgspec.structs.replace(seal, value=_broken(seal.value))
+    )
+
+
+def _broken(value):
+    if isinstance(value, dict):
+        return {key: _broken(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_broken(each) for each in value]
+    opaque = isinstance(value, str) and len(value) > 40 and " " not in value
+    return "AAAA" + value[4:] if opaque else value
+
+
+@each_shell
+@pytest.mark.parametrize("model", SEALING)
+def test_a_seal_that_was_refused_costs_one_request_and_never_another(shell, model):
+    emulator = Emulator()
+    client = shell.client(emulator)
+    chat = shell.chat(model, client, tools=[get_weather])
+    shell.send(chat, WEATHER)
+    history = chat.messages = damaged(chat.messages)
+    requests(emulator)
+    for asked, words in ((2, "What is 5 * 5?"), (1, "What is 6 * 6?"), (2, WEATHER)):
+        reply = shell.send(chat, words)
+        assert "seal_refused" in codes(reply)
+        assert requests(emulator) == asked  # the weather is asked in two
+    assert chat.messages[: len(history)] == history
+    assert REFUSED in {change.why for change in chat.handoff.changes}
+    again = shell.restored(chat.to_json(), client, tools=[get_weather])
+    assert "seal_refused" in codes(shell.send(again, "What is 7 * 7?"))
+    assert requests(emulator) == 1
+
+
+@pytest.mark.parametrize("model", SEALING)
+def test_thinking_done_after_a_refusal_goes_back_as_ever(model):
+    emulator = Emulator()
+    chat = pondero.Chat(model, client=pondero.Client(transport=emulator), tools=[get_weather])
+    chat.send(WEATHER)
+    chat.messages = damaged(chat.messages)
+    lost = len(chat.messages)
+    chat.send(WEATHER)
+    chat.send("What is 6 * 6?")
+    withheld = {change.message for change in chat.handoff.changes if change.why == REFUSED}
+    assert withheld
+    assert max(withheld) < lost
+
+
+@each_shell
+@pytest.mark.parametrize("model", ["claude-opus-5-5/high", "claude-opus-5-5/off"])
+def test_a_new_beginning_costs_one_request_and_never_another(shell, model):
+    emulator = Emulator()
+    client = shell.client(emulator)
+    chat = shell.chat("claude-opus-5-5/high", client)
+    shell.send(chat, "What is 17 * 23?")
+    chat.model = model
+    requests(emulator)
+    for asked in (2, 1, 1):
+        reply = shell.send(chat, "And 5 * 5?", system="Another beginning.")
+        assert "seal_refused" in codes(reply)
+        assert requests(emulator) == asked
+    chat.thinking = "low"
+    again = shell.restored(chat.to_json(), client)
+    assert "25" in shell.send(again, "And 5 * 5?", system="Another beginning.").text
+    assert requests(emulator) == 1
+
+
+@each_shell
+def test_what_a_model_refuses_is_asked_of_it_once_by_one_client(shell):
+    emulator = Unverified()
+    client = shell.client(emulator)
+    for asked in (2, 1, 1):
+        reply = shell.ask(client, "gpt-5.1/high", "What is 17 * 23?")
+        assert codes(reply) == ["summary_refused"]
+        assert requests(emulator) == asked
+    shell.ask(client, "gpt-6-sol/high", "What is 17 * 23?")
+    assert requests(emulator) == 2  # another model may be another matter
+    shell.ask(shell.client(emulator), "gpt-5.1/high", "What is 17 * 23?")
+    assert requests(emulator) == 2  # and so may another client, with another key
+
+
+def test_a_level_that_was_refused_is_not_asked_for_again():
+    words = (
+        "Unsupported value: 'high' is not supported with the 'gpt-5.1' model. "
+        "Supported values are: 'none', 'low', and 'medium'."
+    )
+    emulator = Emulator(faults=[Fault(kind="status", status=400, message=words)])
+    client = pondero.Client(transport=emulator)
+    for asked in (2, 1):
+        reply = client.ask("gpt-5.1/high", "What is 17 * 23?")
+        assert codes(reply) == ["unsupported_level"]
+        assert emulator.log.entries[-1].body["reasoning"]["effort"] == "medium"
+        assert requests(emulator) == asked
+    assert codes(client.ask("gpt-5.1/low", "What is 17 * 23?")) == []
+
+
+def test_what_is_remembered_is_warned_of_and_not_heeded_under_strict():
+    client = pondero.Client(transport=Unverified())
+    client.ask("gpt-5.1/high", "What is 17 * 23?")
+    with pytest.warns(PonderoWarning, match="not verified"):
+        client.ask("gpt-5.1/high", "What is 17 * 23?", policy={"unsupported": "warn"})
+    with pytest.raises(BadRequest, match="verified"):
+        client.ask("gpt-5.1/high", "What is 17 * 23?", policy={"unsupported": "strict"})
+
+
+def test_a_repair_that_was_taken_is_remembered_though_the_answer_was_left_early():
+    emulator = Unverified()
+    client = pondero.Client(transport=emulator)
+    with client.stream("gpt-5.1/high", "What is 17 * 23?") as stream:
+        next(iter(stream))
+    assert requests(emulator) == 2
+    client.ask("gpt-5.1/high", "What is 17 * 23?")
+    assert requests(emulator) == 1
+
+
+def test_a_model_that_its_server_says_cannot_think_is_asked_without():
+    client = pondero.Client(transport=Emulator())
+    for stream in (True, False):
+        reply = client.ask("ollama:llama3.2", "What is 17 * 23?", {"think": "high"}, stream=stream)
+        assert reply.text == "17 * 23 = 391"
+        assert codes(reply) == ["no_thinking"]
+
+
+# -- levels --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

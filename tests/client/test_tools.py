@@ -129,6 +129,13 @@ def test_async_tools_run_either_way_and_so_do_others():
     assert box.run(looking) == asyncio.run(box.arun(looking))
 
 
+def test_an_async_tool_runs_for_who_waits_within_a_running_loop():
+    async def notebook():
+        return Toolbox([wait_for]).run(call("wait_for", name="Ada"))
+
+    assert said(asyncio.run(notebook())) == "Ada is here"
+
+
 @pytest.mark.parametrize(
     ("made", "content"),
     [
@@ -166,11 +173,13 @@ def test_a_given_tool_is_offered_and_left_to_the_caller():
     assert box.runs(call("nonsense"))
 
 
-def test_parameters_without_names_and_two_tools_of_one_name_are_refused():
+def test_what_no_service_would_take_for_a_tool_is_refused():
     def many(*places: str) -> None: ...
 
     with pytest.raises(BadParameter, match="names"):
         Toolbox([many])
+    with pytest.raises(BadParameter, match="'<lambda>'"):
+        Toolbox([lambda: "no service takes this name"])
     with pytest.raises(BadParameter, match="two tools"):
         Toolbox([boom, boom])
     with pytest.raises(BadParameter, match="a tool is a function"):

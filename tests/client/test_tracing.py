@@ -76,6 +76,13 @@ def test_a_failure_ends_its_span_with_the_reason(spans):
     assert (span.status, span.ended) == (trace.StatusCode.ERROR, 1)
 
 
+def test_a_stream_left_early_is_no_failure(spans):
+    with pondero.Client(transport=Emulator()).stream("claude-opus-5/low", "Hello") as stream:
+        next(iter(stream))
+    (span,) = spans
+    assert (span.status, span.ended, "error.type" in span.attributes) == (None, 1, False)
+
+
 def test_nobody_who_does_not_trace_imports_the_tracing():
     code = (
         "import sys, pondero; from pondero.emulator import Emulator;"

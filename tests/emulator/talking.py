@@ -21,7 +21,13 @@ from pondero.client import lookup
 from pondero.dialects import dialect
 from pondero.emulator import Emulator
 
-MODELS = ("claude-opus-5", "gpt-6-sol", "openai-chat:gpt-5", "gemini-3-flash-preview")
+MODELS = (
+    "claude-opus-5",
+    "gpt-6-sol",
+    "openai-chat:gpt-5",
+    "gemini-3-flash-preview",
+    "bedrock:us.anthropic.claude-sonnet-4-6",
+)
 """One of each wire; all of them think when asked and take tools."""
 
 WEATHER = Tool(

@@ -21,6 +21,9 @@ PATHS = {
     "openai_responses": "/v1/responses",
     "openai_chat": "/v1/chat/completions",
     "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent",
+    "cohere": "/v2/chat",
+    "ollama": "/api/chat",
+    "bedrock": "/model/us.anthropic.claude-sonnet-4-6/converse-stream",
 }
 
 
@@ -62,9 +65,10 @@ def test_a_thousand_streams_side_by_side_are_all_whole():
 
     async def main() -> list[bytes]:
         emulator = Emulator()
-        return await asyncio.gather(*(one(emulator, requests[n % 4]) for n in range(1_000)))
+        turns = (requests[n % len(requests)] for n in range(1_000))
+        return await asyncio.gather(*(one(emulator, request) for request in turns))
 
-    assert asyncio.run(main()) == expected * 250
+    assert asyncio.run(main()) == [expected[n % len(expected)] for n in range(1_000)]
 
 
 def test_a_script_shared_by_threads_loses_and_doubles_nothing():
@@ -99,7 +103,8 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
     for provider in catalog.providers.values():
         if provider.dialect not in NAMES or "{" in provider.url or provider.name in shared:
             continue
-        tail = PATHS[provider.dialect].partition("/v1")[2].removeprefix("beta")
+        before, version, after = PATHS[provider.dialect].partition("/v1")
+        tail = after.removeprefix("beta") if version else before  # the version is in the address
         there = route(provider.url + tail)
         assert there is not None
         assert (there.wire.NAME, there.service) == (provider.dialect, provider.name)
@@ -187,6 +192,14 @@ def test_the_log_holds_no_key_wherever_it_stood():
     assert entry.path.endswith("&a=1")
 
 
+def test_a_key_that_is_a_word_leaves_the_words_of_a_body_alone():
+    said = msgspec.json.encode({"messages": "many words, if any"})
+    emulator = Emulator()
+    emulator.send(HttpRequest("POST", "https://x/v1/messages", {"x-api-key": "any"}, said))
+    (entry,) = emulator.log.entries
+    assert (entry.headers["x-api-key"], entry.body["messages"]) == ("***", "many words, if any")
+
+
 def test_the_log_tells_of_refusals_and_of_answers_not_read_to_the_end():
     emulator = Emulator(faults=[None, "hang"])
     emulator.send(HttpRequest("POST", "https://api.anthropic.com/v1/messages", {}))
@@ -202,3 +215,15 @@ def test_the_log_tells_of_refusals_and_of_answers_not_read_to_the_end():
     assert closed.end == "closed"
     assert (hung.end, hung.fault) == ("timed out", "hang")
     assert list(answer) == []
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("model", ["gpt-6-sol", "openai-chat:gpt-5"])
+def test_a_refusal_is_said_where_the_wire_has_a_place_for_it(model, stream):
+    question = "[emulator: refuse] Tell me."
+    got = talk(Emulator(), model, "low", question, stream=stream)
+    assert got.text == "I cannot help with that."
+    assert got.end.finish == "refusal"
+    data = b"".join(Emulator().send(encoded(model, "low", question, stream=stream)))
+    assert b'"content":"I cannot' not in data
+    assert b"output_text.delta" not in data

@@ -50,9 +50,9 @@ class Drive:
         self._answers = list(answers)
         self._pieces: list[Any] = []
 
-    def run(self, made: Exchange, retry: Retry | None = None) -> Any:
+    def run(self, made: Exchange, retry: Retry | None = None, *, learn: Any = None) -> Any:
         """Return the reply, or raise what the flow raises."""
-        steps = flow(made, retry=retry or Retry(), jitter=lambda: 1.0)
+        steps = flow(made, retry=retry or Retry(), jitter=lambda: 1.0, learn=learn)
         try:
             step = next(steps)
             while True:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.framing.aws import aws_stream
 
 import pondero
 from pondero.dialects import NAMES
@@ -57,12 +58,34 @@ _CANDIDATE = {
                       "totalTokenCount": 17},
     "modelVersion": "gemini-3-pro-preview",
 }  # fmt: skip
+_V2 = {
+    "id": "a", "finish_reason": "COMPLETE",
+    "message": {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "17 * 23"}, {"type": "text", "text": "391"}]},
+    "usage": {"tokens": {"input_tokens": 10, "output_tokens": 7, "reasoning_tokens": 4}},
+}  # fmt: skip
+_LOCAL = {
+    "model": "qwen3:8b", "created_at": "2026-11-15T12:00:00Z", "done": True, "done_reason": "stop",
+    "message": {"role": "assistant", "content": "391", "thinking": "17 * 23"},
+    "prompt_eval_count": 10, "eval_count": 7,
+}  # fmt: skip
+_CONVERSED = {
+    "output": {"message": {"role": "assistant", "content": [
+        {"reasoningContent": {"reasoningText": {"text": "17 * 23", "signature": "c2lnbmVk"}}},
+        {"text": "391"}]}},
+    "stopReason": "end_turn", "metrics": {"latencyMs": 9},
+    "usage": {"inputTokens": 10, "outputTokens": 7, "totalTokens": 17},
+}  # fmt: skip
 _BODIES = {
     "anthropic": _MESSAGE,
     "openai_responses": _RESPONSE,
     "openai_chat": _COMPLETION,
     "gemini": _CANDIDATE,
+    "cohere": _V2,
+    "ollama": _LOCAL,
+    "bedrock": _CONVERSED,
 }
+_UNCOUNTED = {"ollama", "bedrock"}  # wires that do not say how much of it was thinking
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,7 +95,8 @@ def test_the_dialect_is_named_and_the_answer_read(name):
     assert list(made) == _KEYS
     assert (made["dialect"], made["text"], made["thinking"]) == (name, "391", ["17 * 23"])
     assert set(made["usage"]) == _BUCKETS
-    assert (made["usage"]["thinking"], made["usage"]["total"], made["error"]) == (4, 17, None)
+    thought = None if name in _UNCOUNTED else 4
+    assert (made["usage"]["thinking"], made["usage"]["total"], made["error"]) == (thought, 17, None)
 
 
 def test_tool_calls_seals_and_the_raw_finish_are_there():
@@ -89,6 +113,17 @@ def test_every_framing_of_gemini_is_a_stream_or_a_body(framing):
     found = pondero.decode(text.encode())
     assert (found.dialect, found.error) == ("gemini", None)
     assert found.text.startswith("391")
+
+
+def test_a_binary_stream_is_recognised():
+    events = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "391"}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    found = pondero.decode(aws_stream(events))
+    assert (found.dialect, found.text, found.finish) == ("bedrock", "391", "stop")
 
 
 def test_an_error_status_gives_the_error_and_no_answer():

@@ -41,7 +41,7 @@ def test_more_thinking_than_the_budget_is_an_overrun():
     assert judged(2000, THOUGHT, SAID, model="claude-sonnet-4-5", thinking=2000) == "as_planned"
 
 
-@pytest.mark.parametrize("finish", ["length", "exhausted"])
+@pytest.mark.parametrize("finish", ["length", "exhausted", "stop"])
 def test_all_thinking_and_no_answer_is_exhausted_and_names_a_cap(finish):
     assert judged("high", THOUGHT, finish=finish, thinking=8000, output=0) == "exhausted"
     plan = pondero.plan("claude-opus-5", "high", max_tokens=8000)

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from pondero.canon import Message, Request, Text
+from pondero.canon import Message, Output, Request, Text, Tool, ToolChoice
 from pondero.client import lookup
-from pondero.errors import MissingExtra, Unsupported
 from pondero.exchange import compose, destination, plan
 from pondero.thinking import Asked, Policy, parse
 
@@ -59,15 +58,56 @@ def test_stop_sequences_where_the_wire_has_none_are_dropped_and_recorded():
     assert [note.what for note in made.plan.adjustments] == ["stop"]
 
 
-def test_signed_requests_need_the_extra():
-    entry = lookup().entry("bedrock:anthropic.claude-opus-5")
-    with pytest.raises((MissingExtra, Unsupported)):
-        compose(
-            entry,
-            Request(entry.model, ()),
-            plan(entry, parse(None), asked=Asked(), policy=Policy()),
-            url="",
-        )
+def test_a_forced_tool_where_none_can_be_forced_is_left_to_the_model_and_recorded():
+    forced = {"tools": (Tool("f"),), "tool_choice": ToolChoice("tool", "f")}
+    made = composed("ollama:llama3.2", **forced)
+    assert b"tool_choice" not in made.http.body
+    assert [(note.code, note.what, note.asked) for note in made.plan.adjustments] == [
+        ("dropped_parameter", "tool_choice", "f")
+    ]
+
+
+def test_a_shape_that_does_not_go_with_tools_is_dropped_beside_them_and_recorded():
+    shaped = {"output": Output({"type": "object"})}
+    assert b"response_format" in composed("cohere:command-a-03-2025", **shaped).http.body
+    made = composed("cohere:command-a-03-2025", tools=(Tool("f"),), **shaped)
+    assert b"response_format" not in made.http.body
+    assert [note.what for note in made.plan.adjustments] == ["output"]
+
+
+@pytest.mark.parametrize(("asked", "got"), [(1.0, 0.99), (0.0, 0.01), (0.5, 0.5)])
+def test_a_parameter_outside_what_the_wire_takes_is_brought_inside_and_recorded(asked, got):
+    made = composed("cohere:command-a-03-2025", top_p=asked)
+    assert msgspec.json.decode(made.http.body)["p"] == got
+    codes = [note.code for note in made.plan.adjustments]
+    assert codes == ([] if asked == got else ["parameter_clamped"])
+
+
+def unkeyed(model, url):
+    entry = lookup().entry(model)
+    made = plan(entry, parse(None), asked=Asked(), policy=Policy())
+    question = Request(entry.model, (Message("user", (Text("hi"),)),))
+    return compose(entry, question, made, url=url)
+
+
+def test_without_a_key_a_request_is_to_be_signed_for_the_region_of_its_address():
+    url = "https://bedrock-runtime.eu-west-3.amazonaws.com"
+    made = unkeyed("bedrock:eu.anthropic.claude-opus-5", url)
+    assert "authorization" not in made.http.headers
+    assert made.signing is not None
+    assert (made.signing.service, made.signing.region) == ("bedrock", "eu-west-3")
+    assert made.signing.keys == ("AWS_BEARER_TOKEN_BEDROCK",)
+
+
+def test_an_address_of_ones_own_does_not_say_its_region():
+    made = unkeyed("bedrock:eu.anthropic.claude-opus-5", "http://localhost:9")
+    assert made.signing is not None
+    assert made.signing.region is None
+
+
+def test_where_there_is_nothing_to_sign_with_nothing_is_signed():
+    assert unkeyed("llamacpp:qwen3", "http://localhost:9").signing is None
+    assert composed("bedrock:us.anthropic.claude-opus-5").signing is None
 
 
 def test_a_destination_knows_the_other_names_of_its_model():

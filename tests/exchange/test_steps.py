@@ -5,10 +5,12 @@ import pytest
 from tests.exchange.driving import OK, ORIGIN, Drive, answer, exchange, frames
 
 from pondero.canon import Finished, Head, Note, Started, TextDelta
+from pondero.emulator import Emulator
 from pondero.errors import (
     AuthFailed,
     BadRequest,
     BillingFailed,
+    CassetteError,
     Malformed,
     Overloaded,
     QuotaSpent,
@@ -96,6 +98,22 @@ def test_what_does_not_pass_is_raised_at_once(failed, kind):
     with pytest.raises(kind):
         drive.run(exchange())
     assert len(drive.sent) == 1
+
+
+def test_a_server_of_ones_own_that_is_not_there_says_where_and_how_it_is_started():
+    drive = Drive(*[Unreachable("connection refused")] * 4)
+    with pytest.raises(Unreachable) as absent:
+        drive.run(exchange("ollama:qwen3:8b/low"))
+    assert str(absent.value) == (
+        "Ollama does not answer at http://localhost:11434: start it with 'ollama serve', or say "
+        "where it runs in OLLAMA_HOST (connection refused)"
+    )
+
+
+def test_others_that_are_not_there_say_what_the_transport_said():
+    drive = Drive(*[Unreachable("connection refused")] * 4)
+    with pytest.raises(Unreachable, match=r"^connection refused$"):
+        drive.run(exchange())
 
 
 def test_a_spent_quota_is_not_tried_again():
@@ -196,3 +214,37 @@ def test_nothing_is_cured_under_a_strict_policy():
     )
     with pytest.raises(BadRequest):
         Drive(no).run(msgspec.structs.replace(exchange(), repairs=False))
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-opus-5/low", "gpt-5.1/low", "openai-chat:gpt-5/low", "gemini-3-flash-preview"]
+)
+def test_an_answer_at_once_though_a_stream_was_asked_for_is_read(model):
+    """As proxies answer, and as recordings of another client do."""
+    answered = Emulator().send(exchange(model, stream=False).http)
+    drive = Drive((answered.head, list(answered)))
+    reply = drive.run(exchange(model), Retry(attempts=1))
+    assert "391" in reply.message.text
+    assert isinstance(drive.shown[-1], Finished)
+
+
+def test_a_recording_without_a_second_try_shows_why_there_was_one():
+    cut = (OK, frames({"type": "message_start", "message": {"id": "msg_1", "usage": {}}}))
+    drive = Drive(cut, CassetteError("there is no more in it"))
+    with pytest.raises(Truncated) as caught:
+        drive.run(exchange())
+    assert isinstance(caught.value.__cause__, CassetteError)
+
+
+def test_who_learns_is_told_of_a_refusal_only_once_its_cure_was_taken():
+    words = "effort: This model does not support effort level 'low'. Supported levels: high, max."
+    told = []
+    refused = (Head(400), [msgspec.json.encode({"error": {"message": words}})])
+    drive = Drive(refused, (Head(401), [b"{}"]))
+    with pytest.raises(AuthFailed):
+        drive.run(exchange(), learn=lambda *refusal: told.append(refusal))
+    assert told == []
+    Drive(refused, (OK, answer())).run(
+        exchange(), learn=lambda error, cure: told.append((error.message, cure.adjustment.got))
+    )
+    assert told == [(words, "high")]

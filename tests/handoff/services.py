@@ -119,8 +119,10 @@ RELATED = [
     service("gemini", model="gemini-3-pro-preview"),
     service("gemini", model="gemini-2.5-flash"),
     _other_route("gemini", "vertex", service="vertex"),
-    service("openai_chat", model="deepseek-chat"),
+    service("openai_chat", model="glm-5.2"),
     _other_route("openai_chat", "openai-chat", service="openai", model="gpt-4.1", thinks=False),
+    service("cohere", model="command-a-reasoning-08-2025"),
+    _other_route("ollama", "ollama", service="ollama", model="gpt-oss:20b", thinking={}),
 ]
 ALL = [*USUAL, *RELATED]
 

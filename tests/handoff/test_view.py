@@ -308,6 +308,16 @@ def test_media_that_are_not_taken_become_a_line_of_text():
     assert the_changes(view) == [("rewritten", "blob", 0, 1), ("rewritten", "image", 2, 0)]
 
 
+def test_a_picture_by_its_address_becomes_a_line_of_text_where_only_data_is_taken():
+    there, here = Image(url="https://x/y.png"), Image(url="data:image/png;base64,eA==")
+    view = handoff([user(there, here)], destination(addresses=False))
+    line, kept = view.messages[0].parts
+    assert line.text.endswith("which this model cannot be shown]")
+    assert kept is here
+    assert the_changes(view) == [("rewritten", "image", 0, 0)]
+    assert handoff([user(there)], destination()).messages == (user(there),)
+
+
 def test_a_picture_the_assistant_made_is_shown_by_the_user_before_the_answer():
     picture = Image("image/png", b"1234", seal=SEAL)
     view = handoff([ASK, answer(picture, Text("here"))], AWAY)

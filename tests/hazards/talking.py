@@ -40,8 +40,16 @@ PLAIN = (
     "xai:grok-4.6",
     "mistral:magistral-medium-latest",
     "openrouter:anthropic/claude-opus-5",
+    "openrouter:openai/gpt-6-sol",
+    "zai:glm-5.3",
+    "moonshot:kimi-k3",
+    "dashscope:qwen3.8-27b",
+    "minimax:MiniMax-M3",
 )
 """Models on the wire that everyone has a little differently."""
+
+UNSEALED = ("cohere:command-a-reasoning-08-2025", "ollama:qwen3:8b", "ollama:gpt-oss:20b")
+"""Models on wires of their own that take thinking back without a seal."""
 
 
 def get_weather(city: str) -> str:

@@ -5,8 +5,10 @@ between turns, no request is refused and no token is counted twice.
 """
 
 import asyncio
+from itertools import count
 
 import pytest
+from tests.shells import Waiting, each_killer, each_shell
 
 import pondero
 from pondero.canon import Message, Reply, Text, Thinking, ToolCall, ToolResult
@@ -23,6 +25,9 @@ MODELS = (
     "gemini-2.5-flash",
     "deepseek:deepseek-reasoner",
     "openrouter:anthropic/claude-opus-5",
+    "cohere:command-a-reasoning",
+    "ollama:qwen3",
+    "bedrock:claude-opus-4",
 )
 TURNS = ("hello", "both", "chain", "hello", "both", "chain", "both", "hello", "chain", "goodbye")
 
@@ -70,75 +75,66 @@ def refusals(emulator):
     return [entry.refusal for entry in emulator.log.entries if entry.refusal]
 
 
-def chat_with(emulator, model):
-    client = pondero.Client(transport=emulator, retry=Retry(attempts=1))
-    return pondero.Chat(model, tools=TOOLS, client=client)
+def talk(shell, emulator, model):
+    client = shell.client(emulator, retry=Retry(attempts=1))
+    return shell.chat(model, client, tools=TOOLS)
 
 
 def counted(reply):
     return reply.usage.total is None or reply.usage.counted == reply.usage.total
 
 
+@each_shell
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_ten_turns_with_tools_at_every_level_are_never_refused(model, level):
+def test_ten_turns_with_tools_at_every_level_are_never_refused(shell, model, level):
     emulator = Emulator(mind=mind)
-    chat = chat_with(emulator, f"{model}/{level}")
-    replies = [chat.send(word) for word in TURNS]
+    chat = talk(shell, emulator, f"{model}/{level}")
+    replies = [shell.send(chat, word) for word in TURNS]
     assert refusals(emulator) == []
     assert all(map(counted, replies))
     assert len(chat.messages) == 10 * 2 + 3 * 2 + 3 * 4  # both: two more; chain: four more
 
 
+@each_shell
 @pytest.mark.parametrize("model", MODELS)
-def test_awaited_turns_are_never_refused_either(model):
+def test_the_level_may_change_before_every_turn(shell, model):
     emulator = Emulator(mind=mind)
-
-    async def talk():
-        client = pondero.AsyncClient(transport=emulator, retry=Retry(attempts=1))
-        chat = pondero.AsyncChat(f"{model}/high", tools=TOOLS, client=client)
-        for word in TURNS:
-            await chat.send(word)
-
-    asyncio.run(talk())
-    assert refusals(emulator) == []
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_level_may_change_before_every_turn(model):
-    emulator = Emulator(mind=mind)
-    chat = chat_with(emulator, model)
+    chat = talk(shell, emulator, model)
     for word, level in zip(TURNS, (*LEVELS, "off", "high", "off"), strict=True):
         chat.thinking = level
-        chat.send(word)
+        shell.send(chat, word)
     assert refusals(emulator) == []
 
 
+@each_killer
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
-    ("word", "before", "after"),
-    [("both", "high", "high"), ("chain", "high", "off"), ("chain", "off", "high")],
-)
-def test_a_stream_killed_at_any_event_leaves_a_chat_that_goes_on(model, word, before, after):
+def test_ten_turns_at_changing_levels_survive_a_kill_at_any_event(shell, model):
+    """Each turn with tools is killed, one event later every time; the chat is saved and goes on."""
     emulator = Emulator(mind=mind)
-    whole = chat_with(emulator, f"{model}/{before}")
-    length = len(list(whole.stream(word)))
-    for cut in range(length + 1):
-        chat = chat_with(emulator, f"{model}/{before}")
-        with chat.stream(word, keep=True) as stream:
-            for _ in zip(range(cut), stream, strict=False):
-                pass
-        chat.thinking = after
-        again = pondero.Chat.from_json(chat.to_json(), tools=TOOLS, client=chat._client)
-        again.send("both")
-        assert refusals(emulator) == [], cut
+    seen = []
+    shell.read(talk(shell, emulator, f"{model}/max"), "chain", into=seen)
+    cuts = {"both": count(), "chain": count()}
+    for first in range(0, len(seen) + 1, TURNS.count("chain")):
+        chat = talk(shell, emulator, model)
+        for number, word in enumerate(TURNS):
+            chat.thinking = LEVELS[(number + first) % len(LEVELS)]
+            if word in cuts:
+                shell.kill(chat, word, next(cuts[word]))
+            else:
+                shell.send(chat, word)
+        again = shell.restored(chat.to_json(), chat._client, tools=TOOLS)
+        shell.send(again, "both")
+        assert again.messages[: len(chat.messages)] == chat.messages
+        assert refusals(emulator) == [], first
+        emulator.reset()
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("other", MODELS)
 def test_a_chat_may_wander_to_any_model_and_back(model, other):
     emulator = Emulator(mind=mind)
-    chat = chat_with(emulator, f"{model}/high")
+    chat = talk(Waiting(), emulator, f"{model}/high")
     chat.send("both")
     chat.model = f"{other}/high"
     chat.send("chain")

@@ -8,7 +8,10 @@ from pondero.canon import Usage
 from pondero.emulator import Emulator, Turn
 
 QUESTION = "What is 17 * 23?"
-CAN_STOP = ("claude-opus-5", "gpt-6-sol", "openai-chat:gpt-5.1", "gemini-2.5-flash")
+CAN_STOP = (
+    *("claude-opus-5", "gpt-6-sol", "openai-chat:gpt-5.1", "gemini-2.5-flash"),
+    *("cohere:command-a-reasoning-08-2025", "ollama:qwen3:8b"),
+)
 
 
 def ask(model, thinking, *turns, **options):
@@ -28,7 +31,48 @@ def test_thinking_though_it_is_off_is_noticed(model):
     assert reply.verdict == "thought_though_off"
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro"])
+def test_hazard_31_a_switch_that_the_model_ignores_is_noticed_with_what_it_thought():
+    stubborn = Turn(thinking="All the same, I wonder.", text="391")
+    for stream in (True, False):
+        with pondero.Client(transport=Emulator(script=[stubborn])) as client:
+            reply = client.ask("ollama:qwen3:8b/off", QUESTION, stream=stream)
+        assert reply.plan.fields["think"] is False
+        assert reply.verdict == "thought_though_off"
+        assert reply.thinking == ("All the same, I wonder.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Okay, let me see. It is 391.\n</think>\n\n391", "thought_though_off"),
+        ("<think>\nOkay, let me see.\n</think>\n\n391", "thought_though_off"),
+        ("It writes <think> first and </think> last.", "as_planned"),
+        ("391", "as_planned"),
+    ],
+)
+def test_hazard_31_thinking_in_the_answer_itself_is_noticed(text, verdict):
+    reply = ask("ollama:qwen3:8b", "off", Turn(text=text))
+    assert (reply.verdict, reply.text) == (verdict, text)
+
+
+def test_hazard_31_a_model_that_cannot_be_silenced_is_asked_for_its_least_and_that_is_said():
+    reply = ask("ollama:gpt-oss:20b", "off")
+    assert reply.plan.fields["think"] == "low"
+    assert [note.code for note in reply.plan.adjustments] == ["cannot_disable"]
+    assert reply.verdict == "as_planned"
+
+
+@pytest.mark.parametrize("budget", [2_000, 100_000])
+def test_hazard_38_a_number_where_only_words_are_taken_is_a_word_and_said(budget):
+    reply = ask("ollama:qwen3:8b", budget)
+    assert reply.plan.fields["think"] in ("low", "medium", "high", "max")
+    assert "budget_as_level" in [note.code for note in reply.plan.adjustments]
+    assert reply.usage.thinking is None  # nobody counts it there, so nobody claims that it held
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-sonnet-4-5", "gemini-2.5-pro", "cohere:command-a-reasoning-08-2025"]
+)
 def test_a_budget_that_was_accepted_and_ignored_is_noticed(model):
     usage = Usage(9, 0, None, 2, 9_000, 9_011)
     reply = ask(model, 2_000, Turn(thinking="On and on.", text="391", usage=usage))

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.framing.aws import aws_objects, aws_stream
 
 Json = Any
 WRONG: list[Json] = [
@@ -57,7 +58,9 @@ def wrong_body(draw: st.DrawFn, body: bytes) -> bytes:
 def wrong_stream(draw: st.DrawFn, stream: bytes) -> bytes:
     """Return a stream with a frame wrong, gone, doubled or moved, or with a byte wrong."""
     way = draw(st.integers(0, 3))
-    frames = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", stream)
+    if stream.startswith(b"\0") and way == 3:
+        return draw(wrong_aws_stream(stream))
+    frames = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\}\n)(?=\{)", stream)
     at = draw(st.integers(0, len(frames) - 1))
     found = re.search(rb"\{.*\}", frames[at], re.DOTALL)
     if way == 0 or not found:
@@ -73,6 +76,18 @@ def wrong_stream(draw: st.DrawFn, stream: bytes) -> bytes:
             return draw(wrong_bytes(stream))
         frames[at] = frames[at].replace(found[0], json.dumps(value).encode())
     return b"".join(frames)
+
+
+@st.composite
+def wrong_aws_stream(draw: st.DrawFn, stream: bytes) -> bytes:
+    """Return a binary stream with one event wrong in it, gone, doubled or moved; no frame is."""
+    events = aws_objects(stream)
+    at = draw(st.integers(0, len(events) - 1))
+    ((kind, said),) = events.pop(at).items()
+    where = draw(st.sampled_from([at, draw(st.integers(0, len(events)))]))
+    changed = draw(st.sampled_from([[], [said, said], [draw(wrong_json(said))]]))
+    events[where:where] = [{kind: each} for each in changed]
+    return aws_stream(events)
 
 
 @st.composite

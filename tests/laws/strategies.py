@@ -60,19 +60,20 @@ def caches(wire: Wire) -> st.SearchStrategy[Cache | None]:
 
 
 @cache
-def texts(wire: Wire) -> st.SearchStrategy[Text]:
-    return st.builds(Text, words, cache=caches(wire))
+def texts(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Text]:
+    return st.builds(Text, words, cache=caches(wire) if marked else st.none())
 
 
 @cache
-def pictures(wire: Wire) -> st.SearchStrategy[Part]:
+def pictures(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Part]:
+    marks = caches(wire) if marked else st.none()
     here = st.builds(
         Image,
         st.just("image/png"),
         data=st.binary(max_size=20).map(lambda data: PNG + data),
-        cache=caches(wire),
+        cache=marks,
     )
-    there = st.builds(Image, url=names.map("https://example.com/{}.png".format), cache=caches(wire))
+    there = st.builds(Image, url=names.map("https://example.com/{}.png".format), cache=marks)
     return here | there if wire.says("image_urls") else here
 
 
@@ -91,6 +92,8 @@ def questions(wire: Wire) -> st.SearchStrategy[Message]:
     if wire.says("blobs"):
         kinds.append(blobs(wire))
     many = st.lists(st.one_of(kinds), min_size=1, max_size=3)
+    if not wire.says("media_order"):
+        many = many.map(lambda parts: sorted(parts, key=lambda part: not isinstance(part, Text)))
     return many.map(lambda parts: Message("user", apart(parts, wire)))
 
 
@@ -138,11 +141,13 @@ def choices(
 ) -> ToolChoice | None:
     if not offered:
         return None
-    modes = ["auto"]
+    modes = ["auto"] if wire.says("auto_choice") else []
     if wire.says("no_tools"):
         modes.append("none")
     if wire.says("forced_tools") and not thinks:
-        modes += ["required", "tool"]
+        modes += ["required", "tool"] if wire.says("named_tool") else ["required"]
+    if not modes:
+        return None
     mode: Any = draw(st.sampled_from(modes))
     name = draw(st.sampled_from([tool.name for tool in offered])) if mode == "tool" else None
     told = wire.says("parallel") and mode != "none"
@@ -191,6 +196,7 @@ def requests(draw: st.DrawFn, wire: Wire, *, thinks: bool | None = None) -> Requ
     """A first question. Thinking models take no sampling and no forced tools here."""
     thinks = draw(st.booleans()) if thinks is None else thinks
     offered = draw(tools(wire))
+    shaped = wire.says("output_beside_tools")
     systems = 2 if wire.says("several_systems") else 1
     caps: st.SearchStrategy[int | None] = st.integers(wire.least_tokens, 4096)
     if wire.says("max_tokens_absent"):
@@ -201,7 +207,7 @@ def requests(draw: st.DrawFn, wire: Wire, *, thinks: bool | None = None) -> Requ
         system=tuple(draw(st.lists(texts(wire), max_size=systems))),
         tools=offered,
         tool_choice=draw(choices(wire, offered, thinks=thinks)),
-        output=draw(outputs(wire)) if thinks else None,
+        output=draw(outputs(wire)) if thinks and (not offered or shaped) else None,
         max_tokens=draw(caps),
         stop=tuple(draw(st.lists(words, max_size=2, unique=True))) if wire.says("stop") else (),
         stream=draw(st.booleans()),
@@ -273,9 +279,10 @@ def followups(draw: st.DrawFn, wire: Wire, message: Message) -> Message:
     """What a user sends after an answer: results for its calls, or words."""
     if not message.tool_calls:
         return draw(questions(wire))
-    content: st.SearchStrategy[Any] = texts(wire)
+    marked = wire.says("result_cache")
+    content: st.SearchStrategy[Any] = texts(wire, marked=marked)
     if wire.says("result_images"):
-        content |= pictures(wire)
+        content |= pictures(wire, marked=marked)
     contents = [
         cast("Any", apart(draw(st.lists(content, min_size=1, max_size=2)), wire))
         for _ in message.tool_calls

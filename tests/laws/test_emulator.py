@@ -15,7 +15,7 @@ from pondero.emulator import Emulator
 from pondero.exchange import plan as make_plan
 from pondero.thinking import CHOICES, LEVELS, Asked, Policy, parse
 
-PROVIDERS = ("anthropic", "openai", "openai-chat", "google")
+PROVIDERS = ("anthropic", "openai", "openai-chat", "google", "bedrock")
 ENTRIES = [entry for provider in PROVIDERS for entry in pondero.models(provider)]
 # Beginnings of names in the catalog that are no ids themselves, and an id they stand for.
 IDS = {
@@ -47,11 +47,17 @@ UNSERVED = {
         *("gpt-rosalind-research", "o1-pro", "o3-pro", "o3-deep-research", "o4-mini-deep-research"),
     },
     "google": set(),
+    "bedrock": {
+        *("claude-4-opus", "claude-4-sonnet", "claude-4-5-haiku", "claude-4-5-opus"),
+        *("claude-4-5-sonnet", "claude-4-6-opus", "claude-4-6-sonnet"),
+        *("openai.gpt-oss-20b-1", "openai.gpt-oss-120b-1"),  # a version follows
+    },
 }
 # Models that take no function tools at all, whatever is said about thinking.
 TOOLLESS = {
     "openai": {"o3-deep-research", "o4-mini-deep-research"},
     "openai-chat": {"gpt-6-astra", "gpt-6.1-sol"},
+    "azure-chat": {"gpt-6-astra", "gpt-6.1-sol"},
 }
 SERVED = [e for e in ENTRIES if e.model not in UNSERVED[e.provider.name]]
 WEATHER = Tool(
@@ -139,8 +145,8 @@ def test_every_level_is_accepted_by_everyone_else_on_these_wires(provider):
     families = {entry.family: entry for entry in reversed(pondero.models(provider))}
     for entry in families.values():
         for wish in (None, True, *LEVELS, *entry.capability.extra_words, 8000):
-            if entry.model not in UNSERVED["anthropic"]:
-                http = encoded(entry, wish, Asked(tools=True), Policy())
+            if entry.model not in UNSERVED["anthropic"] | UNSERVED["openai-chat"]:
+                http = encoded(entry, wish, Asked(tools=takes_tools(entry)), Policy())
                 assert refusal(http) is None, (entry.id, wish, http.body)
 
 

@@ -33,6 +33,7 @@ WORDS = frozenset(
         "images",
         "image_urls",
         "blobs",
+        "result_cache",  # marks within a tool result
         "result_images",  # a picture in a tool result
         "results_and_text",  # a user's words beside tool results in one message
         "result_errors",
@@ -44,9 +45,13 @@ WORDS = frozenset(
         "parallel",  # whether several calls at once are wanted
         "output",
         "output_names",
+        "output_beside_tools",  # a shape for the answer while tools are on offer
         "schemaless_output",
         "forced_tools",
+        "named_tool",  # one tool forced by its name
         "no_tools",  # tool choice none
+        "auto_choice",  # that it is left to the model is said, not left out
+        "media_order",  # words and media in the order they were shown: words come first
         "extras",
     }
 )

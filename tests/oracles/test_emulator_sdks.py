@@ -619,3 +619,62 @@ def test_gemini_for_asyncio(url):
         return answer.text, "".join(texts)
 
     assert asyncio.run(main()) == ("17 * 23 = 391", "17 * 23 = 391")
+
+
+# -- beside conversations ------------------------------------------------------------------------
+
+
+def test_anthropic_lists_models_page_by_page_and_counts_tokens(claude):
+    names = [model.id for model in claude.models.list(limit=5)]
+    assert len(names) == len(set(names)) > 20
+    one = claude.models.retrieve("claude-opus-5")
+    assert one.capabilities.thinking.types.adaptive.supported
+    assert not one.capabilities.thinking.types.enabled.supported
+    assert one.max_tokens == 128_000
+    with pytest.raises(anthropic.NotFoundError, match="claude-nope"):
+        claude.models.retrieve("claude-nope")
+    messages = [{"role": "user", "content": SUM}]
+    counted = claude.messages.count_tokens(
+        model="claude-opus-5", messages=messages, thinking=ADAPTIVE
+    )
+    answered = claude.messages.create(**asked(thinking=ADAPTIVE))
+    assert counted.input_tokens == answered.usage.input_tokens
+
+
+def test_anthropic_reads_from_its_cache_what_was_marked(claude):
+    system = [{"type": "text", "text": "Long. " * 2_000, "cache_control": {"type": "ephemeral"}}]
+    first = claude.messages.create(**asked(system=system)).usage
+    again = claude.messages.create(**asked(system=system)).usage
+    assert first.cache_creation_input_tokens == again.cache_read_input_tokens > 1_024
+    assert first.cache_creation.ephemeral_5m_input_tokens == first.cache_creation_input_tokens
+    assert (first.cache_read_input_tokens, again.cache_creation_input_tokens) == (0, 0)
+    assert first.input_tokens == again.input_tokens
+
+
+def test_openai_lists_models_and_reads_from_its_cache(gpt):
+    assert "gpt-5.1" in [model.id for model in gpt.models.list()]
+    assert gpt.models.retrieve("gpt-5.1").object == "model"
+    with pytest.raises(openai.NotFoundError, match="gpt-nope"):
+        gpt.models.retrieve("gpt-nope")
+    for _ in range(2):
+        usage = gpt.responses.create(
+            model="gpt-5.1", instructions="Long. " * 2_000, input=SUM
+        ).usage
+    assert usage.input_tokens > usage.input_tokens_details.cached_tokens > 1_024
+    assert usage.total_tokens == usage.input_tokens + usage.output_tokens
+
+
+def test_gemini_lists_models_page_by_page_and_counts_tokens(gemini):
+    names = [model.name for model in gemini.models.list(config={"page_size": 7})]
+    assert len(names) == len(set(names)) > 14
+    assert gemini.models.get(model="gemini-2.5-pro").thinking
+    with pytest.raises(genai.errors.ClientError, match="nope is not found"):
+        gemini.models.get(model="nope")
+    counted = gemini.models.count_tokens(model="gemini-2.5-pro", contents=SUM)
+    answered = gemini.models.generate_content(model="gemini-2.5-pro", contents=SUM)
+    assert counted.total_tokens == answered.usage_metadata.prompt_token_count
+    for _ in range(2):
+        usage = gemini.models.generate_content(
+            model="gemini-2.5-pro", contents="Long. " * 2_000 + SUM
+        ).usage_metadata
+    assert usage.prompt_token_count >= usage.cached_content_token_count > 1_024

@@ -5,11 +5,14 @@ Nothing of a recording is kept in this repository; a test that needs them skips 
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tests.framing.aws import aws_objects, aws_stream
 
 Json = Any
 
@@ -21,6 +24,9 @@ FILES: Mapping[str, tuple[str, ...]] = {
         *("groq", "cerebras", "mistral", "xai", "deepseek", "zai", "openrouter"),
     ),
     "gemini": ("gemini",),
+    "cohere": ("cohere",),
+    "ollama": ("ollama",),
+    "bedrock": ("bedrock-converse",),
 }
 # Calls that are not an exchange with a model: there is no answer in them to decode.
 NOT_AN_ANSWER = frozenset({"count_tokens", "models"})
@@ -83,18 +89,33 @@ def _exchange(line: Json) -> Exchange:
         request=line["request"],
         status=response["status"],
         headers={name.lower(): value for name, value in (response.get("headers") or {}).items()},
-        stream=None if stream is None else stream.encode(),
+        stream=None if stream is None else _stream(stream, response, line["dialect"]),
         body=body.encode(),
         framing=response.get("stream_format"),
     )
+
+
+def _stream(text: str, response: Json, wire: str) -> bytes:
+    """Return the bytes that came; bare events of a binary stream get their frames again."""
+    if response.get("stream_encoding") == "base64":
+        return b64decode(text)
+    return aws_stream(_data(text)) if wire.startswith("bedrock") else text.encode()
 
 
 def objects(exchange: Exchange) -> list[Json]:
     """Return the JSON of an answer by the shortest way there is, none of it ours."""
     if exchange.stream is None:
         return [json.loads(exchange.body)]
+    if exchange.stream.startswith(b"\0"):
+        return aws_objects(exchange.stream)
     text = exchange.stream.decode()
     if exchange.framing == "array":
         return list(json.loads(text))
+    if exchange.framing == "ndjson":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return _data(text)
+
+
+def _data(text: str) -> list[Json]:
     data = (line[5:].strip() for line in re.split(r"\r\n|\n|\r", text) if line.startswith("data:"))
     return [json.loads(line) for line in data if line not in ("", "[DONE]")]

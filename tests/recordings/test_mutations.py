@@ -73,8 +73,9 @@ def _outcome(
 def _changed_stream(stream: bytes, chance: random.Random) -> bytes:
     lines = stream.split(b"\n")
     at = chance.randrange(len(lines))
-    if lines[at].startswith(b"data: {") and chance.random() < 0.7:
-        lines[at] = b"data: " + _changed_body(lines[at][6:], chance)
+    before = b"data: " if lines[at].startswith(b"data: ") else b""
+    if lines[at].startswith(before + b"{") and chance.random() < 0.7:
+        lines[at] = before + _changed_body(lines[at][len(before) :], chance)
         return b"\n".join(lines)
     return _changed_bytes(stream, chance)
 

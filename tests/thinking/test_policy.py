@@ -1,4 +1,4 @@
-"""Seven choices, as a value."""
+"""Eight choices, as a value."""
 
 import copy
 import pickle
@@ -12,7 +12,8 @@ from pondero.thinking import CHOICES
 
 def test_the_first_of_each_choice_is_the_default():
     assert dict(Policy()) == {name: words[0] for name, words in CHOICES.items()} | {
-        "answer_room": 4096
+        "answer_room": 4096,
+        "context_cap": 0,
     }
 
 

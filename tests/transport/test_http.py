@@ -112,7 +112,7 @@ def test_an_answer_left_early_frees_its_connection_at_once(kind):
 @pytest.mark.parametrize(
     ("said", "timeouts"),
     [
-        (b"", Timeouts(connect=9, first_byte=0.2, between_bytes=60)),
+        (b"", Timeouts(connect=60, first_byte=0.2, between_bytes=60)),
         (chunked(b"first")[:-5], Timeouts(connect=9, first_byte=60, between_bytes=0.2)),
     ],
 )

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.framing.aws import aws_objects, aws_stream
 from tests.framing.pieces import splits
 
 from pondero.canon import Head, HttpRequest
@@ -226,3 +227,20 @@ def test_of_a_cookie_that_is_set_only_its_value_is_a_secret():
     )
     found = secret.of_exchange(exchange(told={"set-cookie": told}))
     assert list(found) == ["first-secret-value", "second-secret-value"]
+
+
+def test_a_binary_stream_is_read_again_after_a_secret_was_taken_out_of_it():
+    said = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": f"it is {KEY}!"}}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    stream = aws_stream(said)
+    kept = redacted(exchange(answer=splits(stream, [7, 40, 200])), KEY).pieces
+    said[1]["contentBlockDelta"]["delta"]["text"] = "it is REDACTED!"
+    assert aws_objects(b"".join(kept)) == said
+
+
+def test_a_binary_stream_without_a_secret_keeps_its_pieces():
+    pieces = tuple(splits(aws_stream([{"messageStart": {"role": "assistant"}}]), [7, 40]))
+    assert redacted(exchange(answer=pieces), KEY).pieces == pieces

@@ -1,6 +1,7 @@
 """What is a message, an event, a request, an answer? Values only."""
 
 from .assembler import Assembler
+from .calls import arguments_of, minted
 from .events import (
     Event,
     Finish,
@@ -15,8 +16,10 @@ from .events import (
     ToolDelta,
     UsageNow,
 )
-from .http import Head, HttpRequest, HttpResponse
+from .http import Head, HttpRequest, HttpResponse, duration
+from .lossless import dumped, loaded
 from .messages import Message, Origin, Role
+from .overlay import overlaid
 from .parts import (
     Blob,
     Cache,
@@ -32,10 +35,13 @@ from .parts import (
 )
 from .reply import Reply, Verdict
 from .request import Output, Request, Tool, ToolChoice
+from .secret import LEAST_LEARNED, secrets_of
+from .spent import only_thought
 from .target import Target
 from .usage import Usage
 
 __all__ = [
+    "LEAST_LEARNED",
     "Assembler",
     "Blob",
     "Cache",
@@ -74,4 +80,12 @@ __all__ = [
     "Usage",
     "UsageNow",
     "Verdict",
+    "arguments_of",
+    "dumped",
+    "duration",
+    "loaded",
+    "minted",
+    "only_thought",
+    "overlaid",
+    "secrets_of",
 ]

@@ -31,6 +31,22 @@ class Head(Struct, frozen=True):
     status: int
     headers: Mapping[str, str] = {}
 
+    @property
+    def retry_after(self) -> float | None:
+        """Return the seconds to wait, as the headers say; a date counts from the answer's own."""
+        if (waiting := duration(self.headers.get("retry-after-ms"))) is not None:
+            return waiting / 1000
+        said = self.headers.get("retry-after")
+        if (waiting := duration(said)) is not None or said is None:
+            return waiting
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - dates are rare
+
+        try:
+            then, now = (parsedate_to_datetime(date) for date in (said, self.headers["date"]))
+            return max((then - now).total_seconds(), 0.0)
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+            return None
+
 
 class HttpResponse(Struct, frozen=True):
     """A whole response."""
@@ -38,3 +54,12 @@ class HttpResponse(Struct, frozen=True):
     status: int
     headers: Mapping[str, str] = {}
     body: bytes = b""
+
+
+def duration(text: str | None) -> float | None:
+    """Return a number that can be meant as a wait: not below nothing, and not for ever."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None

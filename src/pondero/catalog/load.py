@@ -16,7 +16,7 @@ COMPILED = f"{DATA}/catalog.json"
 _T = TypeVar("_T")
 _KEY = re.compile(r"[\s\"'\[\]]")
 _ROW = ("name", "match", "newest_of")
-_INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override")
+_INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override", "fill")
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -163,7 +163,7 @@ def _liked(name: str, files: Mapping[str, _File], known: Mapping[str, Provider])
         base = {**_liked(like, files, known), **files[like].values}
     elif like in known:
         base = {field: getattr(known[like], field) for field in known[like].__struct_fields__}
-        base["placement"] = msgspec.to_builtins(base["placement"])
+        base |= {table: msgspec.to_builtins(base[table]) for table in ("placement", "fill")}
     else:
         message = f"{_place(files[name], '', 0, 'like')}: there is no provider {like!r} to be like"
         raise BadCatalog(message)

@@ -32,21 +32,41 @@ class Group(
     family: tuple[Family, ...] = ()
 
 
+class Fill(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """What fills one blank of an address: the first of ``env`` that is set, else ``default``.
+
+    A default may have blanks of its own; ``words`` are values that are written in another way.
+    """
+
+    env: tuple[str, ...] = ()
+    default: str | None = None
+    words: Mapping[str, str] = {}
+
+
 class Provider(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
 
     ``claims`` are beginnings of bare model names that mean this provider; ``strip`` are taken
-    off a name before the families are searched. ``override`` has the facts of a family that
-    are different here.
+    off a name before the families are searched. ``path`` follows the address, be it ``url`` or one
+    of the caller's; ``fill`` says what stands in the ``{blanks}`` of both. ``override`` has the
+    facts of a family that are different here. ``api`` is what the provider calls this surface,
+    where it has several; ``output_buffer`` is how many tokens of output it advises to leave room
+    for.
+    ``start`` says how a server of one's own is brought up, and what says where it is.
     """
 
     name: str
     label: str
     dialect: str
     url: str
+    path: str = ""
     url_env: tuple[str, ...] = ()
+    fill: Mapping[str, Fill] = {}
+    start: str = ""
     keys: tuple[str, ...] = ()
     auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws", "none"] = "bearer"
     families: tuple[str, ...] = ()
@@ -58,6 +78,8 @@ class Provider(
     placement: Mapping[str, Placement] = {}
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
+    api: str = ""
+    output_buffer: int | None = None
     source: str
     checked: str
 

@@ -1,1 +1,46 @@
-"""What a conversation does next: a pure reducer, slash commands and effects."""
+"""What a terminal chat decides: a pure reducer, its commands, and the effects it asks for.
+
+No screen and no client: actions in, a new state and effects out.
+"""
+
+from . import actions, effects
+from .actions import Action
+from .cells import Called, Cell, Said, Spoken, Thought, Told, Waiting
+from .commands import COMMANDS, completions
+from .dial import Choice, Dial
+from .effects import Effect
+from .paging import PAGE
+from .past import Past
+from .reduce import begin, reduce
+from .state import Choosing, Known, State
+from .status import BETWEEN, Piece, status
+from .trouble import trouble
+
+__all__ = [
+    "BETWEEN",
+    "COMMANDS",
+    "PAGE",
+    "Action",
+    "Called",
+    "Cell",
+    "Choice",
+    "Choosing",
+    "Dial",
+    "Effect",
+    "Known",
+    "Past",
+    "Piece",
+    "Said",
+    "Spoken",
+    "State",
+    "Thought",
+    "Told",
+    "Waiting",
+    "actions",
+    "begin",
+    "completions",
+    "effects",
+    "reduce",
+    "status",
+    "trouble",
+]

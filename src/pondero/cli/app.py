@@ -3,22 +3,34 @@
 Exit codes: 0 ok, 1 failure, 2 usage, 3 the service refused, 4 network, 130 interrupted.
 """
 
+import os
 import sys
+import warnings
 from importlib import import_module
+from io import StringIO
 
 import click
 
 from .. import __version__
-from ..errors import PonderoError, ServiceError, TransportError, UsageError
+from ..errors import PonderoError, ServiceError, TransportError, Unreachable, UsageError
 from .examples import examples
 
 _COMMANDS = {
     "ask": ".ask",
+    "chat": ".chat",
     "plan": ".dial",
     "levels": ".dial",
     "models": ".dial",
+    "threads": ".threads",
+    "stats": ".stats",
     "decode": ".decode",
+    "guard": ".guard",
     "emulate": ".emulate",
+    "contract": ".contract",
+    "doctor": ".doctor",
+    "config": ".config",
+    "keys": ".keys",
+    "completion": ".completion",
     "demo": ".demo",
 }
 _CODES = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
@@ -63,26 +75,53 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
+    warnings.showwarning = _warned  # type: ignore[assignment]  # it is called by position
     try:
-        return int(app.main(arguments, "pondero", standalone_mode=False) or 0)
+        plain = False if os.environ.get("NO_COLOR") else None
+        return int(app.main(arguments, "pondero", standalone_mode=False, color=plain) or 0)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        text = StringIO()
+        error.show(text)
+        click.echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except PonderoError as error:
-        click.echo(f"pondero: {error}", err=True)
+        click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        if (
+            isinstance(error, Unreachable)
+            and arguments[0] == "ask"
+            and "--offline" not in arguments
+        ):
+            click.echo("(ask --offline needs no network and no key)", err=True)
         return next(code for kind, code in _CODES if isinstance(error, kind))
     except BrokenPipeError:
         _close_quietly()
         return 0
+    except OSError as error:  # a full disk behind stdout, and the like
+        click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        return 1
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return 130
+    except Exception:  # noqa: BLE001 - a mistake of ours: shown whole, but for secrets
+        import traceback
+
+        click.echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
+        return 1
+
+
+def _warned(message: Warning | str, *_: object) -> None:
+    """Say a warning in one line: which line of Python it is of is nothing to who calls this."""
+    click.echo(f"pondero: {_without_secrets(str(message))}", err=True)
+
+
+def _without_secrets(text: str) -> str:
+    from ..store import hidden
+
+    return hidden(text)
 
 
 def _close_quietly() -> None:
     """Keep the interpreter from complaining about the closed pipe once more at exit."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

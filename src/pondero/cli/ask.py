@@ -1,17 +1,31 @@
 """``ask``: one question, its answer on stdout, what else there is to say on stderr."""
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from ..canon import Blob, Event, Image, Part, Reply, Text, TextDelta, ThinkingDelta
+from ..canon import (
+    Blob,
+    Event,
+    Finished,
+    Image,
+    Note,
+    Part,
+    Reply,
+    Text,
+    TextDelta,
+    ThinkingDelta,
+    dumped,
+)
 from ..client import Client
 from ..exchange import Transport
+from .completing import first_model
 from .examples import examples
+from .keeping import Keeper, Start, begun, continued
 from .policies import POLICY, policy_of
 
 _REFUSED = ("refusal", "content_filter")
@@ -23,11 +37,20 @@ _REFUSED = ("refusal", "content_filter")
         "pondero ask gpt-5.1/low --system 'Answer in French.' < question.txt",
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask claude-opus-5 -f chart.png "What does it show?"',
+        'pondero ask -c "And 3,601?"                     goes on with the last thread',
+        'pondero ask -c k3f9zq gpt-5.1/low "And you?"    with that one, and another model',
         'pondero ask --offline claude-opus-5/max "What is 17 * 23?"',
     )
 )
-@click.argument("model", metavar="MODEL[/LEVEL]")
-@click.argument("prompt", nargs=-1, metavar="[PROMPT]...")
+@click.argument("words", nargs=-1, metavar="MODEL[/LEVEL] [PROMPT]...", shell_complete=first_model)
+@click.option(
+    "-c",
+    "--continue",
+    "go_on",
+    is_flag=True,
+    help="Go on with the last thread, or with the one whose id comes first; MODEL may be left out.",
+)
+@click.option("--no-save", is_flag=True, help="Keep nothing of it on disk.")
 @click.option(
     "-f",
     "--file",
@@ -55,10 +78,12 @@ _REFUSED = ("refusal", "content_filter")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON, one a line.")
 def ask(
-    model: str,
-    prompt: tuple[str, ...],
+    words: tuple[str, ...],
     *,
+    go_on: bool,
+    no_save: bool,
     files: tuple[Path, ...],
+    system: str | None,
     offline: bool,
     shown: bool | None,
     cassette: Path | None,
@@ -66,29 +91,52 @@ def ask(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Ask MODEL once. Without a PROMPT, or beside it, standard input is read."""
+    """Ask MODEL once. Without a PROMPT, or beside it, standard input is read.
+
+    Question and answer are kept as a thread; see 'pondero threads'.
+    """
+    start, prompt = continued(words) if go_on else begun(words)
+    start = start if system is None else replace(start, system=system)
     parts = _question(prompt, files)
+    paid = not offline and cassette is None
     show = sys.stderr.isatty() if shown is None else shown
-    write = _json if as_json else _Page(show=show).write
-    with ExitStack() as stack:
-        client = stack.enter_context(
-            Client(transport=_transport(cassette, offline=offline), policy=policy_of(policies))
-        )
-        stream = stack.enter_context(client.stream(model, parts, **options))
-        for event in stream:
-            write(event)
-    return _ended(stream.reply, as_json=as_json)
+    page = _Events(start, paid=paid) if as_json else _Page(show=show)
+    with Client(transport=_transport(cassette, offline=offline), policy=policy_of(policies)) as to:
+        talk = start.chat(to, **options)
+        keeper = Keeper(start, talk, paid=paid, save=not no_save)
+        with keeper, talk.stream(parts, keep=True) as stream:
+            keeper.follow(stream)
+            for event in stream:
+                keeper.see(event)
+                page.write(event)
+    page.end(stream.reply)
+    return _ended(stream.reply)
 
 
 def _question(prompt: tuple[str, ...], files: tuple[Path, ...]) -> list[Part]:
     parts = [_attached(file) for file in files]
-    piped = "" if sys.stdin.isatty() else sys.stdin.read().strip()
+    piped = _piped()
     words = " ".join(prompt) if prompt != ("-",) else ""
     parts += [Text(text) for text in (piped, words) if text]
     if not parts:
         message = "there is no question; write one, or pipe one in"
         raise click.UsageError(message)
     return parts
+
+
+def _piped() -> str:
+    """Return what is piped in: text, or nothing."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        raw = getattr(sys.stdin, "buffer", None)
+        text = sys.stdin.read() if raw is None else str(raw.read(), "utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        message = "what is piped in is no text; give a picture or a PDF with -f FILE"
+        raise click.UsageError(message)
+    return text.strip()
 
 
 def _attached(file: Path) -> Part:
@@ -112,7 +160,7 @@ def _transport(cassette: Path | None, *, offline: bool) -> Transport | None:
     if offline:
         from ..emulator import Emulator
 
-        inner = Emulator()
+        inner = Emulator(any_model=True)
     if cassette is None:
         return inner
     from ..transport import Cassette
@@ -139,20 +187,53 @@ class _Page:
                 self._thinking = False
             click.echo(event.text, nl=False)
 
-
-def _json(event: Event) -> None:
-    """Print one event as a line of JSON, without what is for its maker's eyes only."""
-    raw = msgspec.to_builtins(event)
-    if isinstance(part := raw.get("part"), dict):
-        part.pop("seal", None)
-    click.echo(msgspec.json.encode(raw).decode())
-
-
-def _ended(reply: Reply, *, as_json: bool) -> int:
-    if not as_json:
+    def end(self, reply: Reply) -> None:
+        """End the last line; then say what was not as it was asked for."""
         click.echo()
         for note in reply.plan.adjustments:
             _say(f"{note.why} ({note.code})")
+
+
+class _Events:
+    """Events as JSON, one a line; the finished ones with what they cost, where that is known.
+
+    The last line is what finished it; before it stands whatever was not as it was asked for.
+    """
+
+    def __init__(self, start: Start, *, paid: bool) -> None:
+        self._start = start
+        self._paid = paid
+        self._noted: list[Any] = []
+        self._finished: Any = None
+
+    def write(self, event: Event) -> None:
+        """Print one event, without what is for its maker's eyes only."""
+        raw = msgspec.to_builtins(event)
+        if isinstance(part := raw.get("part"), dict):
+            part.pop("seal", None)
+        if isinstance(event, Note):
+            self._noted.append(event.adjustment)
+        self._print_finished()
+        if isinstance(event, Finished):
+            raw["cost"] = self._start.price(event.usage) if self._paid else None
+            self._finished = raw
+        else:
+            click.echo(dumped(raw))
+
+    def end(self, reply: Reply) -> None:
+        """Print the notes of the plan that did not come as events, and the end."""
+        for adjustment in msgspec.to_builtins(reply.plan.adjustments):
+            if adjustment not in self._noted:
+                click.echo(dumped(msgspec.to_builtins(Note(adjustment))))
+        self._print_finished()
+
+    def _print_finished(self) -> None:
+        if self._finished is not None:
+            click.echo(dumped(self._finished))
+            self._finished = None
+
+
+def _ended(reply: Reply) -> int:
     if reply.verdict == "exhausted":
         _say(f"all output went into thinking, none into an answer; try --max-tokens {reply.cap}")
         return 1

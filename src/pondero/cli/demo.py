@@ -14,7 +14,15 @@ from .sheet import print_plan
 _QUESTION = "What is 17 * 23?"
 _LEVELS = ("off", "low", "high", "max")
 _ONE = "claude-opus-5"
-_EACH = ("claude-opus-5", "gpt-5.5", "openai-chat:gpt-5", "gemini-3-flash-preview")
+_EACH = (
+    "claude-opus-5",
+    "gpt-5.5",
+    "openai-chat:gpt-5",
+    "gemini-3-flash-preview",
+    "cohere:command-a-reasoning",
+    "ollama:qwen3",
+    "bedrock:claude-opus-4",
+)
 _REASONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("the answer keeps its room", "claude-sonnet-4-5/high", {"max_tokens": 8000}),
     ("off means off, or says so", "gemini-3-pro-preview/off", {}),
@@ -51,8 +59,8 @@ def _talk(client: Client) -> None:
     _turn(chat, "And what is 391 / 17?")
     chat.model = "google:gemini-3-flash-preview"
     _turn(chat, "And what is 23 * 3?")
-    for line in str(chat.handoff).splitlines():
-        click.echo(click.style(f"  {line}", dim=True))
+    for number, line in enumerate(str(chat.handoff).splitlines()):
+        _line("" if number else "handoff", line.strip(), dim=True)
     click.echo()
 
 
@@ -83,17 +91,20 @@ def _show(reply: Reply) -> None:
     click.echo(click.style(head, fg="cyan"))
     if reply.thinking:
         _line("thinking", " ".join(reply.thinking), dim=True)
+    elif usage.thinking:
+        _line("thinking", "not shown by this service", dim=True)
     _line("answer", reply.text, dim=False)
-    thought = "unknown" if usage.thinking is None else f"{usage.thinking:,}"
-    _line("tokens", f"thinking {thought}, answer {usage.output:,} · {reply.verdict}", dim=True)
+    spent = f"thinking and answer {usage.output:,}"
+    if usage.thinking is not None:
+        spent = f"thinking {usage.thinking:,}, answer {usage.output:,}"
+    _line("tokens", f"{spent} · {reply.verdict}", dim=True)
     click.echo()
 
 
 def _line(label: str, text: str, *, dim: bool) -> None:
     width = max(40, shutil.get_terminal_size().columns) - 12
-    lines = textwrap.wrap(text, width) or [""]
-    shown = lines if len(lines) <= 2 else [lines[0], f"{lines[1][: width - 2]} …"]
-    for number, line in enumerate(shown):
+    lines = textwrap.wrap(" ".join(text.split()), width, max_lines=2, placeholder=" …") or [""]
+    for number, line in enumerate(lines):
         click.echo(f"  {'' if number else label:<10}" + click.style(line, dim=dim))
 
 

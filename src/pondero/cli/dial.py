@@ -8,6 +8,7 @@ from ..client import levels as ladder
 from ..client import lookup
 from ..client import models as catalogued
 from ..client import plan as planned
+from . import completing
 from .examples import examples
 from .policies import POLICY, policy_of
 from .sheet import print_plan
@@ -21,7 +22,7 @@ from .sheet import print_plan
         "pondero plan gemini-2.5-pro/medium --policy budgets=fixed",
     )
 )
-@click.argument("model", metavar="MODEL[/LEVEL]")
+@click.argument("model", metavar="MODEL[/LEVEL]", shell_complete=completing.model)
 @click.option(
     "--thinking", metavar="X", help="A level, on, off, a number such as 8000 or 8k, or JSON fields."
 )
@@ -57,7 +58,7 @@ def plan(
         "pondero levels gpt-5.1 --json",
     )
 )
-@click.argument("model")
+@click.argument("model", shell_complete=completing.model)
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
 @click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
@@ -76,13 +77,35 @@ def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_
 
 @click.command(
     epilog=examples(
-        "pondero models --provider anthropic", "pondero models --json | jq '.models[].id'"
+        "pondero models --provider anthropic",
+        "pondero models --json | jq '.models[].id'",
+        "pondero models --refresh https://models.dev/api.json    what is new there",
     )
 )
-@click.option("--provider", metavar="P", help="Only this provider's models.")
+@click.option(
+    "--provider",
+    metavar="P",
+    help="Only this provider's models.",
+    shell_complete=completing.provider,
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-def models(*, provider: str | None, as_json: bool) -> None:
+@click.option(
+    "--refresh", metavar="URL|FILE", help="Compare with a list in the shape of models.dev."
+)
+@click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
+@click.option("--yes", is_flag=True, help="With --write: do not ask.")
+def models(
+    *, provider: str | None, as_json: bool, refresh: str | None, write: bool, yes: bool
+) -> None:
     """List the models the catalog knows, and what each can do."""
+    if refresh is not None:
+        from .refresh import refresh as compared
+
+        compared(refresh, provider=provider, as_json=as_json, write=write, yes=yes)
+        return
+    if write or yes:
+        message = "--write and --yes go with --refresh"
+        raise click.UsageError(message)
     entries = catalogued(provider)
     if as_json:
         click.echo(_json({"models": [entry.to_json() for entry in entries]}))

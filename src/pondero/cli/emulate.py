@@ -4,6 +4,8 @@ import click
 
 from .examples import examples
 
+_WIDTH = 80
+
 
 @click.command(
     epilog=examples(
@@ -40,9 +42,10 @@ def _greeting(where: str) -> str:
     from ..emulator import houses
 
     exports = dict.fromkeys(
-        f"  export {variable}={where} {house.keys[0]}=any"
+        line
         for house in houses()
         for variable in house.url_env
+        for line in _exports(f"{variable}={where}", *(f"{key}=any" for key in house.keys[:1]))
     )
     return "\n".join(
         (
@@ -56,3 +59,9 @@ def _greeting(where: str) -> str:
             "GET /_emulator/log tells what was asked and what came of it.",
         )
     )
+
+
+def _exports(*settings: str) -> list[str]:
+    """Return what sets these in a shell: in one line, or where that is long, one each."""
+    line = f"  export {' '.join(settings)}"
+    return [line] if len(line) <= _WIDTH else [f"  export {each}" for each in settings]

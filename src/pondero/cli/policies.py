@@ -1,9 +1,9 @@
 """A policy as it is said on the command line: choices, one an option."""
 
 from ..errors import BadPolicy
-from ..thinking import CHOICES
+from ..thinking import CHOICES, TOKENS
 
-POLICY = f"A policy choice ({' '.join(CHOICES)} answer_room); may be repeated."
+POLICY = f"A policy choice ({' '.join((*CHOICES, *TOKENS))}); may be repeated."
 
 
 def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:

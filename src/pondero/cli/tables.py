@@ -19,28 +19,29 @@ _UNASKED = {"off": "does not think unasked", "dynamic": "decides by itself when 
 _UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
 
 
-class _Screen(Console):
+class Screen(Console):
     """rich's console, but a reader that goes away is left for the command line to end."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False)
 
     def on_broken_pipe(self) -> None:
+        """Raise, where rich would end the program."""
         raise BrokenPipeError
 
 
 def print_ladder(entry: Entry, plans: list[Plan]) -> None:
     """Print every level of one model and what it becomes there."""
-    console = _Screen()
+    console = Screen()
     default = entry.capability.default
     unasked = _UNASKED.get(default, f"thinks unasked, at {default}")
     console.print(Text.assemble((entry.id, "bold"), f"  {unasked}"))
     shared = _shared(plans)
-    table = _table("asked", "gets", "depth", "sends")
+    ladder = table("asked", "gets", "depth", "sends")
     deepest = max((plan.budget or 0 for plan in plans), default=0)
     for plan in plans:
-        table.add_row(str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared))
-    console.print(table)
+        ladder.add_row(str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared))
+    console.print(ladder)
     if shared:
         also = ", ".join(f"{path} {_value(value)}" for path, value in shared.items())
         console.print(
@@ -55,22 +56,23 @@ def print_ladder(entry: Entry, plans: list[Plan]) -> None:
 
 def print_models(entries: Iterable[Entry]) -> None:
     """Print the catalog, provider by provider."""
-    console = _Screen()
+    console = Screen()
     for provider, group in groupby(entries, key=lambda entry: entry.provider):
         keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
         console.print(Text.assemble((provider.name, "bold"), f"  {provider.label}{keys}"))
-        table = _table("model", "levels", "off", "unasked")
+        listed = table("model", "levels", "off", "unasked")
         for entry in group:
-            table.add_row(entry.model, _has(entry), _off(entry), entry.capability.default)
-        console.print(table)
+            listed.add_row(entry.model, _has(entry), _off(entry), entry.capability.default)
+        console.print(listed)
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=True)
+def table(*columns: str) -> Table:
+    """Return a table with these columns, the first of them in colour."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=True)
     for number, column in enumerate(columns):
         style = "cyan" if number == 0 else None
-        table.add_column(column, style=style, overflow="fold")
-    return table
+        made.add_column(column, style=style, overflow="fold")
+    return made
 
 
 def _got(plan: Plan) -> Text:

@@ -1,47 +1,64 @@
 """What the user of the library sees."""
 
+from ..lazy import lazily
 from .dial import PolicyLike, levels, lookup, models, plan, policy_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client, aask, ask
+    from .completion import complete, levels_of
+    from .course import AsyncTurnStream, TurnStream
+    from .doctor import Finding, findings
+    from .keeping import cost_of, kept_of, kept_turn
+    from .prices import cost
     from .rewriting import dialled
 
 _HOMES = {
     "AsyncChat": "chat",
     "AsyncClient": "client",
     "Chat": "chat",
+    "AsyncTurnStream": "course",
     "Client": "client",
+    "Finding": "doctor",
+    "TurnStream": "course",
     "aask": "client",
     "ask": "client",
+    "complete": "completion",
+    "cost": "prices",
+    "cost_of": "keeping",
     "dialled": "rewriting",
+    "findings": "doctor",
+    "kept_of": "keeping",
+    "kept_turn": "keeping",
+    "levels_of": "completion",
 }
 
 __all__ = [
     "AsyncChat",
     "AsyncClient",
+    "AsyncTurnStream",
     "Chat",
     "Client",
+    "Finding",
     "PolicyLike",
+    "TurnStream",
     "aask",
     "ask",
+    "complete",
+    "cost",
+    "cost_of",
     "dialled",
+    "findings",
+    "kept_of",
+    "kept_turn",
     "levels",
+    "levels_of",
     "lookup",
     "models",
     "plan",
     "policy_of",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load what talks on first use: a plan needs none of it."""
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415 - see above
-
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+# Load what talks on first use: a plan needs none of it.
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,6 +1,6 @@
 """One question made ready: planned, fitted to who will read it, addressed and encoded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import time
 from typing import Any
 
@@ -10,11 +10,12 @@ from msgspec import Struct
 from ..canon import Message, Request
 from ..catalog import Entry
 from ..exchange import Exchange, Retry, Timeouts, compose, destination
-from ..handoff import Manifest, handoff
+from ..handoff import Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .dial import PolicyLike, asked_of, planned, policy_of, warn
 from .keys import key_of, url_of
 from .options import Options, Prompt, check, choice_of, messages_of, output_of, system_of
+from .refusals import heeded, noted, refused_by, seals
 from .tools import Toolbox
 
 
@@ -48,8 +49,12 @@ def question(
     options: Options,
     *,
     online: bool,
+    refusals: Iterable[Refusal] = (),
 ) -> Question:
-    """Return the question; nothing has been sent yet. ``online``: it needs a key of your own."""
+    """Return the question; nothing has been sent yet. ``online``: it needs a key of your own.
+
+    ``refusals`` are what was refused before, by whomever; under a strict policy none counts.
+    """
     check(options)
     policy = policy_of(options.get("policy", settings.policy))
     messages = messages_of(prompt)
@@ -62,12 +67,16 @@ def question(
         options.get("top_k"),
         tools=bool(tools),
         tool_choice=(choice.name or choice.mode) if choice else "auto",
+        context=options.get("context"),
     )
     effort = options.get("thinking_effort")
     entry, plan = planned(model, thinking, effort, asked=asked, policy=policy)
-    view = handoff(messages, destination(entry, policy))
+    repairs = policy.unsupported != "strict"
+    known = refused_by(entry, refusals) if repairs else ()
+    view = handoff(messages, destination(entry, policy, refused=seals(known)))
     if view.unthought_loop and _must_begin_thinking(entry, plan):
         plan = _unthinking(model, plan, asked, policy)
+    before, plan = plan, noted(plan, view.manifest)
     request = _request(entry, view.messages, options, tools=tools, tool_choice=choice)
     provider = entry.provider
     exchange = compose(
@@ -77,8 +86,11 @@ def question(
         url=url_of(provider, settings.urls, needed=online),
         key=key_of(provider, settings.keys, needed=online),
         at=time(),
-        repairs=policy.unsupported != "strict",
+        repairs=repairs,
     )
+    exchange = heeded(exchange, known)
+    if policy.unsupported == "warn":
+        warn(exchange.plan, exchange.plan.adjustments[len(before.adjustments) :])
     return Question(exchange, view.manifest, _timeouts(settings.timeouts, request), policy)
 
 

@@ -48,7 +48,7 @@ class Chat(Talk):
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
         saved = read(text)
-        return cls(
+        chat = cls(
             saved.model,
             saved.thinking,
             tools=tools,
@@ -57,6 +57,8 @@ class Chat(Talk):
             client=client,
             **options_of(saved),
         )
+        chat.refusals = saved.refusals
+        return chat
 
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
@@ -89,7 +91,7 @@ class Chat(Talk):
                     stream = self._asking(model, step, thinking, options)
                     with stream:
                         yield from stream
-                    answer, stream = stream.reply, None
+                    answer, stream = self._heard(stream.reply), None
                 else:
                     answer = tuple(self._tools.run(call) for call in step.calls)
         except BaseException:
@@ -100,7 +102,9 @@ class Chat(Talk):
         turn.ended = True
 
     def _asking(self, model: str, step: Ask, thinking: object, options: ChatOptions) -> Stream:
-        return self._client.stream(model, step.messages, thinking, **self._asked(step, options))
+        return self._client.stream(
+            model, self._thread(step), thinking, **self._asked(step, options)
+        )
 
 
 class AsyncChat(Talk):
@@ -131,7 +135,7 @@ class AsyncChat(Talk):
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
         saved = read(text)
-        return cls(
+        chat = cls(
             saved.model,
             saved.thinking,
             tools=tools,
@@ -140,6 +144,8 @@ class AsyncChat(Talk):
             client=client,
             **options_of(saved),
         )
+        chat.refusals = saved.refusals
+        return chat
 
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
@@ -173,7 +179,7 @@ class AsyncChat(Talk):
                     async with stream:
                         async for event in stream:
                             yield event
-                    answer, stream = stream.reply, None
+                    answer, stream = self._heard(stream.reply), None
                 else:
                     runs = (self._tools.arun(call) for call in step.calls)
                     answer = tuple(await asyncio.gather(*runs))
@@ -185,4 +191,6 @@ class AsyncChat(Talk):
         turn.ended = True
 
     def _asking(self, model: str, step: Ask, thinking: object, options: ChatOptions) -> AsyncStream:
-        return self._client.stream(model, step.messages, thinking, **self._asked(step, options))
+        return self._client.stream(
+            model, self._thread(step), thinking, **self._asked(step, options)
+        )

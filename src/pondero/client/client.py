@@ -9,10 +9,12 @@ from typing import Self, Unpack
 from ..canon import Reply
 from ..errors import UsageError
 from ..exchange import AsyncTransport, Retry, Timeouts, Transport
+from ..handoff import Refusal
 from ..thinking import Policy
 from .asking import Question, Settings, question
 from .dial import PolicyLike, policy_of
 from .options import Options, Prompt
+from .refusals import Learn, Thread
 from .stream import AsyncStream, Stream
 
 
@@ -31,6 +33,7 @@ class _Asker:
         self._settings = Settings(
             policy_of(policy), retry or Retry(), timeouts or Timeouts(), keys or {}, urls or {}
         )
+        self._refusals: tuple[Refusal, ...] = ()
 
     @property
     def policy(self) -> Policy:
@@ -43,8 +46,26 @@ class _Asker:
     def _question(
         self, model: str, prompt: Prompt, thinking: object, options: Options, transport: object
     ) -> Question:
-        online = _goes_out(transport)
-        return question(model, prompt, thinking, self._settings, options, online=online)
+        of_thread = prompt.refusals if isinstance(prompt, Thread) else ()
+        return question(
+            model,
+            prompt,
+            thinking,
+            self._settings,
+            options,
+            online=_goes_out(transport),
+            refusals=(*self._refusals, *of_thread),
+        )
+
+    def _learners(self, prompt: Prompt) -> dict[str, Learn]:
+        """Return who is told what will be refused again: a thread of its own, we of the rest."""
+        if isinstance(prompt, Thread):
+            return {"model": self._learn, "thread": prompt.learn}
+        return {"model": self._learn}
+
+    def _learn(self, refusal: Refusal) -> None:
+        if refusal not in self._refusals:
+            self._refusals = (*self._refusals, refusal)
 
 
 class Client(_Asker):
@@ -82,7 +103,7 @@ class Client(_Asker):
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         transport = self._way()
         asked = self._question(model, prompt, thinking, options, transport)
-        return Stream(asked, transport, self._settings.retry)
+        return Stream(asked, transport, self._settings.retry, self._learners(prompt))
 
     def close(self) -> None:
         """Close every connection; may be called twice."""
@@ -143,7 +164,7 @@ class AsyncClient(_Asker):
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         transport = self._way()
         asked = self._question(model, prompt, thinking, options, transport)
-        return AsyncStream(asked, transport, self._settings.retry)
+        return AsyncStream(asked, transport, self._settings.retry, self._learners(prompt))
 
     async def aclose(self) -> None:
         """Close every connection of this event loop; may be called twice."""

@@ -1,4 +1,4 @@
-"""Where a provider's key and address are found: what the caller gave, else the environment.
+"""Where a provider's key and address are found: what the caller gave, the environment, our files.
 
 A key is never shown: errors name the variable, never its value.
 """
@@ -8,13 +8,16 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from ..catalog import Provider
-from ..errors import BadParameter, MissingKey
+from ..catalog import Fill, Provider
+from ..errors import MissingKey
 
 NO_KEY = "offline"
 """What is sent as the key to those who look at none: the emulator, a cassette."""
 
 _BLANK = re.compile(r"\{(\w+)\}")
+_PORT = re.compile(r":\d+$")
+_HERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where a server listens
+_EVERYWHERE = re.compile(r"^(\w+://)(0\.0\.0\.0|\[::\])(?=[:/?]|$)")
 
 
 def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
@@ -26,39 +29,71 @@ def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
             return key
     if not needed:
         return NO_KEY
+    if (kept := kept_key(provider)) is not None:
+        return kept
     if provider.auth in ("none", "aws"):
         return None
     variables = " or ".join(provider.keys)
-    message = f"{provider.label} needs a key: set {variables}; --offline works without one"
+    message = (
+        f"{provider.label} needs a key: set {variables}, or keep one with 'pondero keys set "
+        f"{provider.name}'; --offline works without one"
+    )
     raise MissingKey(message)
+
+
+def kept_key(provider: Provider) -> str | None:
+    """Return the key the user asked us to keep for one of the provider's variables."""
+    from ..store import saved_key  # noqa: PLC0415 - only where the environment has none
+
+    return next((key for name in provider.keys if (key := saved_key(name))), None)
 
 
 def url_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str:
     """Return the base URL: the given one, else the provider's variable, else the catalog's.
 
-    An address without a path gets the provider's path, as its own SDK would add it.
+    An address without a path gets the provider's path, and a bare host its port, as its own SDK
+    would add them; blanks are filled in.
     """
     named = given.get(provider.name) or next(
         (os.environ[name] for name in provider.url_env if os.environ.get(name)), None
     )
-    if named is not None:
-        return _whole(named, provider.url)
-    if not needed:
-        return _BLANK.sub(NO_KEY, provider.url)
-    if blanks := _BLANK.findall(provider.url):
-        variables = " or ".join(provider.url_env)
-        message = (
-            f"{provider.label} has an address of your own ({', '.join(blanks)}): set {variables}"
-        )
-        raise BadParameter(message)
-    return provider.url
+    url = (provider.url if named is None else _whole(named, provider.url)) + provider.path
+    return _BLANK.sub(lambda blank: _filled(provider, blank[1], needed=needed), url)
 
 
 def _whole(url: str, usual: str) -> str:
     url = url.strip().rstrip("/")
     if "://" not in url:
-        url = f"http://{url}"
-    if urlsplit(url).path:
-        return url
-    path = urlsplit(usual).path
-    return url if "{" in path else f"{url}{path}"
+        url = f"http://{_ported(url, usual)}"
+    url = _EVERYWHERE.sub(lambda found: f"{found[1]}{_HERE[found[2]]}", url)
+    address, mark, query = url.partition("?")
+    return url if urlsplit(url).path else f"{address}{urlsplit(usual).path}{mark}{query}"
+
+
+def _ported(url: str, usual: str) -> str:
+    """Return a bare host, or only a port, with what it lacks."""
+    home = urlsplit(usual)
+    host, slash, rest = url.partition("/")
+    if host.startswith(":"):
+        host = f"{home.hostname}{host}"
+    if home.port is not None and not _PORT.search(host):
+        host = f"{host}:{home.port}"
+    return f"{host}{slash}{rest}"
+
+
+def _filled(provider: Provider, blank: str, *, needed: bool) -> str:
+    """Return what stands in a blank of an address; raises MissingKey where nobody said."""
+    fill = provider.fill.get(blank, Fill())
+    value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
+    if value is None and fill.default is not None:
+        value = _BLANK.sub(lambda inner: _filled(provider, inner[1], needed=needed), fill.default)
+    if value is None and not needed:
+        value = NO_KEY
+    if value is None:
+        whole = provider.url_env if f"{{{blank}}}" in provider.url else ()
+        variables = " or ".join((*fill.env, *whole))
+        message = (
+            f"{provider.label} has an address of your own: its {blank} is missing; set {variables}"
+        )
+        raise MissingKey(message)
+    return fill.words.get(value, value)

@@ -14,10 +14,12 @@ from ..canon import (
 )
 from ..errors import BadParameter
 from .dial import PolicyLike
+from .refusals import Thread
 from .schema import schema_of
 from .tools import ToolLike
 
-Prompt = str | Part | Message | Sequence["str | Part | Message | Mapping[str, Json]"]
+_Said = str | Part | Message | Mapping[str, Json]
+Prompt = _Said | Thread | Sequence[_Said]
 System = str | Text | Sequence[str | Text] | None
 
 _MODES = ("auto", "none", "required")
@@ -28,7 +30,8 @@ class ChatOptions(TypedDict, total=False):
 
     ``output`` is a type, a JSON schema, or True for any JSON. ``extras`` are the service's own
     fields. ``stream`` is how the answer travels: in one piece if False, where a long thought
-    could outlast the wait for its first byte.
+    could outlast the wait for its first byte. ``context`` is how many tokens the conversation has
+    already, for the policy's context_cap; a chat knows by itself.
     """
 
     thinking_effort: object
@@ -43,6 +46,7 @@ class ChatOptions(TypedDict, total=False):
     extras: Mapping[str, Json] | None
     policy: PolicyLike
     stream: bool
+    context: int | None
 
 
 class Options(ChatOptions, total=False):
@@ -64,14 +68,15 @@ def messages_of(prompt: Prompt) -> tuple[Message, ...]:
     """Return the conversation that a prompt is: words, parts of one message, or messages."""
     if isinstance(prompt, Message):
         return (prompt,)
-    if isinstance(prompt, str | Part):
-        return (Message("user", (_part(prompt),)),)
-    given = list(prompt)
-    if not given:
-        raise BadParameter("there is nothing to ask; give words, parts or messages")
-    if all(isinstance(each, Message | Mapping) for each in given):
+    if isinstance(prompt, Thread):
+        return prompt.messages
+    given = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    if given and all(isinstance(each, Message | Mapping) for each in given):
         return tuple(_message(each) for each in given)
-    return (Message("user", tuple(_part(each) for each in given)),)
+    parts = tuple(_part(each) for each in given)
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
+        raise BadParameter("there is nothing to ask; give words, parts or messages")
+    return (Message("user", parts),)
 
 
 def system_of(given: System) -> tuple[Text, ...]:

@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..canon import HttpRequest, Json
+from ..canon import HttpRequest, Json, overlaid
 from ..catalog import Entry, Provider
-from ..dialects import NAMES, Rejected, dialect
+from ..dialects import NAMES, Rejected, dialect, named
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
+from ..framing import json_of
 from ..thinking import SAMPLING, Asked, Placement, Plan, Policy, parse
 from .dial import lookup
 
@@ -23,7 +24,7 @@ def dialled(
 ) -> tuple[HttpRequest, Plan | None]:
     """Return the request at this level, and the plan; untouched where wire or model is unknown."""
     body = _object(request)
-    entry = _entry(request.url, body, policy) if body else None
+    entry = _entry(request, policy) if body else None
     if entry is None:
         return request, None
     intent = parse(thinking, words=entry.capability.extra_words)
@@ -34,7 +35,7 @@ def dialled(
         _take(body, path)
     for name in made.dropped:
         _take(body, entry.provider.parameters.get(name, (name,)))
-    _lay(body, made.fields)
+    body = overlaid(body, made.fields)
     headers = dict(request.headers)
     for name, value in made.headers.items():
         before = headers.get(name)
@@ -44,21 +45,19 @@ def dialled(
 
 
 def _object(request: HttpRequest) -> dict[str, Json]:
-    try:
-        body = msgspec.json.decode(request.body) if request.method == "POST" else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
+    body = json_of(request.body) if request.method == "POST" else None
     return body if isinstance(body, dict) else {}
 
 
 # -- whose request it is -----------------------------------------------------------------------
 
 
-def _entry(url: str, body: Mapping[str, Json], policy: Policy) -> Entry | None:
+def _entry(request: HttpRequest, policy: Policy) -> Entry | None:
+    url = request.url
     path = urlsplit(url).path
     wire = next((name for name in NAMES if dialect(name).accept.serves(path)), None)
-    model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
-    if wire is None or not isinstance(model, str) or not model:
+    model = named(wire, request) if wire else None
+    if wire is None or not model:
         return None
     known = _known(wire, model)
     for provider in (*_living_at(url, wire), *(entry.provider for entry in known)):
@@ -145,11 +144,3 @@ def _take(body: dict[str, Json], path: Path) -> None:
         _take(inner, path[1:])
         if not inner:
             del body[path[0]]
-
-
-def _lay(body: dict[str, Json], fields: Mapping[str, Json]) -> None:
-    for key, value in fields.items():
-        if isinstance(value, Mapping) and isinstance(body.get(key), dict):
-            _lay(body[key], value)
-        else:
-            body[key] = value

@@ -1,13 +1,13 @@
 """A chat as JSON, and back: every part, every seal and every byte of it."""
 
-import json
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, Message, Output, Text, ToolChoice
+from ..canon import Json, Message, Output, Text, ToolChoice, dumped, loaded
 from ..errors import BadParameter
+from ..handoff import Refusal
 from ..thinking import Policy
 from .options import ChatOptions, output_of, system_of
 
@@ -33,6 +33,7 @@ class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
     policy: dict[str, Any] | None = None
     steps: int = 20
     messages: tuple[Message, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
 
 _PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
@@ -44,6 +45,8 @@ def written(
     messages: tuple[Message, ...],
     steps: int,
     options: ChatOptions,
+    *,
+    refusals: tuple[Refusal, ...] = (),
 ) -> str:
     """Return a chat as JSON text."""
     stop = options.get("stop") or ()
@@ -60,6 +63,7 @@ def written(
             policy=None if policy is None else dict(Policy.of(policy)),
             steps=steps,
             messages=messages,
+            refusals=refusals,
             **plain,
         )
     )
@@ -68,7 +72,7 @@ def written(
 def read(text: str | bytes) -> Saved:
     """Return what was written; raises BadParameter for what is none of ours."""
     try:
-        found = _loaded(text)
+        found = loaded(text, Saved)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"this is no saved chat: {error}"
         raise BadParameter(message) from None
@@ -84,20 +88,3 @@ def options_of(saved: Saved) -> ChatOptions:
         name: getattr(saved, name) for name in (*_PLAIN, "system", "output", "stop", "policy")
     }
     return {name: value for name, value in options.items() if value not in (None, ())}  # type: ignore[return-value]  # names of ChatOptions
-
-
-def dumped(value: Struct) -> str:
-    """Return it as JSON, lone halves of characters and huge numbers included."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(msgspec.to_builtins(value, builtin_types=()), separators=(",", ":"))
-
-
-def _loaded(text: str | bytes) -> Saved:
-    try:
-        return msgspec.json.decode(text, type=Saved)
-    except msgspec.DecodeError as error:
-        if isinstance(error, msgspec.ValidationError):
-            raise
-        return msgspec.convert(json.loads(text), Saved)

@@ -1,26 +1,29 @@
 """An answer on its way: its events one by one, and in the end the reply."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from random import random
 from types import TracebackType
 from typing import Self
 
 from ..canon import Assembler, Event, Message, Reply
-from ..errors import UsageError
+from ..dialects import Repair
+from ..errors import ServiceError, UsageError
 from ..exchange import AsyncTransport, Emit, Retry, Transport, flow
 from ..handoff import Manifest
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .asking import Question, say_repairs
+from .refusals import Learn, refusal
 from .tracing import Span
 
 
 class Arrival:
     """What is known of an answer while it comes, whoever waits for it."""
 
-    def __init__(self, question: Question, retry: Retry) -> None:
+    def __init__(self, question: Question, retry: Retry, learn: Mapping[str, Learn]) -> None:
         self._question = question
-        self._flow = flow(question.exchange, retry=retry, jitter=random)
+        self._flow = flow(question.exchange, retry=retry, jitter=random, learn=self._learn)
+        self._learners = learn
         self._so_far: Assembler | None = None
         self._reply: Reply | None = None
 
@@ -47,6 +50,10 @@ class Arrival:
             raise UsageError("the answer has not ended; read its events to the end first")
         return self._reply
 
+    def _learn(self, error: ServiceError, repair: Repair) -> None:
+        if tell := self._learners.get(repair.holds_for):
+            tell(refusal(self._question.exchange.origin, error, repair))
+
     def _ended(self, reply: Reply, span: Span) -> None:
         self._reply = reply
         span.end(reply)
@@ -56,8 +63,18 @@ class Arrival:
 class Stream(Arrival):
     """Events as they come; leaving it early, or closing it, frees the connection at once."""
 
-    def __init__(self, question: Question, transport: Transport, retry: Retry) -> None:
-        super().__init__(question, retry)
+    def __init__(
+        self,
+        question: Question,
+        transport: Transport,
+        retry: Retry,
+        learn: Mapping[str, Learn],
+    ) -> None:
+        super().__init__(question, retry, learn)
+        if (signing := question.exchange.signing) is not None:
+            from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
+
+            transport = SigningTransport(transport, signing)
         self._shell = Shell(self._flow, transport, question.timeouts)
         self._events = self._run(self._shell)
 
@@ -96,8 +113,18 @@ class Stream(Arrival):
 class AsyncStream(Arrival):
     """Events as they come; ``async with`` frees the connection at once when left early."""
 
-    def __init__(self, question: Question, transport: AsyncTransport, retry: Retry) -> None:
-        super().__init__(question, retry)
+    def __init__(
+        self,
+        question: Question,
+        transport: AsyncTransport,
+        retry: Retry,
+        learn: Mapping[str, Learn],
+    ) -> None:
+        super().__init__(question, retry, learn)
+        if (signing := question.exchange.signing) is not None:
+            from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
+
+            transport = AsyncSigningTransport(transport, signing)
         self._shell = AsyncShell(self._flow, transport, question.timeouts)
         self._events = self._run(self._shell)
 

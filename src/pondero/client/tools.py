@@ -3,8 +3,8 @@
 What a tool raises goes back to the model as the result; it never ends the conversation.
 """
 
-import asyncio
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -15,6 +15,8 @@ from .schema import arguments_of, schema_of, summary_of
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
 Content = tuple[Text | Image | Blob, ...]
+
+_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # what every service takes; others take more
 
 
 class Toolbox:
@@ -37,7 +39,7 @@ class Toolbox:
         try:
             made = self._started(call)
             if inspect.isawaitable(made):
-                made = asyncio.run(_awaited(made))
+                made = _finished(made)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
             return _failed(call, error)
         return _result(call, made)
@@ -47,7 +49,9 @@ class Toolbox:
         try:
             function = self._functions.get(call.name)
             if function is not None and not _is_async(function):
-                made = await asyncio.to_thread(self._started, call)
+                from asyncio import to_thread  # noqa: PLC0415 - here it is loaded
+
+                made = await to_thread(self._started, call)
             else:
                 made = self._started(call)
             if inspect.isawaitable(made):
@@ -71,6 +75,9 @@ class Toolbox:
             raise BadParameter(message)
         arguments = arguments_of(function)
         name = arguments.__name__
+        if not _NAME.fullmatch(name):
+            message = f"a tool's name has letters, digits and _ only, at most 64, not {name!r}"
+            raise BadParameter(message)
         self._functions[name], self._arguments[name] = function, arguments
         return Tool(name, summary_of(function), schema_of(arguments))
 
@@ -98,6 +105,18 @@ def _own(given: ToolLike) -> Tool | None:
     raw = dict(given)
     name = raw.get("name") or raw.get("type") or next(iter(raw), "")
     return Tool(str(name), raw=raw)
+
+
+def _finished(made: object) -> object:
+    """Await it in a loop of its own: in a thread of its own where there is a loop already."""
+    from asyncio import _get_running_loop, run  # noqa: PLC0415 - only for a tool that awaits
+
+    if _get_running_loop() is None:
+        return run(_awaited(made))
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as in a notebook
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run, _awaited(made)).result()
 
 
 async def _awaited(made: object) -> object:

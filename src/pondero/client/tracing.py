@@ -34,7 +34,7 @@ class Span:
             return
         if reply is not None:
             span.set_attributes(_answered(reply))
-        if error is not None:
+        if error is not None and not isinstance(error, GeneratorExit):  # left early is no failure
             span.set_attribute("error.type", type(error).__name__)
             if isinstance(error, ServiceError) and error.status is not None:
                 span.set_attribute("http.response.status_code", error.status)
@@ -63,7 +63,7 @@ def _answered(reply: Reply) -> dict[str, Any]:
     return _said(
         {
             "gen_ai.response.model": reply.model,
-            "gen_ai.response.id": reply.request_id,
+            "pondero.request_id": reply.request_id,
             "gen_ai.response.finish_reasons": [reply.finish],
             "gen_ai.usage.input_tokens": sum(read) if read else None,
             "gen_ai.usage.output_tokens": sum(written) if written else None,

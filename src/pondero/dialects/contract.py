@@ -4,14 +4,24 @@ The two sides are written apart and must agree: encode and decode never import w
 reply.
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ..canon import Event, Head, HttpRequest, HttpResponse, Json, Reply, Request, Target
+from ..canon import (
+    Event,
+    Head,
+    HttpRequest,
+    HttpResponse,
+    Json,
+    Message,
+    Reply,
+    Request,
+    Target,
+)
 from ..errors import ServiceError
-from ..thinking import Adjustment, Plan
+from ..thinking import Adjustment, Capability, Plan
 
 
 class EventStream(Protocol):
@@ -86,10 +96,70 @@ class Decode(Protocol):
 
 
 class Repair(Struct, frozen=True):
-    """A refused request as the service says it would take it, and the one difference."""
+    """A refused request as the service says it would take it, and the one difference.
+
+    ``holds_for`` is what will be refused again without it: nothing more, all of this thread, or
+    all to this model. ``unsealed`` are the seals it took out, as they stood on the wire.
+    """
 
     request: HttpRequest
     adjustment: Adjustment
+    holds_for: Literal["request", "thread", "model"] = "request"
+    unsealed: tuple[str, ...] = ()
+
+
+class Given(Struct, frozen=True):
+    """An earlier answer: which exchange it ended, who gave it, and to which body."""
+
+    number: int
+    provider: str | None
+    model: str | None
+    asked: Json
+    message: Message
+
+
+class Past(Protocol):
+    """The answers that came before a request, found by what of them is sent back."""
+
+    def of_call(self, id: str) -> Given | None:
+        """Return the answer that made a call with this id."""
+        ...
+
+    def of_function(self, name: str, arguments: Json) -> Sequence[Given]:
+        """Return the answers that called this function so, where the service gives no ids."""
+        ...
+
+    def of_seal(self, text: str) -> Given | None:
+        """Return the answer in one of whose seals this text stands."""
+        ...
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """A request that was sent, what the catalog knows of where it went, and what came before.
+
+    ``known`` is whether the catalog has the deployment; what it does not have may be laxer.
+    """
+
+    body: dict[str, Json]
+    past: Past
+    provider: str | None = None
+    known: bool = True
+    facts: Capability
+    quirks: Mapping[str, Json] = {}
+
+
+class Trap(Struct, frozen=True, kw_only=True):
+    """A place in a request that its service refuses or, where not ``refused``, loses thinking at.
+
+    ``path`` is where it stands in the body, ``then`` what the service does about it.
+    """
+
+    code: str
+    path: str
+    what: str
+    then: str
+    cure: str
+    refused: bool = True
 
 
 class Rejected(Exception):
@@ -105,6 +175,8 @@ class Accepted(Struct, frozen=True):
 
     ``thinking`` is the wish as this wire read it: kind off | on | level | budget | unset, with
     ``level`` or ``budget``; ``shown`` is whether readable thinking goes into the answer.
+    ``refuses`` is whether the answer is going to be a refusal, which some wires say from the start.
+    ``caches`` is what of a prompt is found again: nothing, beginnings that are marked, or all.
     """
 
     request: Request
@@ -114,6 +186,35 @@ class Accepted(Struct, frozen=True):
     thinks: bool = False
     shown: bool = False
     raw: Json = None
+    refuses: bool = False
+    caches: Literal["never", "marked", "always"] = "never"
+
+
+class Listed(Struct, frozen=True):
+    """A model on a service's list, with what is known of it; ``context`` is what it can read."""
+
+    name: str
+    context: int | None = None
+
+
+class Beside(Protocol):
+    """What a service answers beside conversations; not every dialect has it, or all of it."""
+
+    def asks(self, http: HttpRequest) -> Literal["models", "tokens"] | None:
+        """Return what is asked for: a list of models, a count of tokens, or neither."""
+        ...
+
+    def models(self, http: HttpRequest, known: Sequence[Listed], *, service: str) -> HttpResponse:
+        """Return the list, or the one model asked for; or raise Rejected."""
+        ...
+
+    def counts(self, http: HttpRequest) -> HttpRequest:
+        """Return the usual request whose tokens are to be counted."""
+        ...
+
+    def counted(self, tokens: int) -> HttpResponse:
+        """Return so many tokens in the service's shape."""
+        ...
 
 
 class Accept(Protocol):

@@ -4,16 +4,17 @@ from .emulator import Emulator
 from .fault import Fault
 from .faulty import AsyncFaulty, Faulty
 from .mind import Mind, ponder
-from .routes import houses
+from .routes import houses, route
 from .script import Call, Turn, When
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .server import address, app, bind, run, serving
+    from .server import SERVER, address, app, bind, run, serving
 
-_SERVER = ("address", "app", "bind", "run", "serving")
+_SERVER = ("SERVER", "address", "app", "bind", "run", "serving")
 
 __all__ = [
+    "SERVER",
     "AsyncFaulty",
     "Call",
     "Emulator",
@@ -27,6 +28,7 @@ __all__ = [
     "bind",
     "houses",
     "ponder",
+    "route",
     "run",
     "serving",
 ]

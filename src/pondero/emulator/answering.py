@@ -31,6 +31,7 @@ def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
 
 def answered(wire: Dialect, accepted: Accepted, reply: Reply, fault: Fault | None) -> Played:
     """Return the answer as it was asked for: streamed, or at once."""
+    accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
         stream = wire.reply.stream(accepted)
         pieces = _frames(stream, reply, fault, wire)

@@ -12,6 +12,8 @@ from ..dialects import Accepted, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .answering import Played, answered, whole, with_ids
+from .asides import told
+from .cache import PromptCache
 from .fault import FOREVER, Break, Fault, Pause, instead
 from .log import Entry, Log
 from .mind import Mind, ponder, settled
@@ -19,6 +21,7 @@ from .playing import Answered, AsyncSleep, Sleep, asyncio_sleep
 from .reading import read
 from .routes import Route, route
 from .script import Script, Scripted
+from .strangers import Met, met
 
 _USUAL = Timeouts()
 
@@ -28,7 +31,8 @@ class Emulator:
 
     ``mind`` answers what no turn of ``script`` is meant for. ``faults`` befall the next exchanges
     in order, None for one that goes well. ``service`` is the deployment to be; without it the
-    address says. ``sleep`` and ``asleep`` are how a slow answer waits.
+    address says. With ``any_model`` one of its line answers for a model nobody knows. ``sleep``
+    and ``asleep`` are how a slow answer waits.
     """
 
     def __init__(
@@ -38,14 +42,17 @@ class Emulator:
         script: Iterable[Scripted] = (),
         faults: Iterable[Fault | str | int | None] = (),
         service: str | None = None,
+        any_model: bool = False,
         sleep: Sleep = time.sleep,
         asleep: AsyncSleep = asyncio_sleep,
     ) -> None:
         self.script = Script(script)
         self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
         self.log = Log()
+        self._cache = PromptCache()
         self._mind = mind
         self._service = service
+        self._any_model = any_model
         self._sleep = sleep
         self._asleep = asleep
 
@@ -77,10 +84,11 @@ class Emulator:
         self.script.expect(*turns)
 
     def reset(self) -> None:
-        """Forget script, faults and log."""
+        """Forget script, faults, log and what was cached."""
         self.script.clear()
         self.faults.clear()
         self.log.clear()
+        self._cache.clear()
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
@@ -94,14 +102,29 @@ class Emulator:
         """Return what comes of a request: an answer, nothing for so long, or nobody there."""
         to = route(request.url, service=self._service)
         if to is None:
-            return _refused(_nowhere(request), entry)
+            return self._beside(request, entry)
         entry.dialect, entry.service = to.wire.NAME, to.service
+        try:
+            accepted, entry.model = self._taken(request, to)
+        except Rejected as no:
+            return _refused(no.response, entry)
+        return self._answer(to, accepted, entry)
+
+    def _beside(self, request: HttpRequest, entry: Entry) -> Played:
+        answer = told(request, service=self._service)
+        if answer is None:
+            return _refused(_nowhere(request), entry)
+        response, entry.dialect, entry.service = answer
+        return whole(response) if response.status < 400 else _refused(response, entry)
+
+    def _taken(self, request: HttpRequest, to: Route) -> Met:
         try:
             accepted = to.wire.accept.request(request, service=to.service)
         except Rejected as no:
-            return _refused(no.response, entry)
-        entry.model = accepted.request.model
-        return self._answer(to, accepted, entry)
+            if not self._any_model:
+                raise
+            return met(request, to, no)
+        return Met(accepted, accepted.request.model)
 
     def _answer(self, to: Route, accepted: Accepted, entry: Entry) -> Played | Pause | None:
         turn = self.script.take(accepted, dialect=to.wire.NAME, service=to.service)
@@ -114,9 +137,14 @@ class Emulator:
             if fault.kind == "hang" and fault.at is None:
                 return Pause(FOREVER)
             if (other := instead(fault, to.wire)) is not None:
-                return _refused(other, entry)
+                return _refused(_restated(other, to), entry)
         mind = turn if turn is not None and turn.says else self._mind
         reply = settled(accepted, with_ids(mind(accepted), accepted, to.wire))
+        if (turn is None or turn.usage is None) and not reply.usage.cache_read:
+            usage = self._cache.counted(accepted, reply.usage, service=to.service)
+            reply = msgspec.structs.replace(reply, usage=usage)
+        if entry.model != accepted.request.model and reply.model is None:
+            reply = msgspec.structs.replace(reply, model=entry.model)
         return answered(to.wire, accepted, reply, fault)
 
     def _fault(self, accepted: Accepted) -> Fault | None:
@@ -130,6 +158,13 @@ class Emulator:
             return Fault.of(wish)
         except BadParameter as error:
             return Fault(kind="status", status=400, message=str(error))
+
+
+def _restated(error: HttpResponse, to: Route) -> HttpResponse:
+    """Return an error in the shape of its deployment, where those of one wire differ."""
+    restated = getattr(to.wire.reply, "restated", None)
+    made: HttpResponse = restated(error, service=to.service) if restated is not None else error
+    return made
 
 
 def _refused(response: HttpResponse, entry: Entry) -> Played:

@@ -5,8 +5,9 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..catalog import Provider, shipped
+from ..catalog import Catalog, Provider, extended, shipped
 from ..dialects import NAMES, Dialect, dialect
+from ..store import catalog_files
 
 _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
 
@@ -22,16 +23,20 @@ def route(url: str, *, service: str | None = None) -> Route | None:
     """Return where a request to this address goes; None where no wire has such an address.
 
     The deployment is the one named, else the one that lives there, else the one the path begins
-    with, else the wire's first.
+    with, else the one whose own path is in it, else the wire's first.
     """
     path = urlsplit(url).path
     for name in NAMES:
         wire = dialect(name)
         if wire.accept.serves(path):
-            return Route(
-                wire, service or _living(url, name) or _named(path, name) or wire.accept.HOUSE
-            )
+            return Route(wire, service or deployment(url, name) or wire.accept.HOUSE)
     return None
+
+
+def deployment(url: str, name: str) -> str | None:
+    """Return the deployment of a wire that an address belongs to; None where it says none."""
+    path = urlsplit(url).path
+    return living(url, name) or _named(path, name) or _laid(path, name)
 
 
 def houses() -> tuple[Provider, ...]:
@@ -40,7 +45,8 @@ def houses() -> tuple[Provider, ...]:
     return tuple(known[dialect(name).accept.HOUSE] for name in NAMES)
 
 
-def _living(url: str, name: str) -> str | None:
+def living(url: str, name: str) -> str | None:
+    """Return the deployment of a wire that lives at an address in the world."""
     here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(name))
             if (found := where.match(url))]  # fmt: skip
     return max(here)[2] if here else None
@@ -51,14 +57,29 @@ def _named(path: str, name: str) -> str | None:
     return first if any(first == each.name for each in _providers(name)) else None
 
 
+def _laid(path: str, name: str) -> str | None:
+    own = ((each.name, each.path) for each in _providers(name) if each.path)
+    return next((key for key, where in own if _template(where).search(path)), None)
+
+
 @cache
 def _homes(name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
-        (each.name, re.compile(_HOLE.sub("[^/]+", re.escape(each.url.rstrip("/"))) + r"(?=[/?]|$)"))
-        for each in _providers(name)
+        (each.name, _template(each.url.rstrip("/") + each.path)) for each in _providers(name)
     )
+
+
+def _template(address: str) -> re.Pattern[str]:
+    return re.compile(_HOLE.sub("[^/]+", re.escape(address)) + r"(?=[/?]|$)")
 
 
 @cache
 def _providers(name: str) -> tuple[Provider, ...]:
-    return tuple(each for each in shipped().providers.values() if each.dialect == name)
+    return tuple(each for each in known().providers.values() if each.dialect == name)
+
+
+@cache
+def known() -> Catalog:
+    """Return the catalog with the user's own providers: they are emulated too."""
+    catalog, files = shipped(), catalog_files()
+    return extended(catalog, files) if files else catalog

@@ -124,6 +124,7 @@ class _Minded:
     """A function in a script: it fits any request."""
 
     fault: Fault | None = None
+    usage: Usage | None = None
     when = When()
     says = True
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ORIGIN = "http://emulator"  # no provider lives there: the path says which one is meant
 _JSON = "application/json"
+SERVER = "pondero-emulator"
+"""The server that answers name, so that a recording says where it comes from."""
 
 
 def app(emulator: Emulator) -> "Starlette":
@@ -116,7 +118,12 @@ def _server(emulator: Emulator) -> Any:
     import uvicorn  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(
-        app(emulator), log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+        app(emulator),
+        log_level="critical",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        ws="none",
+        headers=[("server", SERVER)],
     )
     return uvicorn.Server(config)
 

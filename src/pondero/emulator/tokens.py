@@ -1,8 +1,23 @@
 """How many tokens is that? A plain rule, the same every time: four bytes are one token."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from msgspec.json import encode
 
-from ..canon import Blob, Image, Json, Other, Part, Request, Text, Thinking, ToolCall, ToolResult
+from ..canon import (
+    Blob,
+    Image,
+    Json,
+    Other,
+    Part,
+    Request,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 
 BYTES = 4
 _MEDIUM = 258  # what a picture costs on one of the services; any other figure would do
@@ -20,12 +35,30 @@ def clip(text: str, tokens: int) -> str:
     return data.decode("utf-8", "ignore")
 
 
+class Piece(NamedTuple):
+    """A tool, a text of the system prompt or a part of a message, and its tokens."""
+
+    role: str
+    value: Tool | Part
+    tokens: int
+
+
 def asked(request: Request) -> int:
     """Return the tokens of everything that was sent."""
-    tools = sum(count(tool.name + tool.description) + _json(tool.parameters or tool.raw)
-                for tool in request.tools)  # fmt: skip
-    said = sum(_ENVELOPE + sum(map(_part, message.parts)) for message in request.messages)
-    return tools + said + sum(_part(text) for text in request.system)
+    empty = sum(not message.parts for message in request.messages)
+    return sum(piece.tokens for piece in pieces(request)) + empty * _ENVELOPE
+
+
+def pieces(request: Request) -> Iterator[Piece]:
+    """Yield everything that was sent, in order; a message's borders count with its first part."""
+    for tool in request.tools:
+        words = count(tool.name + tool.description)
+        yield Piece("tool", tool, words + _json(tool.parameters or tool.raw))
+    for text in request.system:
+        yield Piece("system", text, _part(text))
+    for message in request.messages:
+        for number, part in enumerate(message.parts):
+            yield Piece(message.role, part, _part(part) + (0 if number else _ENVELOPE))
 
 
 def called(call: ToolCall) -> int:

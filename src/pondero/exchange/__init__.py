@@ -1,5 +1,6 @@
 """What next: prepare, send, read, wait, give up? Decisions without a socket or a clock."""
 
+from ..lazy import lazily
 from .prepare import plan
 
 TYPE_CHECKING = False
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from .judgement import verdict
     from .request import Exchange, compose, cured, destination
     from .retry import Retry
+    from .signing import Signing
     from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
 
 _HOMES = {
@@ -22,6 +24,7 @@ _HOMES = {
     "Read": "steps",
     "Retry": "retry",
     "Send": "steps",
+    "Signing": "signing",
     "Sleep": "steps",
     "Step": "steps",
     "Timeouts": "contract",
@@ -45,6 +48,7 @@ __all__ = [
     "Read",
     "Retry",
     "Send",
+    "Signing",
     "Sleep",
     "Step",
     "Timeouts",
@@ -58,14 +62,5 @@ __all__ = [
     "verdict",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load what needs the dialects on first use: a plan needs none of them."""
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415 - see above
-
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+# Load what needs the dialects on first use: a plan needs none of them.
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,6 +1,6 @@
 """Raw bytes of an answer to what is in them, whoever sent them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -9,14 +9,7 @@ from msgspec import Struct
 from ..canon import Assembler, Event, Head, Message, Seal, ToolResult, Usage
 from ..dialects import NAMES, Dialect, dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
-from ..framing import FrameReader, JsonArrayReader, NdjsonReader, SseReader, sniff
-
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_READERS: dict[str, Callable[[], FrameReader]] = {
-    "sse": SseReader,
-    "json_array": JsonArrayReader,
-    "ndjson": NdjsonReader,
-}
+from ..framing import UNREADABLE, payloads
 
 
 class Decoded(Struct, frozen=True):
@@ -135,7 +128,7 @@ def _named(name: str) -> Dialect:
 def _is_stream(body: bytes) -> bool:
     try:
         whole = msgspec.json.decode(body)
-    except _UNREADABLE:
+    except UNREADABLE:
         return True
     return isinstance(whole, list) and len(whole) > 1
 
@@ -158,14 +151,13 @@ def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
         if not streamed:
             yield msgspec.json.decode(body)
             return
-        reader = _READERS[sniff(body)]()
-        frames = [*reader.feed(body), *reader.eof()]
-    except (*_UNREADABLE, WireError):
+        frames = payloads(body)
+    except (*UNREADABLE, WireError):
         return
     for frame in frames[:_LOOKED_AT]:
         try:
             yield msgspec.json.decode(frame)
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
 
 

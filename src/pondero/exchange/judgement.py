@@ -1,6 +1,6 @@
 """What was planned against what was seen."""
 
-from ..canon import Finish, Message, Text, Thinking, ToolCall, Usage, Verdict
+from ..canon import Finish, Message, Text, Thinking, Usage, Verdict
 from ..thinking import Plan
 
 _ROOM = 4096
@@ -12,7 +12,7 @@ def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdi
     if is_exhausted(message, finish):
         return "exhausted"
     if plan.will_think is False:
-        return "thought_though_off" if thought else "as_planned"
+        return "thought_though_off" if thought or _leaks(message.text) else "as_planned"
     if plan.budget is not None and (usage.thinking or 0) > plan.budget:
         return "overran_budget"
     if plan.will_think is None or thought is None:
@@ -21,21 +21,31 @@ def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdi
 
 
 def is_exhausted(message: Message, finish: Finish) -> bool:
-    """Return whether the output was spent before there was an answer."""
+    """Return whether the output was spent before there was an answer, however it ended."""
     if finish == "exhausted":
         return True
     answered = any(
-        (isinstance(part, Text) and part.text.strip()) or isinstance(part, ToolCall)
+        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
         for part in message.parts
     )
     thinking = any(isinstance(part, Thinking) for part in message.parts)
-    return finish == "length" and thinking and not answered
+    return finish in ("length", "stop") and thinking and not answered
 
 
 def cap_to_retry(plan: Plan, usage: Usage) -> int:
     """Return the max_tokens that would have left room: what was spent, once more, and an answer."""
     spent = (usage.thinking or 0) + (usage.output or 0)
     return max(2 * spent, plan.budget or 0) + _ROOM
+
+
+def _leaks(text: str) -> bool:
+    """Return whether thinking stands in the answer itself, between tags.
+
+    A template that opens the tag in the prompt leaves only its end in the answer.
+    """
+    before, closed, _ = text.partition("</think>")
+    opened = before.partition("<think>")
+    return bool(closed) and (not opened[1] or not opened[0].strip())
 
 
 def _thought(message: Message, usage: Usage) -> bool | None:

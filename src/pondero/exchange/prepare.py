@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..canon import overlaid
 from ..catalog import Entry
 from ..errors import Unsupported
 from ..thinking import (
@@ -50,17 +51,7 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
         return placed
     from copy import deepcopy  # noqa: PLC0415 - only for native fields
 
-    return _over(placed, deepcopy(dict(intent.fields or {})))
-
-
-def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Lay native fields over the rest, untouched."""
-    for key, value in below.items():
-        if key not in above:
-            above[key] = value
-        elif isinstance(value, dict) and isinstance(above[key], dict):
-            _over(value, above[key])
-    return above
+    return overlaid(placed, deepcopy(dict(intent.fields or {})))
 
 
 def _stand_in(entry: Entry) -> tuple[Adjustment, ...]:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json, Origin, Request, Target
+from ..canon import HttpRequest, Json, Origin, Output, Request, Target, Text
 from ..catalog import Entry, Provider
-from ..dialects import NAMES, dialect, takes
-from ..errors import MissingExtra, Unsupported
+from ..dialects import NAMES, dialect, repair, takes
+from ..errors import ServiceError, Unsupported
 from ..handoff import Destination
 from ..thinking import Adjustment, Plan, Policy
+from .signing import Signing, signing
 
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
@@ -26,7 +27,8 @@ class Exchange(Struct, frozen=True):
     """One request, ready to be sent, and what is needed to read its answer.
 
     ``origin`` is what the answer's message will say of itself; ``repairs`` is whether a refusal
-    that names its own cure may be cured.
+    that names its own cure may be cured; ``absent`` what to say where nobody answers; ``signing``
+    how it is signed when it is sent, where no key does.
     """
 
     dialect: str
@@ -36,6 +38,8 @@ class Exchange(Struct, frozen=True):
     quirks: Mapping[str, Json] = {}
     stream: bool = True
     repairs: bool = True
+    absent: str = ""
+    signing: Signing | None = None
 
 
 def compose(
@@ -51,7 +55,11 @@ def compose(
     """Return the exchange; ``at`` is when it is asked, in seconds since 1970."""
     provider = entry.provider
     wire = dialect(_spoken(provider))
-    request, plan = _sayable(request, plan, getattr(wire.encode, "UNSAID", frozenset()))
+    unsaid = getattr(wire.encode, "UNSAID", frozenset()) | frozenset(
+        provider.quirks.get("unsaid", ())
+    )
+    request, plan = _sayable(request, plan, unsaid)
+    request, plan = _ranged(request, plan, getattr(wire.encode, "RANGES", {}))
     target = Target(
         route=provider.name,
         url=url,
@@ -67,11 +75,29 @@ def compose(
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
+        signing=signing(provider, url, service=getattr(wire.encode, "SIGNED", provider.dialect))
+        if key is None and provider.auth == "aws"
+        else None,
+        absent=f"{provider.label} does not answer at {url}: {provider.start}"
+        if provider.start
+        else "",
     )
 
 
-def destination(entry: Entry, policy: Policy) -> Destination:
-    """Return who will read a thread, for the handoff."""
+def cured(exchange: Exchange, refusal: ServiceError) -> Exchange:
+    """Return the exchange as it is taken where such a refusal is to be expected, if it would be."""
+    made = repair(exchange.dialect, exchange.http, refusal)
+    if made is None:
+        return exchange
+    notes = (*exchange.plan.adjustments, made.adjustment)
+    plan = msgspec.structs.replace(exchange.plan, adjustments=notes)
+    return msgspec.structs.replace(exchange, http=made.request, plan=plan)
+
+
+def destination(
+    entry: Entry, policy: Policy, *, refused: frozenset[str] = frozenset()
+) -> Destination:
+    """Return who will read a thread, for the handoff; ``refused`` marks seals it did not take."""
     provider = entry.provider
     return Destination(
         dialect=provider.dialect,
@@ -80,6 +106,7 @@ def destination(entry: Entry, policy: Policy) -> Destination:
         route=provider.name,
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=policy.foreign,
+        refused=refused,
         **takes(_spoken(provider), provider.quirks),
     )
 
@@ -97,23 +124,51 @@ def _spoken(provider: Provider) -> str:
 
 def _sayable(request: Request, plan: Plan, unsaid: frozenset[str]) -> tuple[Request, Plan]:
     """Return request and plan without what was dropped, or what the wire has no words for."""
-    gone = {name: None for name in plan.dropped if name in request.__struct_fields__}
+    less: dict[str, Json] = {
+        name: None for name in plan.dropped if name in request.__struct_fields__
+    }
+    notes: list[Adjustment] = []
+
+    def leave_out(name: str, asked: Json, why: str, instead: Json = None) -> None:
+        less[name] = instead
+        notes.append(Adjustment("dropped_parameter", name, asked, None, why))
+
+    choice, output = request.tool_choice, request.output
     if "stop" in unsaid and request.stop:
-        why = "this service has no stop sequences"
-        note = Adjustment("dropped_parameter", "stop", list(request.stop), None, why)
+        leave_out("stop", list(request.stop), "this service has no stop sequences", ())
+    if "tool_choice" in unsaid and choice is not None and choice.forced:
+        leave_out("tool_choice", choice.name or choice.mode, "no tool can be forced here")
+    if "output_beside_tools" in unsaid and output is not None and request.tools:
+        why = "this service takes no shape for the answer while tools are on offer"
+        leave_out("output", output.name, why)
+    if "schema" in unsaid and output is not None and output.schema is not None:
+        why = "this service takes no schema for the answer; the system prompt says it instead"
+        leave_out("output", output.name, why, Output())
+        words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
+        less["system"] = (*request.system, Text(words))
+    if notes:
+        plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes))
+    return (msgspec.structs.replace(request, **less) if less else request), plan
+
+
+def _ranged(
+    request: Request, plan: Plan, ranges: Mapping[str, tuple[float, float]]
+) -> tuple[Request, Plan]:
+    """Return request and plan with every parameter inside what the wire takes of it."""
+    for name, (least, most) in ranges.items():
+        asked = getattr(request, name)
+        if asked is None or least <= asked <= most:
+            continue
+        got = max(least, min(asked, most))
+        why = f"this service takes {name} from {least:g} to {most:g}"
+        note = Adjustment("parameter_clamped", name, asked, got, why)
         plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, note))
-        request = msgspec.structs.replace(request, stop=())
-    return (msgspec.structs.replace(request, **gone) if gone else request), plan
+        request = msgspec.structs.replace(request, **{name: got})
+    return request, plan
 
 
 def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:
     if key is None:
-        if provider.auth == "aws":
-            message = (
-                f"{provider.label} without a bearer key needs signed requests; set "
-                f"{provider.keys[0]}, or pip install 'pondero[bedrock]'"
-            )
-            raise MissingExtra(message)
         return {}
     name, before = _HEADERS[provider.auth]
     return {name: f"{before}{key}"}

@@ -4,6 +4,7 @@ Never tried again once something was shown: what nobody has seen yet is held bac
 """
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -25,7 +26,15 @@ from ..canon import (
     Verdict,
 )
 from ..dialects import Repair, dialect, repair
-from ..errors import BadRequest, Malformed, PonderoError, Truncated, Unreachable
+from ..errors import (
+    BadRequest,
+    CassetteError,
+    Malformed,
+    PonderoError,
+    ServiceError,
+    Truncated,
+    Unreachable,
+)
 from .judgement import cap_to_retry, verdict
 from .request import Exchange
 from .retry import Retry
@@ -57,30 +66,42 @@ class Emit(Struct, frozen=True):
 Step = Send | Read | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
+Learn = Callable[[ServiceError, Repair], None]
 
 _READ = Read()
 _NOTHING = Message("assistant", ())
 
 
-def flow(exchange: Exchange, *, retry: Retry, jitter: Callable[[], float]) -> Flow:
-    """Return the steps of one exchange, in the end its reply; errors of I/O are thrown in."""
+def flow(
+    exchange: Exchange, *, retry: Retry, jitter: Callable[[], float], learn: Learn | None = None
+) -> Flow:
+    """Return the steps of one exchange, in the end its reply; errors of I/O are thrown in.
+
+    ``learn`` is told of a refusal and of the repair that was then taken.
+    """
     tries = 0
     cure: Repair | None = None
+    taken: Callable[[], None] | None = None
+    failed: PonderoError | None = None
     while True:
         tries += 1
-        attempt = _Attempt(exchange, cure)
+        attempt = _Attempt(exchange, cure, taken)
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
             if attempt.shown:
                 raise
+            if failed is not None and isinstance(error, CassetteError):
+                raise failed from error  # a recording has no second try; the first is what counts
             found = None if cure else _cure(exchange, error)
-            if found is not None:
-                cure = found
+            if found is not None and isinstance(error, ServiceError):
+                cure, taken = found, partial(learn, error, found) if learn else None
                 continue
             if not retry.again(error, tries):
+                if isinstance(error, Unreachable) and exchange.absent:
+                    raise Unreachable(f"{exchange.absent} ({error})") from error
                 raise
-            seconds = retry.wait(error, tries, jitter)
+            failed, seconds = error, retry.wait(error, tries, jitter)
         if seconds:
             yield Sleep(seconds)
 
@@ -94,11 +115,14 @@ def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
 class _Attempt:
     """One try: from the request to the end of its answer."""
 
-    def __init__(self, exchange: Exchange, cure: Repair | None) -> None:
+    def __init__(
+        self, exchange: Exchange, cure: Repair | None, taken: Callable[[], None] | None
+    ) -> None:
         self.shown = False
         self._exchange = exchange
         self._request = cure.request if cure else exchange.http
         self._notes = (cure.adjustment,) if cure else ()
+        self._taken_up = taken
         self._wire = dialect(exchange.dialect)
         self._so_far = Assembler()
         self._end: Finished | None = None
@@ -110,6 +134,8 @@ class _Attempt:
         head: Head = yield Send(self._request)
         if not 200 <= head.status < 300:
             raise self._wire.decode.error(head, (yield from _drained()))
+        if self._taken_up is not None:
+            self._taken_up()
         if self._exchange.stream:
             yield from self._streamed(head)
         else:
@@ -234,5 +260,7 @@ def _drained() -> Generator[Step, Any, bytes]:
 
 def _request_id(head: Head) -> str | None:
     """Return the id the service knows this request by; they agree on the end of its name."""
-    ids = (value for name, value in head.headers.items() if name.endswith("request-id"))
+    ids = (
+        value for name, value in head.headers.items() if name.endswith(("request-id", "requestid"))
+    )
     return next(ids, None)

@@ -1,22 +1,34 @@
-"""Where one frame ends: bytes to frames, for every stream format.
+"""Where one frame ends: bytes to frames, for every stream format; and what JSON is in one.
 
 Every reader takes bytes in any split and gives whole frames back; what was looked at once is not
 looked at again, so the cost is linear in the bytes fed, one at a time or all at once.
 """
 
+from .aws_events import AwsEvent, AwsEventsReader, write_aws_event
 from .json_array import JsonArrayReader
 from .limit import MAX_FRAME
 from .ndjson import NdjsonReader
+from .page import readable
+from .parsing import UNREADABLE, json_of, parse
+from .payloads import payloads
 from .reader import FrameReader
 from .sniff import Framing, sniff
 from .sse import SseReader
 
 __all__ = [
     "MAX_FRAME",
+    "UNREADABLE",
+    "AwsEvent",
+    "AwsEventsReader",
     "FrameReader",
     "Framing",
     "JsonArrayReader",
     "NdjsonReader",
     "SseReader",
+    "json_of",
+    "parse",
+    "payloads",
+    "readable",
     "sniff",
+    "write_aws_event",
 ]

@@ -18,16 +18,21 @@ class NdjsonReader:
         """Return the lines that these bytes complete."""
         if self._broken is not None:
             raise self._broken
-        end = data.find(b"\n")
+        pending = self._pending
+        end = data.rfind(b"\n")
         if end < 0:
-            self._pending += data
-            return self._bounded([])
-        first, *lines = data.split(b"\n")
-        self._pending += first
-        lines.insert(0, bytes(self._pending))
-        self._pending.clear()
-        self._pending += lines.pop()
-        return self._bounded(lines)
+            pending += data
+            return self._bounded([]) if len(pending) > self._max_frame else []
+        whole = data[:end]
+        if pending:
+            whole = bytes(pending + whole)
+            pending.clear()
+        if end + 1 < len(data):
+            pending += data[end + 1 :]
+        lines = whole.split(b"\n")
+        if len(whole) > self._max_frame or len(pending) > self._max_frame:
+            return self._bounded(lines)
+        return [stripped for line in lines if (stripped := line.strip(_BLANK))]
 
     def eof(self) -> list[bytes]:
         """Return a last line that its end never followed."""

@@ -2,11 +2,15 @@
 
 from typing import Literal
 
-Framing = Literal["sse", "json_array", "ndjson"]
+from .aws_events import begins_aws_events
+
+Framing = Literal["sse", "json_array", "ndjson", "aws_events"]
 
 
 def sniff(data: bytes) -> Framing:
     """Return the framing these bytes begin; an object over several lines is an array of one."""
+    if begins_aws_events(data):
+        return "aws_events"
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return "json_array"

@@ -4,7 +4,20 @@ Nothing here changes the thread, so going back to who made it gives everything b
 """
 
 from .destination import Destination, Scope
+from .fitting import REFUSED
 from .manifest import Action, Change, Manifest
+from .refused import Refusal, mark
 from .view import View, handoff
 
-__all__ = ["Action", "Change", "Destination", "Manifest", "Scope", "View", "handoff"]
+__all__ = [
+    "REFUSED",
+    "Action",
+    "Change",
+    "Destination",
+    "Manifest",
+    "Refusal",
+    "Scope",
+    "View",
+    "handoff",
+    "mark",
+]

@@ -15,7 +15,8 @@ class Destination(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     a seal's; ``aliases`` are other names of the same model.
 
     Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
-    go back to its maker; ``foreign`` what becomes of another's: dropped, or a note of the user's.
+    go back to its maker; ``foreign`` what becomes of another's: dropped, or a note of the user's;
+    ``refused`` are the marks of seals that the destination did not take back.
 
     Calls: an id must match ``id_pattern`` (None: any); one made anew has ``id_length`` letters
     and digits; ``minted`` is whether ids that no service gave may be sent; ``answers_calls``
@@ -25,7 +26,8 @@ class Destination(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     word must be the user's.
 
     Media: the beginnings of media types that are taken in a user's words, in tool results, and
-    in what the model itself said (``spoken_media``); an empty beginning takes all.
+    in what the model itself said (``spoken_media``); an empty beginning takes all. ``addresses``
+    is whether a medium may be given by where it is to be found.
     """
 
     dialect: str
@@ -37,6 +39,7 @@ class Destination(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     seals: Scope = "route+model"
     unsealed: bool = False
     foreign: Literal["drop", "note"] = "drop"
+    refused: frozenset[str] = frozenset()
 
     id_pattern: str | None = None
     id_length: int = 22
@@ -49,3 +52,4 @@ class Destination(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     media: tuple[str, ...] = ("",)
     result_media: tuple[str, ...] = ("",)
     spoken_media: tuple[str, ...] = ()
+    addresses: bool = True

@@ -22,8 +22,10 @@ from .destination import Destination
 from .maker import Makers, name_of
 from .manifest import Ledger, Place
 from .notes import from_answer, thought, unread, unseen, unseen_in_answer
+from .refused import is_refused
 from .surrogates import whole, whole_json
 
+REFUSED = "the destination did not take it back before"
 _SEAL = "another model or route made it"
 _NOTHING = "there is nothing in it"
 _FOREIGN = "another model or route thought it"
@@ -64,7 +66,7 @@ class Fitting:
     def _text(self, part: Text, at: Place, message: Message) -> Text | None:
         seal = self._seal(part.seal, message)
         if not part.text and seal is None:
-            why = _NOTHING if part.seal is None else _SEAL
+            why = _NOTHING if part.seal is None else self._why(part.seal)
             self._ledger.withhold(at, "text", why)
             return None
         return self._words(part, seal, at, message)
@@ -76,8 +78,8 @@ class Fitting:
             return part
         if text is not part.text:
             self._ledger.rewrite(at, "text", _HALVES)
-        if seal is not part.seal:
-            self._ledger.rewrite(at, "seal", _SEAL)
+        if part.seal is not None and seal is None:
+            self._ledger.rewrite(at, "seal", self._why(part.seal))
         if part.citations and not cites:
             self._ledger.rewrite(at, "citations", "the destination did not make them")
         return Text(text, seal, part.citations if cites else (), part.cache)
@@ -104,7 +106,9 @@ class Fitting:
         if message.role != "assistant":
             return "thinking stands in the assistant's turns only"
         if part.seal is not None:
-            return None if self._makers.reads(part.seal, message) else _FOREIGN
+            if not self._makers.reads(part.seal, message):
+                return _FOREIGN
+            return REFUSED if is_refused(part.seal, self._to.refused) else None
         if not part.text or part.redacted:
             return _NOTHING
         if not self._makers.made(message):
@@ -117,13 +121,13 @@ class Fitting:
 
     def _medium(self, part: Image | Blob, at: Place, message: Message) -> Part | None:
         spoken = message.role == "assistant"
-        if _takes(self._to.spoken_media if spoken else self._to.media, part):
+        if self._takes(self._to.spoken_media if spoken else self._to.media, part):
             return self._unsealed(part, at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
             self._ledger.rewrite(at, kind, _MEDIUM)
             return unseen(part)
-        if _takes(self._to.media, part):
+        if self._takes(self._to.media, part):
             self._ledger.rewrite(at, kind, "only the user may show this here: it goes before")
             self._ledger.add(at[0], "note", f"it says where the {kind} is from")
             self.notes += (from_answer(part), replace(part, seal=None))
@@ -132,6 +136,10 @@ class Fitting:
             self.notes.append(unseen_in_answer(part))
         return None
 
+    def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
+        here = part.data is not None or (part.url or "").startswith("data:")
+        return (here or self._to.addresses) and _takes(media, part)
+
     def _other(self, part: Other, at: Place, message: Message) -> Other | None:
         if not self._makers.holds(part, message):
             self._ledger.withhold(at, "other", _UNREADABLE)
@@ -139,14 +147,20 @@ class Fitting:
         return self._unsealed(part, at, message)
 
     def _unsealed(self, part: Sealed, at: Place, message: Message) -> Sealed:
-        if self._seal(part.seal, message) is part.seal:
+        if part.seal is None or self._seal(part.seal, message) is not None:
             return part
-        self._ledger.rewrite(at, "seal", _SEAL)
+        self._ledger.rewrite(at, "seal", self._why(part.seal))
         return replace(part, seal=None)
 
     def _seal(self, seal: Seal | None, message: Message) -> Seal | None:
         """Return a seal as it may go: as it is, or not at all."""
-        return seal if seal is None or self._makers.reads(seal, message) else None
+        if seal is None or not self._makers.reads(seal, message):
+            return None
+        return None if is_refused(seal, self._to.refused) else seal
+
+    def _why(self, seal: Seal) -> str:
+        """Return why a seal does not go."""
+        return REFUSED if is_refused(seal, self._to.refused) else _SEAL
 
     # -- calls and results -----------------------------------------------------------------------
 
@@ -159,8 +173,8 @@ class Fitting:
             return call
         if id != call.id:
             self._ledger.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
-        if seal is not call.seal:
-            self._ledger.rewrite(at, "seal", _SEAL)
+        if call.seal is not None and seal is None:
+            self._ledger.rewrite(at, "seal", self._why(call.seal))
         if not spelt:
             self._ledger.rewrite(at, "call", _HALVES)
         minted = call.minted or (id != call.id and not self._to.minted)
@@ -186,7 +200,7 @@ class Fitting:
                 return self._unsealed(part, at, _A_USER)
             self._ledger.rewrite(at, "other", _UNREADABLE)
             return unread()
-        if _takes(self._to.result_media, part):
+        if self._takes(self._to.result_media, part):
             return self._unsealed(part, at, _A_USER)
         self._ledger.rewrite(at, str(part.__struct_config__.tag), _MEDIUM)
         return unseen(part)

@@ -37,11 +37,12 @@ def whole_json(value: Json) -> Json:
     except UnicodeEncodeError:
         return _made_whole(value)
     except (OverflowError, RecursionError, TypeError, ValueError):
-        return value if all(map(is_whole, _texts(value))) else _made_whole(value)
+        return value if all(map(is_whole, texts(value))) else _made_whole(value)
     return value
 
 
-def _texts(value: Json) -> Iterator[str]:
+def texts(value: Json) -> Iterator[str]:
+    """Yield every text in a JSON value, keys included."""
     waiting = [value]  # a stack of our own: arguments may be nested deeper than Python calls
     while waiting:
         each = waiting.pop()

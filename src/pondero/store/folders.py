@@ -17,6 +17,15 @@ def config_folder() -> str:
     return user_config_dir("pondero")
 
 
+def data_folder() -> str:
+    """Return the folder of the threads; PONDERO_DATA_DIR moves it."""
+    if named := os.environ.get("PONDERO_DATA_DIR"):
+        return named
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only where threads are read
+
+    return user_data_dir("pondero")
+
+
 def catalog_files() -> dict[str, str]:
     """Return the user's catalog files by path: models.toml, families/*.toml, providers/*.toml."""
     folder = config_folder()

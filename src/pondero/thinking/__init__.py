@@ -5,10 +5,10 @@ from .adjustments import BENIGN, CODES, Adjustment
 from .capability import NOTHING, Budget, Capability
 from .decision import SAMPLING, Asked, Decision, Surface
 from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, is_wish, parse, vocabulary
-from .ladder import closest, figure, listed, nearest
+from .ladder import closest, figure, listed, nearest, share
 from .place import NOWHERE, Placement, headers, place
 from .plan import Facts, Plan, describe, outcome, said
-from .policy import CHOICES, DEFAULT, Policy
+from .policy import CHOICES, DEFAULT, TOKENS, Policy
 from .read import Reading, read
 from .resolve import resolve
 
@@ -24,6 +24,7 @@ __all__ = [
     "OFF",
     "ON",
     "SAMPLING",
+    "TOKENS",
     "UNSET",
     "Adjustment",
     "Asked",
@@ -51,5 +52,6 @@ __all__ = [
     "refusal",
     "resolve",
     "said",
+    "share",
     "vocabulary",
 ]

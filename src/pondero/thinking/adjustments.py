@@ -22,6 +22,7 @@ CODES: dict[str, str] = {
     "no_control": "the model thinks as it likes; nothing can be said to it",
     "budget_clamped": "the number of tokens was brought into the model's range",
     "answer_room": "the level's figure was lowered so that the answer has room",
+    "context_cap": "the context is long, and the policy caps thinking there",
     "no_room": "no budget fits below max_tokens; thinking is off, or at its least",
     "budget_as_level": "the model takes words, not numbers; the nearest level is used",
     "level_as_budget": "two levels are the same number of tokens on this model",
@@ -29,6 +30,7 @@ CODES: dict[str, str] = {
     "off_omitted": "the policy sends nothing for off, and the model may think unasked",
     "dropped_parameter": "a parameter the model refuses or ignores was left out",
     "max_tokens_clamped": "max_tokens was above what the model can write",
+    "parameter_clamped": "a parameter was brought into the range the service takes",
     "max_tokens_level": "this level does not go with a cap on the output; a lower one is used",
     "forced_tool_choice": "a forced tool choice and thinking do not go together here",
     "tools_without_thinking": "function tools and thinking do not go together on this surface",
@@ -40,5 +42,7 @@ CODES: dict[str, str] = {
 }
 """Code -> meaning. Nothing else is ever recorded."""
 
-BENIGN = frozenset({"answer_room", "level_as_budget", "on_as_level", "unknown_model"})
+BENIGN = frozenset(
+    {"answer_room", "context_cap", "level_as_budget", "on_as_level", "unknown_model"}
+)
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""

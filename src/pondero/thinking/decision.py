@@ -14,7 +14,10 @@ UNFORCED = (None, "auto", "none")
 
 
 class Asked(Struct, frozen=True):
-    """The parameters beside the wish that thinking has a say in."""
+    """The parameters beside the wish that thinking has a say in.
+
+    ``context`` is how many tokens the conversation has already, where that is known.
+    """
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -22,6 +25,7 @@ class Asked(Struct, frozen=True):
     top_k: int | None = None
     tools: bool = False
     tool_choice: str | None = "auto"
+    context: int | None = None
 
     @property
     def forced(self) -> bool:

@@ -22,12 +22,17 @@ def figure(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
         low = figure("low", budget, policy=policy, cap=cap)
         return max(budget.min, min(budget.minimal, low))
     if policy.budgets == "percent":
-        return max(budget.min, min(cap * _PERCENT.get(level, 95) // 100, budget.max))
+        return max(budget.min, min(cap * share(level) // 100, budget.max))
     base = budget.min if budget.base is None else budget.base
     top = budget.max if budget.nominal is None else budget.nominal
     if policy.budgets == "fixed" and level in budget.fixed:
         return max(budget.min, min(budget.fixed[level], top))
     return max(budget.min, base + _THIRDS.get(level, 3) * (top - base) // 3)
+
+
+def share(level: str) -> int:
+    """Return how many percent of the output a level may spend on thinking."""
+    return _PERCENT.get(level, 95)
 
 
 def twin(level: str, budget: Budget, *, policy: Policy, cap: int) -> str:

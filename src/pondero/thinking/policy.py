@@ -13,11 +13,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "show": ("auto", "summary", "none"),
     "foreign": ("drop", "note"),
 }
-ANSWER_ROOM = 4096
+TOKENS = {"answer_room": 4096, "context_cap": 0}
+"""Choices that are a number of tokens, with their defaults."""
 
 
 class Policy:
-    """Seven choices, all with a default; a value, equal to another with the same choices.
+    """Eight choices, all with a default; a value, equal to another with the same choices.
 
     unsupported  adjust (record) | warn (also warn) | strict (raise)
     off          least (off, else the least) | floor (smallest thinking) | omit (send nothing)
@@ -26,9 +27,14 @@ class Policy:
     show         auto (readable thinking unless off) | summary | none
     foreign      drop | note: another model's thinking at a handoff
     answer_room  tokens kept for the answer
+    context_cap  the most thinking tokens once the context is long (above 150,000); 0: no such cap
     """
 
-    __slots__ = ("answer_room", "budgets", "foreign", "off", "show", "unknown", "unsupported")
+    __slots__ = (
+        *("answer_room", "budgets", "context_cap", "foreign", "off", "show", "unknown"),
+        "unsupported",
+        "_hash",  # a policy is part of every question a client has answered before
+    )
 
     unsupported: Literal["adjust", "warn", "strict"]
     off: Literal["least", "floor", "omit"]
@@ -37,6 +43,8 @@ class Policy:
     show: Literal["auto", "summary", "none"]
     foreign: Literal["drop", "note"]
     answer_room: int
+    context_cap: int
+    _hash: int
 
     def __init__(self, **choices: Any) -> None:
         for name, allowed in CHOICES.items():
@@ -45,12 +53,14 @@ class Policy:
                 message = f"policy {name}={value!r} cannot be; use {' '.join(allowed)}"
                 raise BadPolicy(message)
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "answer_room", _room(choices.pop("answer_room", ANSWER_ROOM)))
+        for name, usual in TOKENS.items():
+            object.__setattr__(self, name, _tokens(name, choices.pop(name, usual)))
         if choices:
             unknown = next(iter(choices))
-            known = " ".join((*CHOICES, "answer_room"))
+            known = " ".join((*CHOICES, *TOKENS))
             message = f"unknown policy {unknown!r}; {_guess(unknown)}use {known}"
             raise BadPolicy(message)
+        object.__setattr__(self, "_hash", hash(tuple(self)))
 
     @classmethod
     def of(cls, choices: object) -> "Policy":
@@ -69,7 +79,7 @@ class Policy:
         return Policy(**{**dict(self), **choices})
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        return ((name, getattr(self, name)) for name in (*CHOICES, "answer_room"))
+        return ((name, getattr(self, name)) for name in (*CHOICES, *TOKENS))
 
     def __setattr__(self, name: str, value: object) -> None:
         message = f"a policy does not change; use policy.but({name}={value!r})"
@@ -83,7 +93,7 @@ class Policy:
         return tuple(self) == tuple(other) if isinstance(other, Policy) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple(self))
+        return self._hash
 
     def __repr__(self) -> str:
         said = ", ".join(
@@ -99,11 +109,11 @@ def _thaw(choices: dict[str, Any]) -> Policy:
     return Policy(**choices)
 
 
-def _room(value: object) -> int:
+def _tokens(name: str, value: object) -> int:
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        message = f"policy answer_room={value!r} cannot be; use a whole number of tokens from 0 on"
+        message = f"policy {name}={value!r} cannot be; use a whole number of tokens from 0 on"
         raise BadPolicy(message)
     return value
 
@@ -111,7 +121,7 @@ def _room(value: object) -> int:
 def _guess(word: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
 
-    close = get_close_matches(word, [*CHOICES, "answer_room"], n=1)
+    close = get_close_matches(word, [*CHOICES, *TOKENS], n=1)
     return f"did you mean {close[0]!r}? " if close else ""
 
 

@@ -22,7 +22,7 @@ def resolve(
     chosen = _beside_tools(aim(intent, case), case)
     chosen, dropped_choice = _beside_a_forced_tool(chosen, case)
     chosen = room.uncapped(chosen, case)
-    fitted, cap = room.fit(chosen, intent, case)
+    fitted, cap = room.fit(room.beside_a_long_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
     # What is said about thinking forbids, even where a forced tool keeps the model from thinking.

@@ -4,6 +4,9 @@ from .capability import Capability
 from .decision import Aim, Asked, Case
 from .intent import Intent
 
+LONG_CONTEXT = 150_000
+"""Above so many tokens of conversation the policy's context_cap applies; the documents' figure."""
+
 
 def cap(capability: Capability, asked: Asked) -> int | None:
     """Return max_tokens, lowered to what the model can write."""
@@ -31,6 +34,20 @@ def fit(aim: Aim, intent: Intent, case: Case) -> tuple[Aim, int | None]:
     if fitted >= most:
         return _no_room(aim, budget.min, most, case), most
     return _lowered(aim, fitted, most, intent, case), most
+
+
+def beside_a_long_context(aim: Aim, case: Case) -> Aim:
+    """Return a smaller budget where the policy wants one beside a long conversation."""
+    budget, most = case.capability.budget, case.policy.context_cap
+    context = case.asked.context or 0
+    if not most or aim.budget is None or budget is None or context <= LONG_CONTEXT:
+        return aim
+    lean = max(budget.min, min(aim.budget, most))
+    if lean == aim.budget:
+        return aim
+    why = f"the context has {context:,} tokens, and the policy caps thinking there at {most:,}"
+    case.note("context_cap", "budget", aim.budget, lean, why)
+    return Aim(aim.mode, aim.level, aim.effort, lean)
 
 
 def uncapped(aim: Aim, case: Case) -> Aim:

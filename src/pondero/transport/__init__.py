@@ -1,5 +1,7 @@
 """How bytes move between us and a service: the only rooms that wait."""
 
+from ..lazy import lazily
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aio import AsyncShell
@@ -8,20 +10,24 @@ if TYPE_CHECKING:
     from .http import AsyncHttpTransport, HttpTransport
     from .leak import Leak, leaks
     from .redact import presentable
+    from .signing import AsyncSigningTransport, SigningTransport
     from .sync import Shell
+    from .tap import AsyncTap
     from .vcr import AsyncCassette, Cassette
 
 _HOMES = {
     "AsyncCassette": "vcr",
     "AsyncHttpTransport": "http",
-    "AsyncTap": "tap",
     "AsyncShell": "aio",
+    "AsyncSigningTransport": "signing",
+    "AsyncTap": "tap",
     "Cassette": "vcr",
     "FastTransport": "fast",
     "HttpTransport": "http",
     "Leak": "leak",
     "Recorded": "cassette",
     "Shell": "sync",
+    "SigningTransport": "signing",
     "exchanges": "cassette",
     "leaks": "leak",
     "load": "cassette",
@@ -31,28 +37,21 @@ _HOMES = {
 __all__ = [
     "AsyncCassette",
     "AsyncHttpTransport",
-    "AsyncTap",
     "AsyncShell",
+    "AsyncSigningTransport",
+    "AsyncTap",
     "Cassette",
     "FastTransport",
     "HttpTransport",
     "Leak",
     "Recorded",
     "Shell",
+    "SigningTransport",
     "exchanges",
     "leaks",
     "load",
     "presentable",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load a transport on first use: each needs another library."""
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415 - see above
-
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+# Load a transport on first use: each needs another library.
+__getattr__ = lazily(__name__, _HOMES)

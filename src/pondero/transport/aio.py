@@ -1,6 +1,5 @@
 """The shell that drives a flow and awaits it; ``sync`` is the same lines without ``await``."""
 
-from asyncio import sleep
 from collections.abc import AsyncIterator
 
 from ..canon import Head, Reply
@@ -33,7 +32,7 @@ class AsyncShell:
                     elif isinstance(step, Send):
                         heard = await self._sent(step)
                     else:
-                        await sleep(step.seconds)
+                        await _sleep(step.seconds)
                 except StopAsyncIteration:  # cheaper than a default for each piece
                     step = flow.send(None)
                 except TransportError as error:
@@ -55,3 +54,9 @@ class AsyncShell:
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
         self._pieces = aiter(answer)
         return answer.head
+
+
+async def _sleep(seconds: float) -> None:
+    from asyncio import sleep  # noqa: PLC0415 - who waits shares this room, and needs none of it
+
+    await sleep(seconds)

@@ -12,6 +12,7 @@ from .proxies import Proxies
 
 try:
     import aiohttp
+    from yarl import URL
 except ImportError as missing:
     raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from missing
 
@@ -35,7 +36,7 @@ class FastTransport:
             async with asyncio.timeout(timeouts.connect + timeouts.first_byte):
                 response = await session.request(
                     request.method,
-                    request.url,
+                    URL(request.url, encoded=True),  # as it was signed, %3A and all
                     data=request.body,
                     headers={**_HEADERS, **request.headers},
                     timeout=_waits(timeouts),
@@ -44,6 +45,7 @@ class FastTransport:
                 )
         except _ERRORS as error:
             raise _said(error, request.url, timeouts.first_byte) from error
+        _wait_between_bytes(response, timeouts.between_bytes)
         return FastAnswer(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
@@ -90,8 +92,16 @@ class FastAnswer:
 @lru_cache(maxsize=64)
 def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(
-        total=None, sock_connect=timeouts.connect, sock_read=timeouts.between_bytes
+        total=None, sock_connect=timeouts.connect, sock_read=timeouts.first_byte
     )
+
+
+def _wait_between_bytes(response: aiohttp.ClientResponse, seconds: float) -> None:
+    """Set the clock anew, now that the first byte is there; without a connection all is there."""
+    connection = response.connection
+    if connection is not None and (protocol := connection.protocol) is not None:
+        protocol.read_timeout = seconds
+        protocol.start_timeout()
 
 
 class _Pool:

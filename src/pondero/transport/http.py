@@ -1,12 +1,12 @@
 """The default transports, on httpx2: HTTP/1.1, kept alive, proxies from the environment."""
 
-import asyncio
+import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -16,7 +16,11 @@ from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .proxies import Proxies
 
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 _Way = tuple[str, str | None]  # a scheme, and the proxy if there is one
 # As many streams at once as are asked for; few idle connections, as the pool looks at each of them
 # for every request.
@@ -88,7 +92,7 @@ class AsyncHttpTransport:
     needs_key = True
 
     def __init__(self) -> None:
-        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = WeakKeyDictionary()
+        self._pools: WeakKeyDictionary[AbstractEventLoop, _Pool] = WeakKeyDictionary()
         self._proxies = Proxies()
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpAnswer":
@@ -103,12 +107,12 @@ class AsyncHttpTransport:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request would open new ones."""
-        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        pool = self._pools.pop(_loop(), None)
         if pool is not None:
             await pool.keeper.aclose()
 
     async def _by(self, way: "_Way") -> httpx2.AsyncHTTPTransport:
-        loop = asyncio.get_running_loop()
+        loop = _loop()
         pool = self._pools.get(loop)
         if pool is None:
             pool = self._pools[loop] = _Pool()
@@ -163,6 +167,13 @@ class _Pool:
                 await way.aclose()
 
 
+def _loop() -> "AbstractEventLoop":
+    """Return the event loop of who awaits; who waits need not pay for the import of asyncio."""
+    from asyncio import get_running_loop  # noqa: PLC0415 - see above
+
+    return get_running_loop()
+
+
 @cache
 def _tls(scheme: str) -> ssl.SSLContext:
     """Return the one TLS context of this process; plain HTTP gets one that trusts nobody."""
@@ -215,6 +226,9 @@ def _said(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, 
     except httpx2.UnsupportedProtocol as error:
         message = f"{str(request.url)!r} is no address; it begins with http:// or https://"
         raise BadParameter(message) from error
+    except httpx2.ConnectError as error:
+        message = f"cannot reach {host}: {_ERRNO.sub('', str(error)).lower() or 'no connection'}"
+        raise Unreachable(message) from error
     except (httpx2.TransportError, httpx2.DecodingError, httpx2.StreamError) as error:
         message = f"{host}: {str(error) or type(error).__name__}"
         raise Unreachable(message) from error

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..errors import WireError
-from ..framing import FrameReader, JsonArrayReader, NdjsonReader, SseReader, sniff
+from ..framing import payloads
 from .cassette import Recorded, load
 from .redact import REDACTED
 from .secret import HEADER
@@ -57,11 +57,6 @@ _STARTS = tuple(
 )
 
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_READERS: dict[str, type[FrameReader]] = {
-    "sse": SseReader,
-    "json_array": JsonArrayReader,
-    "ndjson": NdjsonReader,
-}
 
 
 class Leak(Struct, frozen=True):
@@ -148,10 +143,9 @@ def _spoken(body: bytes) -> Iterator[str]:
 
     A model that repeats a key says it in several events; no piece of it looks like one.
     """
-    reader = _READERS[sniff(body)]()
     said: dict[str, list[str]] = {}
     try:
-        frames = [*reader.feed(body), *reader.eof()]
+        frames = payloads(body)
     except WireError:
         return
     for frame in frames if len(frames) > 1 else ():

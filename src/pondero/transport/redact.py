@@ -5,15 +5,17 @@ Everything else stays byte for byte, and every piece of a stream stays a piece.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from msgspec.structs import replace
 
 from ..canon import Head, HttpRequest
-from ..errors import BadParameter
+from ..errors import BadParameter, WireError
+from ..framing import AwsEventsReader, sniff, write_aws_event
 from .cassette import OF_THE_JOURNEY, Ending, Recorded
-from .secret import HEADER, QUERY, SCHEME, fields, forms
+from .secret import HEADER, QUERY, SCHEME, fields, forms, of_environment, of_exchange
 
 REDACTED: Final = "REDACTED"
 
@@ -76,7 +78,21 @@ class Redactor:
         kept = tuple(pieces)
         whole = b"".join(kept)
         spans = _merged(self._spans(whole))
+        if spans and sniff(whole) == "aws_events":
+            with suppress(WireError):
+                return self._frames(whole)
         return tuple(_cut(kept, spans)) if spans else kept
+
+    def _frames(self, whole: bytes) -> tuple[bytes, ...]:
+        """Return binary frames without a secret, their lengths and checksums right again.
+
+        Each is a piece of its own then; what is left of a frame that was cut goes.
+        """
+        reader = AwsEventsReader()
+        return tuple(
+            write_aws_event(frame.headers, b"".join(self.pieces((frame.payload,))))
+            for frame in reader.feed(whole)
+        )
 
     def _spans(self, whole: bytes) -> Iterator[Span]:
         for form in self._forms:
@@ -93,6 +109,11 @@ class Redactor:
 
     def _ending(self, end: Ending) -> Ending:
         return replace(end, message=self.text(end.message))
+
+
+def presentable(exchange: Recorded) -> Recorded:
+    """Return the exchange as it may be shown: without what it, or the environment, holds secret."""
+    return Redactor({*of_environment(), *of_exchange(exchange)}).exchange(exchange)
 
 
 def registered(secrets: Iterable[str]) -> frozenset[str]:

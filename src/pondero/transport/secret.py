@@ -8,11 +8,8 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 import msgspec
 
+from ..canon import LEAST_LEARNED, secrets_of
 from .cassette import Recorded
-
-# Found where nobody registered them (a header, a variable), shorter values are rather words:
-# "EMPTY", "lm-studio", "not-needed".
-LEAST_LEARNED = 12
 
 HEADER = re.compile(
     r"(?!.*ratelimit)(?:.*[-_])?(?:authorization|auth|token|cookie2?|signature|secret|password"
@@ -40,17 +37,11 @@ _PLAIN = re.compile(
 _NESTED = re.compile(
     rb'(?<!\\)(\\+)"(?:' + _NAMES + rb')\1"\s*:\s*\1"(?P<value>.+?)\1"', re.IGNORECASE | re.DOTALL
 )
-_VARIABLE = re.compile(
-    r"(?:.*_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)|AWS_BEARER_TOKEN_.*", re.IGNORECASE
-)
 
 
 def of_environment(environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yield the values of variables whose names say that they hold a key."""
-    environment = os.environ if environment is None else environment
-    for name, value in environment.items():
-        if _VARIABLE.fullmatch(name) and len(value.strip()) >= LEAST_LEARNED:
-            yield value.strip()
+    yield from secrets_of(os.environ if environment is None else environment)
 
 
 def of_exchange(exchange: Recorded) -> Iterator[str]:

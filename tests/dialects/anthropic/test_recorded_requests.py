@@ -26,15 +26,14 @@ def test_recorded_requests_fare_as_they_did(recordings: Path):
     wrong = {}
     here = set()
     for each in exchanges(recordings, "anthropic"):
-        if not each.asked or each.provider in ("vertex", "local") or each.status == 401:
-            continue  # other addresses, no request, or a key we cannot tell from a good one
+        if not each.asked or each.provider == "local" or each.status == 401:
+            continue  # another engine, no request, or a key we cannot tell from a good one
         here.add(each.id)
         headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
         recorded = each.request.get("headers") or {}
         headers["anthropic-beta"] = recorded.get("anthropic-beta", BETAS)
-        http = HttpRequest(
-            "POST", "https://x/v1/messages", headers, json.dumps(each.asked).encode()
-        )
+        path = each.request["path"] if each.provider == "vertex" else "/v1/messages"
+        http = HttpRequest("POST", f"https://x{path}", headers, json.dumps(each.asked).encode())
         try:
             WIRE.accept.request(http, service="anthropic")
             refused = None

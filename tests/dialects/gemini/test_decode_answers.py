@@ -42,6 +42,15 @@ def test_thinking_text_and_a_call_keep_their_order():
     assert parts == (Thinking("hm"), Text("so"), ToolCall("a1", "f", {"x": 1}))
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_half_of_a_character_becomes_the_replacement_character(wrapped):
+    body = chunk({"text": "a\ud83d"}, {"other": "\ude00"})
+
+    parts = parts_of(whole({"response": body} if wrapped else body))
+
+    assert parts == (Text("a\ufffd"), Other(NAME, {"other": "\ufffd"}))
+
+
 def test_thinking_as_one_string_beside_the_parts_is_read_too():
     content = {"parts": [{"text": "42."}], "thoughts": "First I considered"}
     assert parts_of(whole({"candidates": [{"content": content}]})) == (

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import to_builtins
 from tests.plans import plan
 
 from pondero.canon import (
@@ -571,6 +572,7 @@ def services(monkeypatch):
     """Two services made up for the purpose."""
     knobs = (tables.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
     strict = tables.Service(
+        name="strict",
         key_missing="no key",
         thinking="reasoning_content",
         strict=True,
@@ -579,12 +581,11 @@ def services(monkeypatch):
         other=tables.Model(thinks="on"),
         must_replay="The `reasoning_content` in the thinking mode must be passed back to the API.",
     )
-    stringy = tables.Service(key_missing="no key", thinking="none", error="string")
-    flat = tables.Service(key_missing="no key", thinking="none", error="flat")
+    stringy = tables.Service(name="s", key_missing="no key", thinking="none", error="string")
+    flat = tables.Service(name="f", key_missing="no key", thinking="none", error="flat")
+    described = {"strict": strict, "stringy": stringy, "flat": flat}
     tables.service.cache_clear()
-    monkeypatch.setattr(
-        tables, "_services", lambda: {"strict": strict, "stringy": stringy, "flat": flat}
-    )
+    monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
     yield
     tables.service.cache_clear()
 

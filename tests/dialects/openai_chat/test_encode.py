@@ -478,3 +478,29 @@ def test_a_turn_without_thinking_carries_what_must_stand_there():
 def test_thinking_without_an_answer_is_still_a_turn():
     (wire,) = messages(turn(Thinking("Hm", seal({"reasoning_content": True}))))
     assert wire == {"role": "assistant", "content": "", "reasoning_content": "Hm"}
+
+
+def test_the_query_of_an_address_stays_at_its_end():
+    target = Target("r", "https://x.test/openai/deployments/d?api-version=2024-10-21")
+    http = CHAT.encode.request(Request("d", (USER,)), plan("openai_chat"), target)
+    path = "/openai/deployments/d/chat/completions?api-version=2024-10-21"
+    assert http.url == f"https://x.test{path}"
+
+
+def test_thoughts_in_chunks_are_one_chunk_unless_they_are_signed():
+    def turn(*seals):
+        thoughts = [Thinking(str(n), seal({"chunk": rest})) for n, rest in enumerate(seals)]
+        body = sent(Message("assistant", (*thoughts, Text("yes"))), USER)
+        return [len(c["thinking"]) for c in body["messages"][0]["content"] if "thinking" in c]
+
+    assert turn({"closed": True}, {"closed": True}) == [2]
+    assert turn({"signature": "a"}, {"signature": "b"}) == [1, 1]
+
+
+def test_what_keeps_thinking_alive_is_said_where_thinking_goes_back_and_only_there():
+    quirks = {"replay_with": {"thinking": {"clear_thinking": False}}}
+    planned = plan("openai_chat", {"thinking": {"type": "enabled"}})
+    thought = Message("assistant", (Thinking("hm", seal({"reasoning_content": True})), Text("yes")))
+    kept = sent(USER, thought, USER, quirks=quirks, planned=planned)
+    assert kept["thinking"] == {"type": "enabled", "clear_thinking": False}
+    assert sent(USER, quirks=quirks, planned=planned)["thinking"] == {"type": "enabled"}

@@ -240,3 +240,8 @@ def test_an_error_after_the_end_was_said_does_not_take_the_answer_away():
     events = streamed(sse(chunk({"content": "a"}), chunk({}, "length"), last))
     assert events[-1].extras["error"]["message"] == "Token limit reached"
     assert events[-1].finish == "length"
+
+
+def test_a_model_that_is_not_there_may_be_a_bad_request_that_names_those_that_are():
+    said = "The supported API model names are one or two, but you passed three."
+    assert isinstance(told(400, nested(said, type="invalid_request_error")), errors.NotFound)

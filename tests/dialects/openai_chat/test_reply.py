@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import to_builtins
 from tests.plans import plan
 
 from pondero.canon import (
@@ -39,18 +40,18 @@ def form(request, monkeypatch):
     """A service for every way to show thinking."""
     described = {
         name: tables.Service(
+            name=name,
             key_missing="no key",
             thinking=name,
             usage="always",
-            outside=name == "reasoning",
+            counting="outside" if name == "reasoning" else "inside",
             other=tables.Model(thinks="on", efforts=("none", "high")),
             knob=(tables.Knob(("reasoning_effort",), "effort"),),
-            names=(name,),
         )
         for name in FORMS
     }
     tables.service.cache_clear()
-    monkeypatch.setattr(tables, "_services", lambda: described)
+    monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
     yield request.param
     tables.service.cache_clear()
 

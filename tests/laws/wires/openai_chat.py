@@ -5,15 +5,15 @@ from pondero.canon import Target
 from ..wire import Wire
 
 WIRE = Wire(
-    service="deepseek",
+    service="zai",
     target=Target(
-        "deepseek",
-        "https://api.deepseek.com",
+        "zai",
+        "https://api.z.ai/api/paas/v4",
         {"authorization": "Bearer sk-test"},
         quirks={"replay_field": "reasoning_content", "replay_missing": ""},
     ),
-    model="deepseek-reasoner",
-    plain="deepseek-chat",
+    model="glm-5.1",
+    plain="glm-4.6",
     thinking={},
     finishes=("stop", "length", "content_filter"),
     buckets=frozenset({"input", "cache_read", "output", "thinking"}),

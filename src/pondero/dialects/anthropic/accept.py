@@ -7,6 +7,7 @@ from ..contract import Accepted
 from . import conversation, wire
 from .family import Family, family
 from .knobs import check, wish
+from .predicting import predicts, usual
 from .reading import read
 from .refusal import refuse
 from .schema import check_shape, check_tools
@@ -18,14 +19,16 @@ _VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
 
 def serves(path: str) -> bool:
     """Return whether an address with this path is one of this wire's."""
-    return path.endswith("/messages")
+    return path.endswith("/messages") or predicts(path)
 
 
 def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - one rule for all hosts
     """Return what was asked, or raise Rejected with the service's status and body."""
-    _check_head(http)
-    raw: Json = typed(http.body, dict)
-    body = typed(http.body, wire.Body)
+    path = http.url.split("?")[0]
+    _check_head(http, path)
+    sent = usual(http) if predicts(path) else http.body
+    raw: Json = typed(sent, dict)
+    body = typed(sent, wire.Body)
     row = family(body.model)
     if row is None:
         raise refuse(f"model: {body.model}", status=404)
@@ -46,23 +49,31 @@ def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - o
         thinks=thinks.thinks,
         shown=thinks.shown,
         raw={"body": raw, "dropped": dropped, "bound": row.bound},
+        caches="marked",
     )
 
 
-def _check_head(http: HttpRequest) -> None:
-    if http.method != "POST" or not serves(http.url.split("?")[0]):
+def _check_head(http: HttpRequest, path: str) -> None:
+    if http.method != "POST" or not serves(path):
         raise refuse("Not Found", status=404)
+    check_key(http)
+    version = http.headers.get("anthropic-version")
+    if predicts(path):
+        return
+    if version is None:
+        raise refuse("anthropic-version: header is required")
+    if version not in _VERSIONS:
+        raise refuse(f'anthropic-version: "{version}" is not a valid version')
+
+
+def check_key(http: HttpRequest) -> None:
+    """Refuse a request without a key, and one with two."""
     key = http.headers.get("x-api-key")
     bearer = http.headers.get("authorization", "")
     if not key and not bearer.startswith("Bearer "):
         raise refuse("x-api-key header is required", status=401)
     if key and bearer:
         raise refuse("only one of x-api-key and authorization may be sent", status=401)
-    version = http.headers.get("anthropic-version")
-    if version is None:
-        raise refuse("anthropic-version: header is required")
-    if version not in _VERSIONS:
-        raise refuse(f'anthropic-version: "{version}" is not a valid version')
 
 
 def _check_betas(raw: Json, betas: frozenset[str]) -> None:

@@ -6,7 +6,7 @@ The class is chosen by the block's type once; a delta then costs one attribute a
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Protocol
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ...canon import (
@@ -23,9 +23,10 @@ from ...canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    arguments_of,
 )
+from ...framing import parse
 from . import NAME
-from .parsing import parse
 
 Sealer = Callable[[Json], Seal]
 
@@ -98,7 +99,6 @@ _REDACTED = Decoder(_Redacted)
 _TOOL_USE = Decoder(_ToolUse)
 _ANY = Decoder(dict[str, Json])
 _FRAME = Decoder(_Frame)
-_OBJECT = Decoder(dict[str, Json])
 
 
 class TextBlock:
@@ -218,7 +218,7 @@ class ToolUseBlock:
         return ToolCall(
             self._id,
             self._name,
-            arguments("".join(self._pieces) or self._input),
+            arguments_of("".join(self._pieces) or self._input),
             seal(self._beside) if self._beside else None,
         )
 
@@ -254,7 +254,7 @@ class OtherBlock:
     def end(self, _seal: Sealer) -> Part:
         """Return the block."""
         if self._pieces:
-            self._raw["input"] = arguments("".join(self._pieces))
+            self._raw["input"] = arguments_of("".join(self._pieces))
         return Other(NAME, self._raw)
 
 
@@ -278,13 +278,3 @@ def _beside(raw: dict[str, Json]) -> dict[str, Json]:
     if beside.get("caller") == {"type": "direct"}:
         del beside["caller"]
     return {key: value for key, value in beside.items() if value is not None}
-
-
-def arguments(text: str) -> Json:
-    """Return a call's arguments: an object, or the text itself where it is none."""
-    if text in ("", "null"):
-        return {}
-    try:
-        return _OBJECT.decode(text)
-    except (DecodeError, UnicodeError, RecursionError):
-        return text

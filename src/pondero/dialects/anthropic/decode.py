@@ -7,9 +7,9 @@ from msgspec.json import Decoder
 
 from ...canon import Event, Head, Json
 from ...errors import Malformed
+from ...framing import parse
 from .blocks import Delta, block
 from .failure import error, failure
-from .parsing import parse
 from .stream import Answer, Opening, Stream
 
 __all__ = ["error", "recognises", "response", "stream"]

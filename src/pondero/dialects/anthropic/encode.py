@@ -7,6 +7,7 @@ import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
+from urllib.parse import quote
 
 from msgspec.json import encode
 
@@ -27,12 +28,15 @@ from ...canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    overlaid,
 )
 from ...errors import BadParameter
 from ...thinking import Plan
 from . import NAME
+from .quirks import quirks_of
 
 _VERSION = "2023-06-01"  # every host takes it, and system messages with it
+_VERSION_IN_BODY = "vertex-2023-10-16"  # where the model stands in the address
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 _SAMPLING = ("temperature", "top_p", "top_k")
@@ -47,15 +51,24 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body["max_tokens"] = target.max_output
     for name in plan.dropped:
         body.pop(name, None)
-    body = _merged(_merged(body, request.extras or {}), plan.fields)
+    body = overlaid(overlaid(body, request.extras or {}), plan.fields)
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
-    return HttpRequest(
-        "POST",
-        f"{target.url.rstrip('/')}/v1/messages",
-        _headers(plan.headers, target.headers),
-        encode(body),
-    )
+    path, version = "/v1/messages", {"anthropic-version": _VERSION}
+    if quirks_of(target.quirks).raw_predict:
+        path, version = _predict(body.pop("model"), stream=request.stream), {}
+        body["anthropic_version"] = _VERSION_IN_BODY
+    headers = _headers({**version, **target.headers}, plan.headers)
+    return HttpRequest("POST", _address(target.url, path), headers, encode(body))
+
+
+def _predict(model: str, *, stream: bool) -> str:
+    return f"/models/{quote(model, safe='@-._~')}:{'streamRawPredict' if stream else 'rawPredict'}"
+
+
+def _address(base: str, path: str) -> str:
+    address, mark, query = base.partition("?")
+    return f"{address.rstrip('/')}{path}{mark}{query}"
 
 
 def _body(request: Request) -> dict[str, Json]:
@@ -81,24 +94,12 @@ def _body(request: Request) -> dict[str, Json]:
     return body
 
 
-def _headers(planned: Mapping[str, str], targeted: Mapping[str, str]) -> dict[str, str]:
-    headers = {"content-type": "application/json", "anthropic-version": _VERSION, **targeted}
+def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:
+    headers = {"content-type": "application/json", **targeted}
     for name, value in planned.items():
         before = headers.get(name.lower())
         headers[name.lower()] = f"{before},{value}" if before else value
     return headers
-
-
-def _merged(body: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the body with the other written over it, object by object; neither is changed."""
-    merged = dict(body)
-    for key, value in over.items():
-        before = merged.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merged(before, value)
-        else:
-            merged[key] = value
-    return merged
 
 
 # -- messages --------------------------------------------------------------------------------

@@ -11,11 +11,14 @@ from msgspec.toml import decode
 _SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
 
 
+Kind = Literal["enabled", "adaptive", "disabled", "between_tools"]
+
+
 class Family(Struct, frozen=True, forbid_unknown_fields=True):
     """One row of service.toml, where each field is explained."""
 
     names: tuple[str, ...]
-    thinking: tuple[Literal["enabled", "adaptive", "disabled", "between_tools"], ...]
+    thinking: tuple[Kind, ...]
     max_output: int
     sampling: Literal["free", "one", "none"]
     forced: Literal["free", "adaptive", "thinking_off", "never"]

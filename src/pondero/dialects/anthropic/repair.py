@@ -27,7 +27,11 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
-    """Return it with the service told to drop such blocks; it takes that word beside adaptive."""
+    """Return it with the service told to drop such blocks; it takes that word beside adaptive.
+
+    It is to be told so for the rest of the thread, with the blocks still there: those made later
+    are bound to them (Messages API, read 2026-11-10).
+    """
     thinking, headers = body.get("thinking"), request.headers
     if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
         thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
@@ -36,19 +40,19 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
         _unseal(body["messages"][at:])
     why = "thinking of earlier turns is bound to another beginning of this conversation"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, headers), note)
+    return Repair(_sent(request, body, headers), note, "thread")
 
 
 def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
     """Return it without thinking from the bad block on: what follows may be bound to it."""
-    _unseal(body["messages"][at:])
+    unsealed = _unseal(body["messages"][at:])
     why = "a thinking signature was not accepted; the conversation goes on without that thinking"
     thinking = body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
         body["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
         why += ", and with none until its tools have answered"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, request.headers), note)
+    return Repair(_sent(request, body, request.headers), note, "thread", tuple(unsealed))
 
 
 def _is_open(body: dict[str, Json]) -> bool:
@@ -56,15 +60,25 @@ def _is_open(body: dict[str, Json]) -> bool:
     return not isinstance(last, str) and any(block["type"] == "tool_result" for block in last)
 
 
-def _unseal(messages: list[Json]) -> None:
+def _unseal(messages: list[Json]) -> list[str]:
+    """Take thinking out of these messages; return the seals that were on it."""
+    unsealed = []
     for message in messages:
-        message["content"] = _unsealed(message["content"])
+        content = message["content"]
+        if isinstance(content, str):
+            continue
+        bare = [block for block in content if _seal(block) is None]
+        if bare and len(bare) < len(content):
+            unsealed += [seal for block in content if (seal := _seal(block)) is not None]
+            message["content"] = bare
+    return unsealed
 
 
-def _unsealed(content: Json) -> Json:
-    if isinstance(content, str):
-        return content
-    return [block for block in content if block.get("type") not in _SEALED] or content
+def _seal(block: dict[str, Json]) -> str | None:
+    """Return the seal of a block of thinking, None for any other block."""
+    if block.get("type") not in _SEALED:
+        return None
+    return str(block.get("signature") or block.get("data") or "")
 
 
 def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
@@ -81,7 +95,7 @@ def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair 
     body["output_config"]["effort"] = got
     why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
-    return Repair(_sent(request, body, request.headers), note)
+    return Repair(_sent(request, body, request.headers), note, "model")
 
 
 def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:

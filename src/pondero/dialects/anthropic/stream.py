@@ -1,17 +1,16 @@
 """A streamed answer to events: one short method for each kind of frame."""
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ...canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started, UsageNow
 from ...errors import Malformed, PonderoError, Truncated
-from ...framing import SseReader
+from ...framing import UNREADABLE, SseReader, parse
 from . import NAME
 from .blocks import Block, Delta, block
 from .counting import Counts
 from .ending import finish
 from .failure import failure
-from .parsing import parse
 
 
 class Frame(Struct, gc=False):
@@ -146,7 +145,7 @@ class Stream:
             for payload in self._frames.feed(data):
                 try:
                     frame = _decode(payload)
-                except (DecodeError, UnicodeDecodeError, RecursionError):
+                except UNREADABLE:
                     if _passes_over(payload):
                         continue
                     frame = parse(payload, _FRAME)
@@ -226,7 +225,7 @@ def _passes_over(payload: bytes) -> bool:
     """Whether a frame that does not fit our types is one we need not read: unknown, or [DONE]."""
     try:
         return _TYPE.decode(payload).type not in _KNOWN
-    except (DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return payload.strip() == b"[DONE]"
 
 

@@ -43,7 +43,7 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
     """Return what was asked, or raise Rejected in the service's own words."""
     surface = rules().surface(service)
     address = _address(http, surface)
-    _authorise(http.headers, address.key, surface)
+    authorise(http.headers, address.key, surface)
     body = _json(http.body, surface)
     name = address.model
     if name is None:
@@ -72,6 +72,7 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
             "wrapped": address.model is None,
             "body": body,
         },
+        caches="always",
     )
 
 
@@ -92,7 +93,8 @@ def _address(http: HttpRequest, surface: Surface) -> _Address:
     )
 
 
-def _authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
+def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
+    """Refuse a request without a key, and one with a bad one."""
     key = headers.get("x-goog-api-key") or in_query
     token = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key and not token:

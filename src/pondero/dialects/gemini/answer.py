@@ -7,7 +7,6 @@ of one kind; a signed part is a part of its own. A signature that came apart fro
 
 import base64
 import binascii
-import hashlib
 
 import msgspec
 
@@ -31,6 +30,7 @@ from ...canon import (
     ToolCall,
     ToolDelta,
     UsageNow,
+    minted,
 )
 from ...errors import Malformed, Truncated
 from .arguments import Arguments
@@ -271,9 +271,7 @@ class Answer:
             self._ids.add(call.id)
             return call.id
         answer = self._started.id if self._started else None
-        mark = msgspec.json.encode([answer, self._next, call.name, call.args])
-        digest = hashlib.blake2b(mark, digest_size=16).digest()
-        return base64.urlsafe_b64encode(digest)[:22].decode()
+        return minted(msgspec.json.encode([answer, self._next, call.name, call.args]))
 
 
 class _Calling:

@@ -1,12 +1,10 @@
 """What one answer, or one piece of a streamed answer, says: the fields that are used, typed."""
 
-import re
-
 import msgspec
 from msgspec import Struct
 
 from ...canon import Json
-from ...errors import Malformed
+from ...framing import UNREADABLE, parse
 
 
 class PartialArgument(Struct, rename="camel", gc=False):
@@ -101,47 +99,37 @@ class Chunk(Struct, rename="camel", gc=False):
     total_tokens: int | None = None
 
 
-UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what its decoder raises
-_PATH = re.compile(r" - at `(.*)`$")
-decode_chunk = msgspec.json.Decoder(Chunk).decode  # raises UNREADABLE; ``parsed`` mends it
+_CHUNKS = msgspec.json.Decoder(Chunk)
+_ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
+decode_chunk = _CHUNKS.decode  # raises UNREADABLE; ``parsed`` mends it
 
 
 def parsed(frame: bytes) -> Chunk | None:
     """Return what these bytes say, None for the end mark of other wires; raises Malformed."""
     try:
         chunk = decode_chunk(frame)
-    except UNREADABLE as error:
+    except UNREADABLE:
         if frame.strip() == b"[DONE]":
             return None
-        return _mended(frame, error)
+        chunk = _mended(frame)
     return chunk if chunk.response is None else chunk.response
 
 
-def _mended(frame: bytes, error: Exception) -> Chunk:
+def _mended(frame: bytes) -> Chunk:
     """Return what is readable after all: null for a count, as some who pass it on write it."""
     try:
-        raw = msgspec.json.decode(frame)
+        raw = _ANYTHING.decode(frame)
         raw = raw.get("response") or raw
         raw["usageMetadata"] = {k: v for k, v in raw["usageMetadata"].items() if v is not None}
         return msgspec.convert(raw, Chunk)
     except (*UNREADABLE, AttributeError, KeyError, TypeError):
-        raise malformed(error) from error
-
-
-def malformed(error: Exception) -> Malformed:
-    """Return our error for what could not be read, with the path if one is known."""
-    message = str(error) or "too deeply nested"
-    found = _PATH.search(message)
-    return Malformed(_PATH.sub("", message), path=found[1] if found else "$")
+        return parse(frame, _CHUNKS)
 
 
 def raw_part(frame: bytes, number: int) -> dict[str, Json]:
     """Return a part of the first candidate as it stands in the bytes of its piece."""
-    try:
-        raw = msgspec.json.decode(frame)
-        raw = raw.get("response") or raw
-        first = next(each for each in raw["candidates"] if not each.get("index"))
-        part = first["content"]["parts"][number]
-    except UNREADABLE as error:
-        raise malformed(error) from error
+    raw = parse(frame, _ANYTHING)
+    raw = raw.get("response") or raw
+    first = next(each for each in raw["candidates"] if not each.get("index"))
+    part = first["content"]["parts"][number]
     return part if isinstance(part, dict) else {}

@@ -6,8 +6,9 @@ import msgspec
 
 from ...canon import Event, Finished, Head, Json, Started, Usage
 from ...errors import Malformed, ServiceError
+from ...framing import parse
 from .answer import Answer
-from .chunk import UNREADABLE, malformed, parsed
+from .chunk import parsed
 from .failure import failure, from_error
 from .stream import Stream
 
@@ -81,10 +82,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 def _elements(body: bytes) -> list[bytes]:
     if not body.startswith(b"["):
         return [body]
-    try:
-        return [bytes(element) for element in _ELEMENTS.decode(body)]
-    except UNREADABLE as error:
-        raise malformed(error) from error
+    return [bytes(element) for element in parse(body, _ELEMENTS)]
 
 
 def _counted(tokens: int) -> list[Event]:

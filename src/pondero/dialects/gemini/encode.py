@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice
+from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
 from ...thinking import Plan
 from .contents import contents, text_parts
 from .schema import is_plain
@@ -17,8 +17,8 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan has the last word, ``extras`` the last but one."""
     body = _body(request, plan, target)
     if isinstance(request.extras, Mapping):
-        body = _laid(body, request.extras)
-    body = _laid(body, plan.fields)
+        body = overlaid(body, request.extras)
+    body = overlaid(body, plan.fields)
     url = _address(request.model, target.url)
     if target.quirks.get("wrapped"):  # Cloud Code Assist names the model inside, not in the address
         body = {"model": request.model, "project": target.quirks.get("project"), "request": body}
@@ -93,14 +93,3 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
     if choice.mode == "tool":
         config["allowedFunctionNames"] = [choice.name]
     return config
-
-
-def _laid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
-    """Return both, the upper one winning; neither is changed."""
-    both = dict(below)
-    for key, value in above.items():
-        old = both.get(key)
-        both[key] = (
-            _laid(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-        )
-    return both

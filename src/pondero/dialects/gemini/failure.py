@@ -6,8 +6,6 @@ A bad key is a 400 here, a spent day a 429, and how long to wait stands in the b
 import re
 from collections.abc import Iterator
 
-import msgspec
-
 from ...canon import Head, Json
 from ...errors import (
     AuthFailed,
@@ -22,8 +20,9 @@ from ...errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
+    by_status,
 )
-from .chunk import UNREADABLE
+from ...framing import json_of, readable
 
 _BY_WORD: dict[str, type[ServiceError]] = {
     "INVALID_ARGUMENT": BadRequest,
@@ -38,16 +37,6 @@ _BY_WORD: dict[str, type[ServiceError]] = {
     "INTERNAL": ServerFailed,
     "UNKNOWN": ServerFailed,
     "UNAVAILABLE": Overloaded,
-}
-_BY_STATUS: dict[int, type[ServiceError]] = {
-    401: AuthFailed,
-    402: BillingFailed,
-    403: PermissionDenied,
-    404: NotFound,
-    408: ServiceTimeout,
-    429: RateLimited,
-    503: Overloaded,
-    504: ServiceTimeout,
 }
 _BY_REASON: dict[str, type[ServiceError]] = {
     "API_KEY_INVALID": AuthFailed,
@@ -72,15 +61,11 @@ _WAIT = re.compile(
 )
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])", re.IGNORECASE)
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_TAGS = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
 def failure(head: Head, body: bytes) -> ServiceError:
     """Return the error of an answer that is one."""
-    try:
-        raw = msgspec.json.decode(body)
-    except UNREADABLE:
-        raw = None
+    raw = json_of(body)
     if isinstance(raw, list) and raw:
         raw = raw[0]
     error = raw.get("error") if isinstance(raw, dict) else None
@@ -98,7 +83,7 @@ def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
     word = fields.get("status") if isinstance(fields.get("status"), str) else None
     message = fields.get("message") if isinstance(fields.get("message"), str) else None
     if message is None:
-        message = error if isinstance(error, str) and error else _words(status, body)
+        message = error if isinstance(error, str) and error else readable(body, status=status)
     details = list(_details(fields))
     return _kind(status, word, message, details)(
         message,
@@ -116,8 +101,8 @@ def _kind(
     for detail in details:
         if kind := _BY_REASON.get(str(detail.get("reason"))):
             return kind
-    coarse = ServerFailed if status >= 500 else BadRequest if status >= 400 else ServiceError
-    kind = _BY_WORD.get(word or "") or _BY_STATUS.get(status, coarse)
+    coarse = by_status(status) if status >= 400 else ServiceError
+    kind = _BY_WORD.get(word or "", coarse)
     if kind is RateLimited and any(_daily(detail) for detail in details):
         return QuotaSpent
     for coarser, pattern, finer in _BY_MESSAGE:
@@ -145,9 +130,8 @@ def _retry_after(head: Head, details: list[dict[str, Json]], message: str) -> fl
         delay = detail.get("retryDelay")
         if isinstance(delay, str) and (found := _SECONDS.fullmatch(delay)):
             return float(found[1])
-    header = head.headers.get("retry-after", "")
-    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", header):
-        return float(header)
+    if (waiting := head.retry_after) is not None:
+        return waiting
     if found := _WAIT.search(message):
         return sum(float(count) * _UNITS[unit.lower()] for count, unit in _SPAN.findall(found[1]))
     return None
@@ -158,8 +142,3 @@ def _request_id(head: Head, details: list[dict[str, Json]]) -> str | None:
         if isinstance(found := detail.get("requestId"), str):
             return found
     return head.headers.get("x-goog-request-id") or head.headers.get("x-request-id")
-
-
-def _words(status: int, body: bytes) -> str:
-    text = " ".join(_TAGS.sub(" ", body[:20_000].decode("utf-8", "replace")).split())
-    return f"HTTP {status}: {text[:300]}" if text else f"HTTP {status} without a body"

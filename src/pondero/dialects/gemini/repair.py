@@ -25,13 +25,20 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
         return None
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
+    unsealed = [seal for each in inner.get("contents", ()) for seal in _seals(each)]
     for content in inner.get("contents", ()):
         content["parts"] = list(_unsigned(content.get("parts", ())))
     inner["contents"] = [each for each in inner.get("contents", ()) if each["parts"]]
     why = "a thought signature was not accepted; the documented word for none stands in for it"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
     encoded = msgspec.json.encode(body)
-    return Repair(HttpRequest(request.method, request.url, request.headers, encoded), note)
+    bare = HttpRequest(request.method, request.url, request.headers, encoded)
+    return Repair(bare, note, "thread", tuple(unsealed))
+
+
+def _seals(content: Json) -> Iterator[str]:
+    for part in content.get("parts", ()):
+        yield from (part[key] for key in _KEYS if key in part and part[key] != UNSIGNED)
 
 
 def _unsigned(parts: list[Json]) -> Iterator[Json]:

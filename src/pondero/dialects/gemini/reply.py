@@ -28,6 +28,12 @@ from . import service
 from .signing import sign
 from .speaking import ending_of, feedback_of, part_of, signature_of, usage_of
 
+FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
+"""What this service says at the end of an answer that a filter took away."""
+
+BAD_KEY = ((400, "API_KEY_INVALID"),)
+"""How else this service refuses a key: a status that means another thing, and a code."""
+
 
 def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     """Return the whole answer."""

@@ -2,9 +2,9 @@
 
 from ...canon import Event, Head
 from ...errors import Malformed, PonderoError, Truncated
-from ...framing import FrameReader, JsonArrayReader, SseReader
+from ...framing import UNREADABLE, FrameReader, JsonArrayReader, SseReader
 from .answer import Answer
-from .chunk import UNREADABLE, Chunk, decode_chunk, parsed
+from .chunk import Chunk, decode_chunk, parsed
 from .failure import from_error
 
 _BOM = b"\xef\xbb\xbf"

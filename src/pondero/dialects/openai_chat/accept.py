@@ -1,5 +1,6 @@
 """The service reads a request, strictly: what it refuses, it refuses in its own words."""
 
+import re
 from typing import NoReturn
 
 from ...canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
@@ -9,12 +10,13 @@ from .denial import Denier
 from .knobs import Wish, wish_of
 from .parsing import parse
 from .reading import Reader
-from .rules import check
+from .rules import check, check_apart
 from .tables import Service
 from .tables import service as table_of
 
 HOUSE = "openai-chat"
 _PATH = "/chat/completions"
+_DEPLOYMENT = re.compile(r"/deployments/([^/?]+)/")
 
 
 def serves(path: str) -> bool:
@@ -25,25 +27,37 @@ def serves(path: str) -> bool:
 def request(http: HttpRequest, *, service: str) -> Accepted:
     """Return what was asked, or raise Rejected. ``service`` names the emulated deployment."""
     table = table_of(service)
-    denier = Denier(table.error)
-    _check_door(http, table, denier, keyless=service in table.keyless)
-    body, beside = parse(http.body, table, denier)
+    denier = Denier(table)
+    _check_door(http, table, denier)
+    body, beside = parse(http.body, table, denier, named=_named(http.url, table))
     model = table.find(body.model)
     if model is None:
         _not_found(body.model, denier)
     if model.elsewhere:
         text = "This model is only supported in v1/responses and not in v1/chat/completions."
         denier.deny(text, status=404, param="model")
+    check_apart(body, beside, table, denier)
     wish = wish_of(body, beside, table, model, denier)
     check(body, beside, table, model, denier, thinks=wish.thinks)
     return _accepted(body, beside, table, wish, denier)
 
 
-def _check_door(http: HttpRequest, service: Service, denier: Denier, *, keyless: bool) -> None:
+def _named(url: str, service: Service) -> str | None:
+    """Return the model an address names, or the only one of an engine that is asked for none."""
+    found = _DEPLOYMENT.search(url)
+    return found[1] if found else "default" if service.keyless else None
+
+
+def _check_door(http: HttpRequest, service: Service, denier: Denier) -> None:
     path = http.url.partition("?")[0]
     if http.method != "POST" or not serves(path):
         denier.deny(f"Invalid URL ({http.method} {path})", status=404)
-    if keyless:
+    check_key(http, service, denier)
+
+
+def check_key(http: HttpRequest, service: Service, denier: Denier) -> None:
+    """Refuse a request without a key, where one is asked for."""
+    if service.keyless:
         return
     key = http.headers.get("authorization", "")
     scheme, _, token = key.partition(" ")
@@ -52,6 +66,7 @@ def _check_door(http: HttpRequest, service: Service, denier: Denier, *, keyless:
 
 
 def _not_found(model: str, denier: Denier) -> NoReturn:
+    denier.say("no_model", param="model", model=model)
     text = f"The model `{model}` does not exist or you do not have access to it."
     denier.deny(text, status=404, code="model_not_found")
 
@@ -84,12 +99,14 @@ def _accepted(
         level=wish.level,
         budget=wish.budget,
         thinks=wish.thinks,
-        shown=wish.thinks and service.thinking != "none",
+        shown=wish.thinks and wish.place != "none",
         raw={
-            "service": service.names[0] if service.names else "compatible",
+            "service": service.name,
+            "place": wish.place if wish.thinks else "none",
             "include_usage": bool(options and options.include_usage),
             "include_obfuscation": not options or options.include_obfuscation is not False,
         },
+        caches="always",
     )
 
 

@@ -6,15 +6,32 @@ import msgspec
 
 from ...canon import HttpResponse, Json
 from ..contract import Rejected
+from .tables import Saying, Service
 
-Shape = Literal["nested", "flat", "string"]
+Shape = Literal["nested", "flat", "string", "object", "router"]
 _TYPES = {
     403: "permission_error",
     429: "rate_limit_error",
-    503: "service_unavailable_error",
-    **dict.fromkeys((500, 502, 504), "server_error"),
+    **dict.fromkeys((503, 529), "service_unavailable_error"),
 }
-_CODES = {429: "rate_limit_exceeded", 503: "server_is_overloaded", 500: "server_error"}
+_CODES = {
+    429: "rate_limit_exceeded",
+    500: "server_error",
+    **dict.fromkeys((503, 529), "server_is_overloaded"),
+}
+_ROUTER_TYPES = {
+    400: "invalid_request",
+    401: "authentication",
+    402: "payment_required",
+    403: "permission_denied",
+    404: "not_found",
+    408: "timeout",
+    413: "payload_too_large",
+    422: "unprocessable",
+    429: "rate_limit_exceeded",
+    502: "provider_unavailable",
+    503: "provider_overloaded",
+}
 
 
 def denial(
@@ -23,25 +40,59 @@ def denial(
     *,
     param: str | None = None,
     code: str | None = None,
+    kind: str | None = None,
     retry_after: float | None = None,
+    upstream: str | None = None,
     shape: Shape = "nested",
 ) -> HttpResponse:
-    """Return an error in one of the shapes this wire has for it."""
+    """Return an error in one of the shapes this wire has for it.
+
+    ``upstream`` is what a router was told by whoever it asked.
+    """
     said: dict[str, Json] = {
         "message": message,
-        "type": _TYPES.get(status, "invalid_request_error"),
+        "type": kind
+        or _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
         "param": param,
         "code": code,
     }
-    if shape == "nested":
-        body: Json = {"error": said}
-    else:
-        body = said if shape == "flat" else {"code": code or said["type"], "error": message}
     headers = {"content-type": "application/json", "x-request-id": "req_emulated"}
     if retry_after is not None:
         headers["retry-after"] = f"{retry_after:g}"
         headers["retry-after-ms"] = f"{retry_after * 1000:g}"
-    return HttpResponse(status, headers, msgspec.json.encode(body))
+    return HttpResponse(
+        status, headers, msgspec.json.encode(_shaped(status, said, shape, upstream))
+    )
+
+
+def _shaped(status: int, said: dict[str, Json], shape: Shape, upstream: str | None) -> Json:
+    message, code = said["message"], said["code"]
+    match shape:
+        case "nested":
+            return {"error": said}
+        case "flat":
+            return said
+        case "string":
+            return {"code": code or said["type"], "error": message}
+        case "object":
+            return _object(status, said)
+        case "router":
+            kind = _ROUTER_TYPES.get(status, "server" if status >= 500 else "invalid_request")
+            metadata = {"error_type": kind}
+            if upstream is not None:
+                metadata |= {"raw": upstream, "provider_name": "Emulated"}
+            error = {"code": status, "message": message, "metadata": metadata}
+            return {"error": error, "user_id": "user_emulated"}
+
+
+def _object(status: int, said: dict[str, Json]) -> Json:
+    if status == 401:
+        return {"detail": said["message"]}
+    if status == 422:
+        place = ["body", *str(said["param"] or "").split(".")]
+        return {"detail": [{"type": said["type"], "loc": place, "msg": said["message"]}]}
+    code = {"code": said["code"] or "3051", "raw_status_code": status}
+    return {"object": "error", **said, "param": None, **code}
 
 
 def failure(
@@ -54,8 +105,9 @@ def failure(
 class Denier:
     """Says no the way one service does."""
 
-    def __init__(self, shape: Shape) -> None:
-        self._shape: Shape = shape
+    def __init__(self, service: Service) -> None:
+        self._shape: Shape = service.error
+        self._says = service.says
 
     def deny(
         self,
@@ -64,19 +116,41 @@ class Denier:
         status: int = 400,
         param: str | None = None,
         code: str | None = None,
+        kind: str | None = None,
+        upstream: str | None = None,
     ) -> NoReturn:
         """Raise the refusal."""
-        answer = denial(status, message, param=param, code=code, shape=self._shape)
-        raise Rejected(answer)
+        raise Rejected(
+            denial(
+                status,
+                message,
+                param=param,
+                code=code,
+                kind=kind,
+                upstream=upstream,
+                shape=self._shape,
+            )
+        )
+
+    def say(self, name: str, *, param: str | None = None, **facts: Json) -> None:
+        """Raise the refusal of this name in the service's own words, where it has any."""
+        if (own := self._says.get(name)) is not None:
+            self._own(own, param, facts)
+
+    def _own(self, own: Saying, param: str | None, facts: dict[str, Json]) -> NoReturn:
+        text = own.text.format(param=param, **facts)
+        self.deny(text, status=own.status, param=param, code=own.code, kind=own.kind)
 
     def unknown(self, param: str) -> NoReturn:
         """Refuse a field that is not there: at the top in old words, further in in newer ones."""
+        self.say("unknown", param=param)
         if "." in param or "[" in param:
             self.deny(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
         self.deny(f"Unrecognized request argument supplied: {param}")
 
-    def unsupported(self, param: str, *, instead: str | None = None) -> NoReturn:
+    def unsupported(self, param: str, *, model: str = "", instead: str | None = None) -> NoReturn:
         """Refuse a parameter that this model does not take."""
+        self.say("unsupported", param=param, model=model)
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         if instead is not None:
             message += f" Use '{instead}' instead."

@@ -8,6 +8,7 @@ from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoic
 from ...thinking import Plan
 from .messages import Messages
 from .quirks import Quirks, quirks_of
+from .replay import is_replayed
 
 _CAPS = ("max_tokens", "max_completion_tokens")
 
@@ -27,14 +28,21 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body["stream"] = True
         if quirks.usage_in_stream == "asked":
             body["stream_options"] = {"include_usage": True}
+    if quirks.replay_with and any(is_replayed(message) for message in body["messages"]):
+        _merge(body, quirks.replay_with)
     _merge(body, request.extras or {})
     _merge(body, plan.fields)
     return HttpRequest(
         method="POST",
-        url=target.url.rstrip("/") + quirks.path,
+        url=_address(target.url, quirks.path),
         headers=_headers(target.headers, quirks.headers, plan.headers),
         body=msgspec.json.encode(body),
     )
+
+
+def _address(base: str, path: str) -> str:
+    address, mark, query = base.partition("?")  # an older deployment wants its api-version there
+    return f"{address.rstrip('/')}{path}{mark}{query}"
 
 
 def _parameters(request: Request, plan: Plan, quirks: Quirks) -> dict[str, Json]:

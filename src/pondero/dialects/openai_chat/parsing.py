@@ -8,6 +8,7 @@ import msgspec
 from ...canon import Json
 from . import wire
 from .denial import Denier, listed
+from .easing import FIELDS, eased
 from .tables import Service
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>.*)`)?$", re.DOTALL)
@@ -29,22 +30,15 @@ _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
 _TOP = set(wire.Body.__struct_fields__)
-_MESSAGES = {
-    kind.__struct_config__.tag: set(kind.__struct_fields__) | {"role"}
-    for kind in (
-        wire.System,
-        wire.Developer,
-        wire.User,
-        wire.Assistant,
-        wire.ToolAnswer,
-        wire.FunctionAnswer,
-    )
-}
-_CALL = set(wire.Call.__struct_fields__)
 
 
-def parse(data: bytes, service: Service, denier: Denier) -> tuple[wire.Body, dict[str, Json]]:
-    """Return the typed request, and the fields beside it that the service takes."""
+def parse(
+    data: bytes, service: Service, denier: Denier, *, named: str | None
+) -> tuple[wire.Body, dict[str, Json]]:
+    """Return the typed request, and the fields beside it that the service takes.
+
+    ``named`` is the model where the body says none.
+    """
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -58,29 +52,33 @@ def parse(data: bytes, service: Service, denier: Denier) -> tuple[wire.Body, dic
             if key not in service.fields and key not in knobs:
                 denier.unknown(key)
     known = {key: value for key, value in raw.items() if key in _TOP}
-    if not service.strict and isinstance(known.get("messages"), list):
-        known["messages"] = [_pruned(message) for message in known["messages"]]
+    if isinstance(messages := known.get("messages"), list):
+        _check_fields(messages, service, denier)
+    if not service.strict:
+        known = eased(known)
+    if named is not None and known.get("model") is None:
+        known["model"] = named
     try:
         return msgspec.convert(known, wire.Body), beside
     except msgspec.ValidationError as error:
         _complain(str(error), denier)
 
 
-def _pruned(message: Json) -> Json:
-    """A lenient service passes over what it does not know of a message."""
-    fields = _MESSAGES.get(message.get("role")) if isinstance(message, dict) else None
-    if fields is None:
-        return message
-    kept = {key: value for key, value in message.items() if key in fields}
-    if isinstance(calls := kept.get("tool_calls"), list):
-        kept["tool_calls"] = [
-            {key: value for key, value in call.items() if key in _CALL}
-            if isinstance(call, dict)
-            else call
-            for call in calls
-        ]
-        kept = kept if calls else {key: kept[key] for key in kept if key != "tool_calls"}
-    return kept
+def _check_fields(messages: list[Json], service: Service, denier: Denier) -> None:
+    """Refuse what a service has on no list of a message's fields."""
+    for index, message in enumerate(messages):
+        role = str(message.get("role")) if isinstance(message, dict) else ""
+        known = FIELDS.get(role, set())
+        for key in message if known else ():
+            if key in service.foreign or (service.closed and key not in known):
+                where = f"messages.{index}.{key}"
+                denier.say("field", param=where, index=index, role=role, field=key)
+                denier.unknown(where)
+        content = message.get("content") if known else None
+        for part in content if service.parts and isinstance(content, list) else ():
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind not in service.parts:
+                denier.say("part", index=index, kind=kind)
 
 
 def _complain(error: str, denier: Denier) -> NoReturn:

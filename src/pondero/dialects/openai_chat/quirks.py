@@ -28,10 +28,14 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     completion; ``done_marker`` whether the stream ends with a marker (None: it may).
 
     Replay: ``replay_field`` where thinking goes back (``same``: where it came from),
-    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any.
+    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any,
+    ``replay_with`` what a request says beside it, lest the service throws it away;
+    ``refused_fields`` are fields of a message that it answers with a refusal;
+    ``results_by_place`` whether results without an id answer the calls in order.
 
     Writing: ``usage_in_stream`` whether counts must be asked for; ``cache_marks`` the field for
-    them; ``tool_call_ids`` what a service takes for an id.
+    them; ``tool_call_ids`` what a service takes for an id; ``media`` the beginnings of media types
+    it takes; ``unsaid`` what it has no words for (a schema then stands in the system prompt).
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -47,6 +51,9 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     replay_field: Replay = "same"
     replay_when: Literal["tools", "always", "never"] = "always"
     replay_missing: str | None = None
+    replay_with: Mapping[str, Json] = {}
+    refused_fields: tuple[str, ...] = ()
+    results_by_place: bool = False
 
     path: str = "/chat/completions"
     headers: Mapping[str, str] = {}
@@ -55,6 +62,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     usage_in_stream: Literal["asked", "always"] = "asked"
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
     tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
+    media: tuple[str, ...] = ("",)
+    unsaid: tuple[Literal["schema"], ...] = ()
 
 
 _USUAL = Quirks()

@@ -45,6 +45,8 @@ class Reader:
     """Reads the messages of one request, in order."""
 
     def __init__(self, service: Service, denier: Denier, *, model: str) -> None:
+        row = service.find(model)
+        self._form = (row and row.form) or service.form
         self._service = service
         self._denier = denier
         self._model = model
@@ -143,11 +145,15 @@ class Reader:
     def _check_seals(self, details: list[dict[str, Json]]) -> None:
         if self._service.thinking != "reasoning_details":
             return
+        words = ""
         for number, detail in enumerate(details):
-            text = detail.get("text")
-            if isinstance(text, str) and detail.get("signature") != stamp(text, model=self._model):
-                where = f"messages[{self._at}].reasoning_details[{number}].signature"
-                self._denier.deny(self._service.bad_seal, param=where)
+            words = str(detail.get("text") or detail.get("summary") or words)
+            seal = detail.get("data", detail.get("signature"))
+            is_sealed = "data" in detail or self._form == "signed"
+            if is_sealed and seal != stamp(words, model=self._model):
+                where = f"messages[{self._at}].reasoning_details[{number}]"
+                upstream = self._service.bad_seal_upstream
+                self._denier.deny(self._service.bad_seal, param=where, upstream=upstream)
 
     def _spoken(self, content: str) -> list[Part]:
         if self._service.thinking == "think_tags" and (found := _TAGGED.fullmatch(content)):
@@ -182,6 +188,8 @@ class Reader:
             arguments: Json = body.input
         else:
             arguments = _arguments(body.arguments)
+        if self._service.call_ids and not re.fullmatch(self._service.call_ids, call.id or ""):
+            self._denier.say("call_id", param=f"{where}.id", id=call.id)
         id_ = call.id or _mint(where, body.name)
         if not call.id:
             seal["id"] = call.id

@@ -106,11 +106,13 @@ _CONTEXT = re.compile(
 _POLICY = re.compile(
     r"violates (our )?(usage|content)|content management policy|flagged", re.IGNORECASE
 )
+_NO_MODEL = re.compile(r"supported API model names are", re.IGNORECASE)
 # (statuses, what the message says, what it is then)
 _BY_WORDS: tuple[tuple[tuple[int, ...], re.Pattern[str], type[ServiceError]], ...] = (
     ((400, 413, 422), _CONTEXT, ContextTooLong),
     ((400, 403), _POLICY, Refused),
     ((400, 403), _KEY, AuthFailed),
+    ((400,), _NO_MODEL, NotFound),
 )
 _AGAIN_IN = re.compile(r"(?:try again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|h|m|s)[a-z]*\s?)+)")
 _DURATION = re.compile(r"([\d.]+) ?(ms|h|m|s)")

@@ -1,6 +1,7 @@
 """Refusals of this wire that name their own cure, and the request as it is then taken."""
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -11,27 +12,65 @@ from ..contract import Repair
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"
+_OPAQUE = ("signature", "data")
+_WORDS = ("text", "summary")
+_DROPPED = Adjustment(
+    "seal_refused",
+    "thinking",
+    "replayed",
+    "dropped",
+    "sealed thinking was not accepted, as where another upstream answers than before",
+)
+
+
+class _Metadata(msgspec.Struct):
+    raw: str | None = None
+
+
+class _Error(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Routed(msgspec.Struct):
+    error: _Error
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal says no cure."""
     body = msgspec.json.decode(request.body)
-    note = _unsealed(body, error.message) or _lower(body, error.message)
-    if note is None:
-        return None
-    encoded = msgspec.json.encode(body)
-    return Repair(HttpRequest(request.method, request.url, request.headers, encoded), note)
+    if unsealed := _unsealed(body, f"{error.message} {_upstream(error)}"):
+        return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
+    if (note := _lower(body, error.message)) is not None:
+        return Repair(_sent(request, body), note, "model")
+    return None
 
 
-def _unsealed(body: dict[str, Json], message: str) -> Adjustment | None:
-    """Take out thinking that whoever a router asks now cannot read."""
-    sealed = [each for each in body.get("messages") or () if _SEALED in each]
-    if not sealed or not _UNREADABLE.search(message):
-        return None
-    for each in sealed:
-        del each[_SEALED]
-    why = "sealed thinking was not accepted, as where another upstream answers than before"
-    return Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+def _upstream(error: ServiceError) -> str:
+    """Return what a router was told by whoever it asked; its own message does not say."""
+    try:
+        said = msgspec.json.decode(error.body, type=_Routed)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    return said.error.metadata.raw or ""
+
+
+def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+    return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
+
+
+def _unsealed(body: dict[str, Json], message: str) -> list[str]:
+    """Take out thinking that whoever a router asks now cannot read; return what sealed it."""
+    sealed = [each for each in body.get("messages") or () if each.get(_SEALED)]
+    if not _UNREADABLE.search(message):
+        return []
+    return [seal for each in sealed for seal in _seals(each.pop(_SEALED))]
+
+
+def _seals(details: list[Json]) -> Iterator[str]:
+    """Yield what is opaque in these details, and the words of those that have nothing opaque."""
+    for detail in details:
+        opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
+        yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
 
 
 def _lower(body: dict[str, Json], message: str) -> Adjustment | None:

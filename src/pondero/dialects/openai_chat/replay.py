@@ -40,8 +40,7 @@ class Replay:
         elif where == "reasoning_details":
             _add_details(message, value, part.text)
         elif where == "content_chunks":
-            chunk = {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]}
-            content.append({**chunk, **value.get("chunk", {})})
+            _add_chunk(content, part.text, value.get("chunk", {}))
         elif where == "think_tags":
             opened, closed = value.get("tags", _TAGS)
             content.append(f"{opened}{part.text}{closed}")
@@ -52,6 +51,11 @@ class Replay:
             message.setdefault(self._field, self._missing)
 
 
+def is_replayed(message: dict[str, Json]) -> bool:
+    """Return whether a message carries thinking in a field of its own."""
+    return any(message.get(field) for field in (*_TEXT_FIELDS, "reasoning_details"))
+
+
 def _origin(value: dict[str, Json]) -> str | None:
     return next((_ORIGINS.get(key, key) for key in _SEALED if key in value), None)
 
@@ -59,6 +63,17 @@ def _origin(value: dict[str, Json]) -> str | None:
 def _add_text(message: dict[str, Json], field: str, text: str) -> None:
     if text:
         message[field] = message.get(field, "") + text
+
+
+def _add_chunk(content: list[Json], text: str, rest: dict[str, Json]) -> None:
+    """Add a chunk; thinking that is not signed goes into one, as some models want it."""
+    words = {"type": "text", "text": text}
+    last = content[-1] if content and isinstance(content[-1], dict) else {}
+    signed = "signature" in last or "signature" in rest
+    if last.get("type") == "thinking" and not signed:
+        last["thinking"].append(words)
+    else:
+        content.append({"type": "thinking", "thinking": [words], **rest})
 
 
 def _add_details(message: dict[str, Json], value: dict[str, Json], text: str) -> None:

@@ -19,15 +19,20 @@ from ...canon import (
     ToolDelta,
 )
 from ..contract import Accepted
-from .denial import failure
-from .saying import base_of, called, counts, headers_of, refused, word
-from .tables import service
+from .denial import denial, failure
+from .saying import base_of, called, counts, headers_of, named, refused, word
+from .tables import Service
+from .tables import service as service_of
 from .thoughts import shower
+
+_DONE = b"data: [DONE]\n\n"
+
+_NO_WORDS = {"content": "", "refusal": None}
 
 
 def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     """Return the whole answer."""
-    table = service(accepted.raw["service"])
+    table = service_of(accepted.raw["service"])
     parts = reply.message.parts
     texts = [part for part in parts if isinstance(part, Text)]
     refusals = [text for text in texts if refused(text) or reply.finish == "refusal"]
@@ -37,12 +42,12 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
         "refusal": "".join(text.text for text in refusals) or None,
         "annotations": [each for text in texts for each in text.citations],
     }
-    if calls := [called(part) for part in parts if isinstance(part, ToolCall)]:
+    if calls := [called(part, table) for part in parts if isinstance(part, ToolCall)]:
         message["tool_calls"] = calls
     thoughts = [part for part in parts if isinstance(part, Thinking)]
-    shower(table, shown=accepted.shown, model=accepted.request.model).whole(thoughts, message)
+    shower(table, accepted.raw["place"], model=accepted.request.model).whole(thoughts, message)
     choice = {"index": 0, "message": message, "logprobs": None}
-    choice["finish_reason"] = word(reply.finish, reply.raw_finish)
+    choice |= _ended(word(reply.finish, reply.raw_finish), table)
     body = base_of(accepted, "chat.completion", reply.model)
     body |= {"choices": [choice], "usage": counts(reply.usage, table)}
     head = headers_of("application/json", body)
@@ -61,6 +66,16 @@ def error(
     return failure(status, message, code=code, retry_after=retry_after)
 
 
+def restated(error: HttpResponse, *, service: str) -> HttpResponse:
+    """Return an error in the shape of one service; what is no error of ours stays as it is."""
+    shape = service_of(service).error
+    if shape == "nested" or not error.body.startswith(b'{"error":{"message"'):
+        return error
+    said = msgspec.json.decode(error.body)["error"]
+    told = denial(error.status, said["message"], code=said["code"], shape=shape)
+    return HttpResponse(error.status, error.headers, told.body)
+
+
 def call_id(digest: str) -> str:
     """Return the id of a call as the service makes them."""
     return f"call_{digest[:24]}"
@@ -70,11 +85,12 @@ class Stream:
     """Events -> chunks. Feed events as they come, then call eof()."""
 
     def __init__(self, accepted: Accepted) -> None:
-        self._service = service(accepted.raw["service"])
+        self._service = service_of(accepted.raw["service"])
         self._base = base_of(accepted, "chat.completion.chunk", None)
         self._asked_usage = accepted.raw["include_usage"]
         self._padded = self._service.obfuscation and accepted.raw["include_obfuscation"]
-        self._shower = shower(self._service, shown=accepted.shown, model=accepted.request.model)
+        self._shower = shower(self._service, accepted.raw["place"], model=accepted.request.model)
+        self._refuses = accepted.refuses
         self._told: set[int] = set()  # parts of which a delta was given
         self._calls: dict[int, int] = {}  # our index of a call -> the wire's
         self._handlers = {
@@ -98,29 +114,38 @@ class Stream:
         return handler(event) if handler is not None else b""  # type: ignore[operator]  # by type
 
     def eof(self) -> bytes:
-        """Return the marker of the end."""
-        return b"data: [DONE]\n\n"
+        """Return the marker of the end, where there is one."""
+        return _DONE if self._service.done else b""
 
     def fail(self, error: HttpResponse) -> bytes:
         """Return the chunk of an error after all was well."""
-        return b"data: " + error.body + b"\n\n"
+        if self._service.error != "router":
+            return b"data: " + error.body + b"\n\n"
+        said = msgspec.json.decode(error.body)["error"]
+        choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+        told = {"code": error.status, "message": said["message"]}
+        return _framed({**self._base, "error": told, "choices": [choice]}) + _DONE
 
     def _start(self, event: Started) -> bytes:
         if event.model is not None:
             self._base["model"] = event.model
-        return self._chunk({"role": "assistant", "content": "", "refusal": None})
+        words = {"content": None, "refusal": ""} if self._refuses else _NO_WORDS
+        first = self._chunk({"role": "assistant", **words})
+        comment = self._service.comment
+        return first if comment is None else f": {comment}\n\n".encode() + first
 
     def _begin(self, event: PartStart) -> bytes:
         if event.kind != "tool_call":
             return b""
         number = self._calls[event.index] = len(self._calls)
         function = {"name": event.name, "arguments": ""}
-        call = {"index": number, "id": event.id, "type": "function", "function": function}
+        id_ = named(event.id, self._service)
+        call = {"index": number, "id": id_, "type": "function", "function": function}
         return self._chunk({"tool_calls": [call]})
 
     def _text(self, event: TextDelta) -> bytes:
         self._told.add(event.index)
-        return self._chunk({"content": event.text})
+        return self._chunk({"refusal" if self._refuses else "content": event.text})
 
     def _thinking(self, event: ThinkingDelta) -> bytes:
         self._told.add(event.index)
@@ -152,7 +177,7 @@ class Stream:
         return b""
 
     def _end_call(self, index: int, call: ToolCall, *, told: bool) -> bytes:
-        whole = called(call)
+        whole = called(call, self._service)
         number = self._calls[index]
         rest = {key: whole[key] for key in whole if key not in ("id", "type", "function")}
         said = b""
@@ -161,20 +186,36 @@ class Stream:
         return said + (self._chunk({"tool_calls": [{"index": number, **rest}]}) if rest else b"")
 
     def _finish(self, event: Finished) -> bytes:
-        end = self._chunk({}, finish=word(event.finish, event.raw_finish))
-        if not self._asked_usage and self._service.usage != "always":
-            return end
-        last = {**self._base, "choices": [], "usage": counts(event.usage, self._service)}
-        return end + _framed(last)
+        finish, service = word(event.finish, event.raw_finish), self._service
+        if not self._asked_usage and service.usage != "always":
+            return self._chunk({}, finish=finish)
+        usage = counts(event.usage, service)
+        if service.usage_at == "finish":
+            return self._chunk({}, finish=finish, usage=usage)
+        if service.usage_at == "in choice":
+            return self._chunk({}, finish=finish, choice={"usage": usage})
+        end = self._chunk({}, finish=finish)
+        if service.usage_at == "empty choice":
+            return end + self._chunk({"content": ""}, usage=usage)
+        return end + _framed({**self._base, "choices": [], "usage": usage})
 
-    def _chunk(self, delta: Json, *, finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        chunk = {**self._base, "choices": [choice]}
-        if self._asked_usage:
-            chunk["usage"] = None
+    def _chunk(
+        self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
+    ) -> bytes:
+        own = {"index": 0, "delta": delta, "logprobs": None, **(choice or {})}
+        if finish is not None or self._service.nulls:
+            own |= _ended(finish, self._service)
+        chunk = {**self._base, "choices": [own]}
+        if self._asked_usage or usage is not None:
+            chunk["usage"] = usage
         if self._padded and finish is None:
             chunk["obfuscation"] = "x" * (-len(str(delta)) % 32)
         return _framed(chunk)
+
+
+def _ended(finish: str | None, service: Service) -> dict[str, Json]:
+    own = {"finish_reason": finish}
+    return own | {"native_finish_reason": finish} if service.native_finish else own
 
 
 def _framed(chunk: Json) -> bytes:

@@ -3,6 +3,7 @@
 from ...canon import Json
 from . import wire
 from .denial import Denier
+from .knobs import field_at, is_forced
 from .tables import Model, Service
 
 _RANGES = {
@@ -32,9 +33,23 @@ def check(
         denier.unknown("top_k")
     for name in model.refuses:
         if getattr(body, name, None) is not None or beside.get(name) is not None:
-            denier.unsupported(name)
+            denier.unsupported(name, model=body.model)
+    if not service.schemas and isinstance(body.response_format, wire.SchemaFormat):
+        denier.say("schema", param="response_format")
+    if (model.forced or service.forced) == "refused" and is_forced(body):
+        denier.say("forced", param="tool_choice", model=body.model)
     if thinks:
         _check_thinking(body, beside, service, model, denier)
+
+
+def check_apart(body: wire.Body, beside: dict[str, Json], service: Service, denier: Denier) -> None:
+    """Raise the refusal of two fields that say the same thing, if both are there."""
+    asked = {"reasoning_effort": body.reasoning_effort, **beside}
+    for pair in service.apart:
+        if all(field_at(asked, tuple(each.split("."))) is not None for each in pair):
+            denier.say("apart", param=pair[0], one=pair[0], other=pair[1])
+            text = f"'{pair[0]}' and '{pair[1]}' cannot be specified at the same time."
+            denier.deny(text, param=pair[0], code="invalid_parameter_combination")
 
 
 def _check_ranges(body: wire.Body, beside: dict[str, Json], denier: Denier) -> None:
@@ -98,7 +113,7 @@ def _check_company(body: wire.Body, denier: Denier) -> None:
 def _check_thinking(
     body: wire.Body, beside: dict[str, Json], service: Service, model: Model, denier: Denier
 ) -> None:
-    if service.sampling == "default":
+    if (model.sampling or service.sampling) == "default":
         for name, default in _DEFAULTS.items():
             value = (
                 getattr(body, name, None) if name in body.__struct_fields__ else beside.get(name)
@@ -115,9 +130,11 @@ def _check_thinking(
             "reasoning_effort to 'none'."
         )
         denier.deny(text, param="reasoning_effort")
+    if (model.forced or service.forced) == "not_thinking" and is_forced(body):
+        denier.say("forced", param="tool_choice", model=body.model)
     if service.must_replay is None:
         return
-    for message in body.messages:
+    for index, message in enumerate(body.messages):
         lost = isinstance(message, wire.Assistant) and message.reasoning_content is None
         if lost and message.tool_calls:  # type: ignore[union-attr]  # lost says what it is
-            denier.deny(service.must_replay)
+            denier.deny(service.must_replay.format(index=index))

@@ -1,6 +1,7 @@
 """What a whole answer and a stream have in common: ids, counts, the word for the end."""
 
 import hashlib
+import re
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,7 @@ from ...canon import Finish, Json, Seal, Text, ToolCall, Usage
 from ..contract import Accepted
 from . import NAME
 from .tables import Service
+from .tables import service as service_of
 
 CREATED = 1_763_164_800  # there is no clock here, and nobody looks
 _WORDS: dict[Finish, str] = {
@@ -26,8 +28,10 @@ def base_of(
     accepted: Accepted, kind: Literal["chat.completion", "chat.completion.chunk"], model: str | None
 ) -> dict[str, Json]:
     """Return the fields every answer and every chunk begins with."""
+    table = service_of(accepted.raw["service"])
     digest = hashlib.sha256(msgspec.json.encode(accepted.request)).hexdigest()
     return {
+        **table.beside,
         "id": f"chatcmpl-{digest[:29]}",
         "object": kind,
         "created": CREATED,
@@ -56,7 +60,7 @@ def counts(usage: Usage, service: Service) -> Json:
     if usage == Usage():
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
-    beside = (usage.thinking or 0) if service.outside else 0
+    beside = (usage.thinking or 0) if service.counting == "outside" else 0
     completion = (usage.output or 0) + (usage.thinking or 0) - beside
     said: dict[str, Json] = {
         "prompt_tokens": prompt,
@@ -66,7 +70,7 @@ def counts(usage: Usage, service: Service) -> Json:
     cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     if known := {name: count for name, count in cached.items() if count is not None}:
         said["prompt_tokens_details"] = {**known, "audio_tokens": 0}
-    if usage.thinking is not None:
+    if usage.thinking is not None and service.counting != "never":
         said["completion_tokens_details"] = {
             "reasoning_tokens": usage.thinking,
             "audio_tokens": 0,
@@ -88,7 +92,14 @@ def refused(text: Text) -> bool:
     return bool(own(text.seal).get("refusal"))
 
 
-def called(call: ToolCall) -> dict[str, Json]:
+def named(id_: str | None, service: Service) -> str | None:
+    """Return the id of a call as this service has them."""
+    if id_ is None or service.call_ids is None or re.fullmatch(service.call_ids, id_):
+        return id_
+    return re.sub("[^A-Za-z0-9]", "", id_)[-9:].rjust(9, "0")
+
+
+def called(call: ToolCall, service: Service) -> dict[str, Json]:
     """Return a call as the wire has it whole."""
     arguments = call.arguments
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
@@ -96,4 +107,5 @@ def called(call: ToolCall) -> dict[str, Json]:
     if extras.get("type") == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
     function = {"name": call.name, "arguments": text}
-    return {"id": call.id, "type": "function", "function": function, **extras}
+    id_ = named(call.id, service)
+    return {"id": id_, "type": "function", "function": function, **extras}

@@ -10,5 +10,6 @@ _NINE = {"id_pattern": "[A-Za-z0-9]{9}", "id_length": 9}
 
 def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    ids = {"id_pattern": r"\S{1,40}"} if quirks_of(quirks).tool_call_ids == "any" else _NINE
-    return {"seals": "route+model", **ids}
+    own = quirks_of(quirks)
+    ids = {"id_pattern": r"\S{1,40}"} if own.tool_call_ids == "any" else _NINE
+    return {"seals": "route+model", "media": own.media, **ids}

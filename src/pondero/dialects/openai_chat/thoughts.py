@@ -5,9 +5,15 @@ from typing import Protocol
 from ...canon import Json, Thinking
 from .saying import own
 from .stamp import stamp
-from .tables import Service
+from .tables import Form, Model, Place, Service
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
+_FORMATS: dict[Form, str] = {
+    "signed": "anthropic-claude-v1",
+    "plain": "unknown",
+    "summary": "openai-responses-v1",
+    "text": "google-gemini-v1",
+}
 
 
 class Shower(Protocol):
@@ -59,10 +65,16 @@ class InField:
 
 
 class InDetails:
-    """A list of sealed details, and the words once more beside it."""
+    """A list of details, sealed as the upstream seals, and the words once more beside it.
 
-    def __init__(self, model: str) -> None:
+    ``signed``: a text with its signature; ``plain``: a text; ``summary`` and ``text``: one of
+    these, and the sealed thinking in a detail of its own under the same index.
+    """
+
+    def __init__(self, model: str, form: Form) -> None:
         self._model = model
+        self._form = form
+        self._index = 0
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
         """Put words and details."""
@@ -73,29 +85,36 @@ class InDetails:
 
     def more(self, text: str) -> Json:
         """Return the words twice, as routers do."""
-        detail = {"type": "reasoning.text", "text": text, "format": "unknown", "index": 0}
-        return {"reasoning": text, "reasoning_details": [detail]}
+        return {"reasoning": text, "reasoning_details": [self._words(text, self._index)]}
 
     def end(self, part: Thinking, /) -> Json:
-        """Return the seal alone."""
+        """Return the seal alone; the next thought has the next index."""
+        details = self._of(part, self._index)
+        self._index += 1
         sealed = [
             {key: value for key, value in detail.items() if key not in ("text", "summary")}
-            for detail in self._of(part, 0)
+            for detail in details
+            if "signature" in detail or "data" in detail or "id" in detail
         ]
-        return {"content": "", "reasoning": None, "reasoning_details": sealed}
+        return {"content": "", "reasoning": None, "reasoning_details": sealed} if sealed else None
 
     def _of(self, part: Thinking, index: int) -> list[Json]:
         if given := own(part.seal).get("reasoning_details"):
             return list(given)
-        return [
-            {
-                "type": "reasoning.text",
-                "text": part.text,
-                "signature": stamp(part.text, model=self._model),
-                "format": "unknown",
-                "index": index,
-            }
-        ]
+        seal, words = stamp(part.text, model=self._model), self._words(part.text, index)
+        match self._form:
+            case "signed":
+                return [words | {"signature": seal}]
+            case "plain":
+                return [words]
+            case _:
+                sealed = {"type": "reasoning.encrypted", "data": seal, "index": index}
+                return [words, sealed | {"format": _FORMATS[self._form]}]
+
+    def _words(self, text: str, index: int) -> dict[str, Json]:
+        kind = "summary" if self._form == "summary" else "text"
+        about = {"format": _FORMATS[self._form], "index": index}
+        return {"type": f"reasoning.{kind}", kind: text, **about}
 
 
 class InChunks:
@@ -146,13 +165,14 @@ class InTags:
         return {"content": _CLOSE} if self._opened else None
 
 
-def shower(service: Service, *, shown: bool, model: str) -> Shower:
-    """Return how this service shows thinking."""
-    match service.thinking if shown else "none":
+def shower(service: Service, place: Place, *, model: str) -> Shower:
+    """Return how this service shows thinking in that place."""
+    match place:
         case "none":
             return Nowhere()
         case "reasoning_details":
-            return InDetails(model)
+            row = service.find(model) or Model()
+            return InDetails(model, row.form or service.form)
         case "content_chunks":
             return InChunks()
         case "think_tags":

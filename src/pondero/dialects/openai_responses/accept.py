@@ -92,6 +92,7 @@ def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepte
             "sealed": thought.sealed,
             "phases": model.phases,
         },
+        caches="always",
     )
 
 
@@ -102,6 +103,11 @@ def _check_door(http: HttpRequest) -> None:
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
     if not serves(f"/{path}") or http.method != "POST":
         refuse(f"Invalid URL ({http.method} /{path})", param=None, status=404)
+    check_key(http)
+
+
+def check_key(http: HttpRequest) -> None:
+    """Refuse a request without a key."""
     key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
     if not (key or http.headers.get("api-key")):
         refuse(_NO_KEY, param=None, status=401)

@@ -12,12 +12,14 @@ from ...canon import (
     Part,
     PartEnd,
     PartStart,
+    Started,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UsageNow,
 )
 from ..contract import Accepted
 from .scribe import Ending, Item, Scribe, ending
@@ -42,11 +44,13 @@ class Broadcast:
 
     def __init__(self, accepted: Accepted) -> None:
         self._shown = accepted.shown
+        self._refuses = accepted.refuses
         self._scribe = Scribe(accepted)
         self._output: list[Item] = []
         self._open: dict[int, Open] = {}
         self._held: tuple[Open, Part] | None = None
         self._begun = False
+        self._model: str | None = None
         self._number = 0
 
     @property
@@ -57,6 +61,10 @@ class Broadcast:
 
     def feed(self, event: Event) -> bytes:
         """Return the bytes that say this event; may be empty."""
+        if isinstance(event, UsageNow):  # counts come with the end
+            return b""
+        if isinstance(event, Started):
+            self._model = event.model
         said = self._begin()
         if self._held is not None:
             end = ending(event.finish, event.raw_finish) if isinstance(event, Finished) else None
@@ -95,7 +103,7 @@ class Broadcast:
         if self._begun:
             return b""
         self._begun = True
-        answer = self._scribe.answer([])
+        answer = self._scribe.answer([], model=self._model)
         return self._say("response.created", response=answer) + self._say(
             "response.in_progress", response=answer
         )
@@ -114,7 +122,8 @@ class Broadcast:
 
     def _end(self, event: Finished) -> bytes:
         end = ending(event.finish, event.raw_finish)
-        answer = self._scribe.answer(self._output, end=end, usage=event.usage)
+        model = event.model or self._model
+        answer = self._scribe.answer(self._output, end=end, usage=event.usage, model=model)
         return self._say(_LAST.get(end.status, "response.completed"), response=answer)
 
     # -- deltas ------------------------------------------------------------------------------------
@@ -131,6 +140,9 @@ class Broadcast:
             said = self._open_paragraph(item, {"type": "summary_text", "text": ""}, at)
             return said + self._say("response.reasoning_summary_text.delta", **at, delta=text)
         at["content_index"] = 0
+        if self._refuses:
+            said = self._open_paragraph(item, {"type": "refusal", "refusal": ""}, at)
+            return said + self._say("response.refusal.delta", **at, delta=text)
         part = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
         said = self._open_paragraph(item, part, at)
         return said + self._say("response.output_text.delta", **at, delta=text, logprobs=[])

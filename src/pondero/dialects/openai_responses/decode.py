@@ -7,10 +7,10 @@ import msgspec
 
 from ...canon import Event, Head, Json, Started
 from ...errors import Malformed
+from ...framing import parse
 from .ending import answer_decoder, finished
 from .failure import error, in_stream
 from .items import Items
-from .parsing import parse
 from .stream import Stream
 
 __all__ = ["error", "recognises", "response", "stream"]

@@ -11,11 +11,10 @@ knows no breakpoints.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
-from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice
+from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
 from ...thinking import Plan
 from .thread import Thread
 
@@ -31,8 +30,8 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request as this wire says it, the plan's fields and headers merged in."""
     body = _body(request, plan, target.quirks)
     if request.extras:
-        _merge(body, _extras(request.extras, body))
-    _merge(body, plan.fields)
+        body = overlaid(body, _extras(request.extras, body))
+    body = overlaid(body, plan.fields)
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
@@ -115,17 +114,6 @@ def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str
     if not isinstance(include, list) or ours is None:
         return extras
     return {**extras, "include": [*ours, *(each for each in include if each not in ours)]}
-
-
-def _merge(below: dict[str, Any], above: Mapping[str, Json]) -> None:
-    """Lay fields over a body; only the body is changed, and only what is its own."""
-    for key, value in above.items():
-        under = below.get(key)
-        if isinstance(value, dict) and isinstance(under, dict):
-            below[key] = dict(under)
-            _merge(below[key], value)
-        else:
-            below[key] = value
 
 
 def _url(base: str) -> str:

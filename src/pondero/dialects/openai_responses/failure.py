@@ -3,9 +3,7 @@
 import re
 from typing import Any
 
-import msgspec
-
-from ...canon import Head, Json
+from ...canon import Head, Json, dumped, duration
 from ...errors import (
     AuthFailed,
     BadRequest,
@@ -20,8 +18,9 @@ from ...errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
+    by_status,
 )
-from .parsing import dump
+from ...framing import json_of, readable
 
 # Branch on the code, then on the type, then on the status.
 _BY_WORD: dict[str, type[ServiceError]] = {
@@ -60,17 +59,6 @@ _BY_WORD: dict[str, type[ServiceError]] = {
     "timeout": ServiceTimeout,
     "vector_store_timeout": ServiceTimeout,
 }
-_BY_STATUS: dict[int, type[ServiceError]] = {
-    401: AuthFailed,
-    402: BillingFailed,
-    403: PermissionDenied,
-    404: NotFound,
-    408: ServiceTimeout,
-    429: RateLimited,
-    503: Overloaded,
-    504: ServiceTimeout,
-    529: Overloaded,
-}
 # Where the code says nothing; some deployments answer 400 to everything.
 _BY_MESSAGE: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
     (
@@ -89,25 +77,15 @@ _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 
 def error(head: Head, body: bytes) -> ServiceError:
     """Return what the service said was wrong; survives HTML and nothing at all."""
-    raw = _read(body)
-    if raw is None:
-        words = " ".join(body[:4000].decode("utf-8", "replace").split())[:_SNIPPET]
-        message = f"{head.status} without a JSON body: {words or 'nothing'}"
-        return _build(head, {"message": message}, body)
-    return _build(head, _told(raw), body)
+    raw = json_of(body)
+    told = {"message": readable(body, status=head.status)} if raw is None else _told(raw)
+    return _build(head, told, body)
 
 
 def in_stream(head: Head, raw: Json) -> ServiceError:
     """Return an error that came after the answer had begun well."""
     told = _told({"error": raw})
-    return _build(head, told, dump(raw), begun=True)
-
-
-def _read(body: bytes) -> Json:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    return _build(head, told, dumped(raw).encode(), begun=True)
 
 
 def _told(raw: Json) -> dict[str, Any]:
@@ -158,11 +136,10 @@ def _kind(status: int, words: list[str], message: str, *, begun: bool) -> type[S
     for pattern, found in _BY_MESSAGE:
         if status < 500 and pattern.search(message):
             return found
-    if found := _BY_STATUS.get(status):
-        return found
-    if status >= 500 or begun:
+    found = by_status(status)
+    if begun and found is BadRequest:
         return ServerFailed
-    return BadRequest if status >= 400 else ServiceError
+    return found if status >= 400 else ServiceError
 
 
 def _text(value: Json) -> str:
@@ -173,12 +150,8 @@ def _text(value: Json) -> str:
 
 
 def _retry_after(head: Head, told: dict[str, Any], message: str) -> float | None:
-    milliseconds = _number(_header(head, "retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    seconds = _number(_header(head, "retry-after"))
-    if seconds is not None:
-        return seconds
+    if (waiting := head.retry_after) is not None:
+        return waiting
     metadata = told.get("metadata")
     hint = metadata.get("retry_after_seconds") if isinstance(metadata, dict) else None
     if isinstance(hint, int | float) and not isinstance(hint, bool):
@@ -209,15 +182,7 @@ def _duration(text: str) -> float | None:
     steps = _DURATION.findall(text)
     if steps:
         return sum(float(number) * _SECONDS[unit] for number, unit in steps)
-    return _number(text.strip(" ."))
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text else None
-    except ValueError:
-        return None
-    return value if value is not None and 0 <= value < 1e9 else None
+    return duration(text.strip(" ."))
 
 
 def _header(head: Head, *names: str) -> str | None:

@@ -1,8 +1,5 @@
 """Output items to parts, whether they come whole or in pieces."""
 
-from base64 import urlsafe_b64encode
-from hashlib import blake2b
-
 from msgspec import Struct
 
 from ...canon import (
@@ -20,11 +17,12 @@ from ...canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    minted,
 )
 from ...errors import Malformed
 from .ending import Seen
-from .parsing import as_dict, as_text
 from .sealing import NAME, follower_value, read_arguments, thinking_value
+from .shape import as_dict, as_list, as_text
 
 _Delta = type[TextDelta] | type[ThinkingDelta] | type[ToolDelta]
 
@@ -202,7 +200,7 @@ class Items:
         texts = [
             _thought(part, at=f"{at}.{key}[{number}]")
             for key in ("summary", "content")
-            for number, part in enumerate(_listed(item.raw.get(key), at=f"{at}.{key}"))
+            for number, part in enumerate(as_list(item.raw.get(key), at=f"{at}.{key}"))
         ]
         piece = item.pieces[0]
         text = _settle(piece, "\n\n".join(text for text in texts if text), ThinkingDelta, out)
@@ -241,7 +239,7 @@ class Items:
         self._put(piece, call, out)
 
     def _end_message(self, item: Item, out: list[Event], *, at: str) -> None:
-        content = _listed(item.raw.get("content"), at=f"{at}.content")
+        content = as_list(item.raw.get("content"), at=f"{at}.content")
         value = follower_value(item.raw, _OF_MESSAGE, item.after.id if item.after else None)
         for number, part in enumerate(content):
             self._end_content(item, number, part, value, out, at=f"{at}.content[{number}]")
@@ -268,7 +266,7 @@ class Items:
         if kind in ("output_text", "text"):
             piece = self.piece(item, number, "text", out)
             text = _settle(piece, as_text(raw.get("text"), at=f"{at}.text"), TextDelta, out)
-            cited = tuple(_listed(raw.get("annotations"), at=f"{at}.annotations"))
+            cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
             self._saw_text(text)
             self._put(piece, Text(text, self._seal(value), cited), out)
         elif kind == "refusal":
@@ -303,14 +301,6 @@ def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
     return final or streamed
 
 
-def _listed(value: Json, *, at: str) -> list[Json]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise Malformed(f"expected a list, got {type(value).__name__}", path=at)
-    return value
-
-
 def _thought(part: Json, *, at: str) -> str:
     part = as_dict(part, at=at)
     return as_text(part.get("text") or part.get("reasoning_content"), at=f"{at}.text")
@@ -322,5 +312,4 @@ def _name(raw: dict[str, Json]) -> str:
 
 
 def _mint(answer_id: str | None, position: int, name: str) -> str:
-    seed = f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass")
-    return urlsafe_b64encode(blake2b(seed, digest_size=16).digest())[:22].decode()
+    return minted(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))

@@ -13,13 +13,13 @@ _TYPES = {
     403: "invalid_request_error",
     429: "rate_limit_error",
     500: "server_error",
-    503: "service_unavailable_error",
+    **dict.fromkeys((503, 529), "service_unavailable_error"),
 }
 _CODES = {
     401: "invalid_api_key",
     429: "rate_limit_exceeded",
     500: "server_error",
-    503: "server_is_overloaded",
+    **dict.fromkeys((503, 529), "server_is_overloaded"),
 }
 _OUT_OF_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 

@@ -12,27 +12,38 @@ from ..contract import Repair
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 
 _UNREADABLE = re.compile(r"encrypted content.* could not be verified", re.DOTALL | re.IGNORECASE)
+_DROPPED = Adjustment(
+    "seal_refused",
+    "thinking",
+    "replayed",
+    "dropped",
+    "sealed thinking could not be read by the service, as after a change of account",
+)
 _NAMELESS = ("message", "function_call", "custom_tool_call")  # what may go without its id
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal says no cure."""
     body = msgspec.json.decode(request.body)
-    note = _unsealed(body, error.message) or _dialled(body, error.message)
-    if note is None:
-        return None
-    encoded = msgspec.json.encode(body)
-    return Repair(HttpRequest(request.method, request.url, request.headers, encoded), note)
+    if unsealed := _unsealed(body, error.message):
+        return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
+    if (note := _dialled(body, error.message)) is not None:
+        return Repair(_sent(request, body), note, "model")
+    return None
 
 
-def _unsealed(body: dict[str, Json], message: str) -> Adjustment | None:
+def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+    return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
+
+
+def _unsealed(body: dict[str, Json], message: str) -> list[str]:
     """Take out thinking that cannot be read here, and the ids that would ask for it."""
     items = body.get("input")
     if not isinstance(items, list) or not _UNREADABLE.search(message):
-        return None
+        return []
+    thinking = [item for item in items if item.get("type") == "reasoning"]
     body["input"] = [_nameless(item) for item in items if item.get("type") != "reasoning"]
-    why = "sealed thinking could not be read by the service, as after a change of account"
-    return Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+    return [str(item.get("encrypted_content") or item.get("id") or "") for item in thinking]
 
 
 def _nameless(item: dict[str, Json]) -> dict[str, Json]:

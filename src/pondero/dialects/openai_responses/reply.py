@@ -33,7 +33,8 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
         "openai-version": "2020-10-01",
         "x-request-id": scribe.request_id,
     }
-    return HttpResponse(200, headers, written(scribe.answer(output, end=end, usage=reply.usage)))
+    said = scribe.answer(output, end=end, usage=reply.usage, model=reply.model)
+    return HttpResponse(200, headers, written(said))
 
 
 def stream(accepted: Accepted) -> Broadcast:

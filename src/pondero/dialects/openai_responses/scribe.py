@@ -163,7 +163,12 @@ class Scribe:
     # -- the answer around them --------------------------------------------------------------------
 
     def answer(
-        self, output: list[Item], *, end: Ending | None = None, usage: Usage | None = None
+        self,
+        output: list[Item],
+        *,
+        end: Ending | None = None,
+        usage: Usage | None = None,
+        model: str | None = None,
     ) -> Item:
         """Return the response object; without an end, as it begins."""
         body = self._raw["body"]
@@ -182,7 +187,7 @@ class Scribe:
             "instructions": body.get("instructions"),
             "max_output_tokens": cap,
             "max_tool_calls": body.get("max_tool_calls"),
-            "model": body["model"],
+            "model": model or body["model"],
             "output": output,
             "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
             "presence_penalty": 0.0,

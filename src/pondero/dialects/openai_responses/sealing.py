@@ -4,12 +4,12 @@ A thinking seal is the whole item. The seal of a follower (text, call) is ``{"it
 keys, "after": the thinking item it was made after}``, so that neither goes back without the other.
 """
 
-import json
 from typing import Any
 
 import msgspec
 
-from ...canon import Json, Seal
+from ...canon import Json, Seal, dumped
+from ...framing import UNREADABLE
 
 NAME = "openai_responses"
 
@@ -43,11 +43,11 @@ def read_arguments(text: str) -> tuple[Json, str | None]:
     """Return the arguments, and their text where encoding them again would write another."""
     try:
         value = msgspec.json.decode(text) if text else {}
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return text, None
     if isinstance(value, str):
         return text, None  # text stands for itself: a string is what is not JSON
-    return value, None if _text(value) == text else text
+    return value, None if dumped(value) == text else text
 
 
 def write_arguments(arguments: Json, noted: str | None) -> str:
@@ -56,11 +56,4 @@ def write_arguments(arguments: Json, noted: str | None) -> str:
         return arguments
     if noted is not None and read_arguments(noted)[0] == arguments:
         return noted
-    return _text(arguments)
-
-
-def _text(arguments: Json) -> str:
-    try:
-        return msgspec.json.encode(arguments).decode()
-    except (OverflowError, UnicodeEncodeError):  # good JSON all the same
-        return json.dumps(arguments, separators=(",", ":"))
+    return dumped(arguments)

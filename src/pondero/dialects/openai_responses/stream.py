@@ -8,11 +8,10 @@ from msgspec import Raw, Struct
 
 from ...canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta
 from ...errors import Malformed, PonderoError, Truncated
-from ...framing import SseReader
+from ...framing import UNREADABLE, SseReader, parse
 from .ending import Answer, answer_decoder, finished
 from .failure import in_stream
 from .items import Item, Items
-from .parsing import UNREADABLE, parse
 
 
 class Frame(Struct, gc=False):

@@ -1,0 +1,162 @@
+"""What can happen to a chat: by the user's hand, or as the outcome of an effect."""
+
+from decimal import Decimal
+from typing import Literal
+
+from msgspec import Struct
+
+from ..canon import Event, Message, Usage
+from ..errors import PonderoError
+from .cells import Tone
+from .dial import Choice
+from .past import Past
+from .state import Known
+
+# -- the user -----------------------------------------------------------------------------------
+
+
+class Submitted(Struct, frozen=True):
+    """Words were sent off: a message, or a command that begins with a slash."""
+
+    text: str
+    at: float = 0.0
+
+
+class Interrupted(Struct, frozen=True):
+    """Esc, or Ctrl-C: stop what is going on. ``hard`` (Ctrl-C) leaves when said twice."""
+
+    hard: bool = False
+
+
+class Typed(Struct, frozen=True):
+    """A key was pressed in the input line: hints are old now."""
+
+
+class PickerOpened(Struct, frozen=True):
+    """The picker of levels was asked for."""
+
+
+class Picked(Struct, frozen=True):
+    """Something was picked from the list."""
+
+    value: str
+
+
+class Dismissed(Struct, frozen=True):
+    """The list was closed without a choice."""
+
+
+class Toggled(Struct, frozen=True):
+    """A thought was opened or folded: this one, or the newest."""
+
+    key: int | None = None
+
+
+class ToggledAll(Struct, frozen=True):
+    """All thoughts were opened, or folded."""
+
+
+class Scrolled(Struct, frozen=True):
+    """An end of the page came into view, and there may be more beyond it."""
+
+    to: Literal["older", "newer"]
+
+
+# -- outcomes -----------------------------------------------------------------------------------
+
+
+class Arrived(Struct, frozen=True):
+    """These events came since the last frame, perhaps none; ``at`` is now."""
+
+    events: tuple[Event, ...]
+    at: float
+
+
+class Exchanged(Struct, frozen=True):
+    """One exchange of a turn is over. ``notes`` are what was repaired on its way."""
+
+    usage: Usage
+    finish: str
+    verdict: str
+    cost: Decimal | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """The turn is over. ``kept`` are the messages it added to the thread; ``error`` broke it off.
+
+    ``thread`` is where they were written; None where they could not be, and ``unsaved`` says why.
+    """
+
+    at: float
+    kept: tuple[Message, ...] = ()
+    exchanges: tuple[Exchanged, ...] = ()
+    stopped: bool = False
+    error: PonderoError | None = None
+    thread: Known | None = None
+    unsaved: str | None = None
+
+
+class HandedOff(Struct, frozen=True):
+    """The past was made fit for another model; what that did, in lines, and the cache it costs."""
+
+    lines: tuple[str, ...] = ()
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """Another thread is open now: its end, and how many messages it has."""
+
+    model: str
+    wish: str | None = None
+    system: str = ""
+    thread: Known | None = None
+    past: tuple[Past, ...] = ()
+    count: int = 0
+    words: tuple[str, ...] = ()
+
+
+class Turned(Struct, frozen=True):
+    """Another part of the thread is to be on the page: these messages, from ``first`` on."""
+
+    past: tuple[Past, ...]
+    first: int
+
+
+class Offered(Struct, frozen=True):
+    """Threads to choose from."""
+
+    choices: tuple[Choice, ...]
+
+
+class Renamed(Struct, frozen=True):
+    """The thread has another title now."""
+
+    thread: Known
+
+
+class Reported(Struct, frozen=True):
+    """An effect has something to say."""
+
+    lines: tuple[str, ...]
+    tone: Tone = "plain"
+
+
+Action = (
+    Submitted
+    | Interrupted
+    | Typed
+    | PickerOpened
+    | Picked
+    | Dismissed
+    | Toggled
+    | ToggledAll
+    | Scrolled
+    | Arrived
+    | Ended
+    | HandedOff
+    | Opened
+    | Turned
+    | Offered
+    | Renamed
+    | Reported
+)

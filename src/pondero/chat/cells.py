@@ -1,0 +1,130 @@
+"""What stands on the page, from top to bottom: each cell is a value, and knows how it reads."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Tone = Literal["good", "plain", "warning", "error"]
+Nature = Literal["full", "summary", "redacted", "hidden"]
+
+_LETTERS_A_TOKEN = 4
+_NATURES = {
+    "full": "",
+    "summary": "summary",
+    "redacted": "redacted by the service",
+    "hidden": "not shown by the service",
+}
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """What the user said. ``number`` is its message in the thread; None for what is not in it."""
+
+    key: int
+    text: str
+    number: int | None = None
+
+
+class Thought(Struct, frozen=True, kw_only=True):
+    """One stretch of thinking. ``tokens`` is None where the service did not say how many."""
+
+    key: int
+    text: str = ""
+    level: str | None = None
+    began: float = 0.0
+    seconds: float | None = None
+    tokens: int | None = None
+    nature: Nature = "full"
+    live: bool = False
+    open: bool = False
+    number: int | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Return whether there is something to open."""
+        return bool(self.text)
+
+    @property
+    def line(self) -> str:
+        """Return it in one line: with a counter while it goes on, folded when it is over."""
+        if self.live:
+            return _joined("thinking…", seconds_said(self.seconds), self._count())
+        mark = "·" if not self.readable else "▾" if self.open else "▸"
+        head = _joined(f"{mark} thought", seconds_said(self.seconds), self._count())
+        rest = [word for word in (self.level or "", _NATURES[self.nature]) if word]
+        return " · ".join([head, *rest])
+
+    def _count(self) -> str:
+        if self.tokens is not None:
+            return f"{self.tokens:,} tokens"
+        guess = len(self.text) // _LETTERS_A_TOKEN
+        return f"~{guess:,} tokens" if guess else ""
+
+
+class Spoken(Struct, frozen=True, kw_only=True):
+    """What the model answered; ``cut`` is why it is not whole."""
+
+    key: int
+    text: str = ""
+    live: bool = False
+    cut: str | None = None
+    number: int | None = None
+
+
+class Called(Struct, frozen=True, kw_only=True):
+    """A tool the model called, and what it gave back; None while it has not."""
+
+    key: int
+    id: str
+    name: str
+    arguments: str = ""
+    result: str | None = None
+    failed: bool = False
+    live: bool = False
+    number: int | None = None
+
+    @property
+    def line(self) -> str:
+        """Return the call in one line."""
+        return f"⚙ {self.name}({self.arguments})"
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What the chat itself has to say; no part of the thread. ``plain`` text keeps its columns."""
+
+    key: int
+    lines: tuple[str, ...]
+    tone: Tone = "plain"
+    number: int | None = None
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """Nothing has come yet."""
+
+    key: int
+    model: str
+    began: float = 0.0
+    seconds: float = 0.0
+    number: int | None = None
+
+    @property
+    def line(self) -> str:
+        """Return what is waited for, and how long already."""
+        return _joined(f"waiting for {self.model}…", seconds_said(self.seconds))
+
+
+Cell = Said | Thought | Spoken | Called | Told | Waiting
+
+
+def seconds_said(seconds: float | None) -> str:
+    """Return a time in whole seconds; nothing below one."""
+    if seconds is None or seconds < 1:
+        return ""
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _joined(head: str, *rest: str) -> str:
+    """Return ``head`` and, after a space, what else there is to say."""
+    said = " · ".join(word for word in rest if word)
+    return f"{head} {said}" if said else head

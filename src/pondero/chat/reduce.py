@@ -1,0 +1,191 @@
+"""``reduce``: what an action makes of a chat, and what has to be done for it. Pure.
+
+One function for each action, in a table; commands are in tables of their own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from . import actions, effects
+from .actions import Action
+from .arriving import arrived
+from .cells import Cell, Said, Thought, Waiting
+from .commands import is_command, run
+from .dial import Dial
+from .effects import Effects
+from .ending import ended
+from .feedback import described
+from .looking import unfolded
+from .paging import PAGE, opened, scrolled, turned
+from .state import WAIT, Choosing, State, Turn
+from .switching import moved, offer, thinking
+
+
+def reduce(state: State, action: Action, dial: Dial) -> tuple[State, Effects]:
+    """Return the chat after an action, and the effects it asks for."""
+    return _HANDLERS[type(action)](state, action, dial)
+
+
+def begin(dial: Dial, model: str, wish: str | None = None, *, system: str = "") -> State:
+    """Return a chat in which nothing was said yet; raises for a model nobody knows."""
+    name, said = dial.split(model)
+    wish = wish or said
+    first = State(model=name, plan=dial.plan(name, wish), system=system)
+    begun = moved(first, name, wish, dial)
+    entry = dial.entry(name)
+    who = f"{entry.provider.label} {entry.model} · thinking: {described(begun.plan, entry)}"
+    return begun.tell(who, "/help shows the commands · /model NAME/LEVEL goes on with another")
+
+
+# -- the user -----------------------------------------------------------------------------------
+
+
+def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[State, Effects]:
+    text = action.text.strip()
+    state = state.but(hint="", leaving=False)
+    if not text:
+        return state, ()
+    if is_command(text):
+        return run(state, text, dial)
+    if state.busy:
+        busy = state.but(hint=WAIT)
+        return busy, (effects.Restore(action.text),)
+    words = text.removeprefix("/") if text.startswith("//") else text
+    return _asking(state, words, action.at, dial)
+
+
+def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Effects]:
+    """Begin a turn; the plan is made anew, because the context has grown."""
+    context = state.tally.context
+    made = dial.plan(state.model, state.wish, context=context)
+    known = {note.code for note in state.plan.adjustments}
+    if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
+        state = state.tell(*fresh, tone="warning")
+    key, number = state.next_key, state.count
+    begun = state.but(
+        plan=made,
+        page=(*state.page, Said(key=key, text=words, number=number)),
+        live=(Waiting(key=key + 1, model=state.name, began=at, number=number),),
+        turn=Turn(words=words, began=at, number=number),
+        next_key=key + 2,
+    )
+    ask = effects.Ask(words, state.model, state.wish, state.system, context)
+    if state.last < state.count:  # an older part is on the page; answers come at the end
+        return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
+    return begun, (ask,)
+
+
+def _interrupted(state: State, action: actions.Interrupted, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    if state.turn is not None:
+        turn = replace(state.turn, stopping=True)
+        return state.but(turn=turn, hint="stopping…"), (effects.Stop(),)
+    if not action.hard:
+        return state.but(hint="", leaving=False), ()
+    if state.leaving:
+        return state, (effects.Quit(),)
+    return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
+
+
+def _typed(state: State, action: actions.Typed, dial: Dial) -> tuple[State, Effects]:
+    del action, dial
+    return (state.but(hint="", leaving=False) if state.hint or state.leaving else state), ()
+
+
+def _picker(state: State, action: actions.PickerOpened, dial: Dial) -> tuple[State, Effects]:
+    del action
+    if state.busy:
+        return state.but(hint=WAIT), ()
+    return offer(state, dial), ()
+
+
+def _picked(state: State, action: actions.Picked, dial: Dial) -> tuple[State, Effects]:
+    choosing, state = state.choosing, state.but(choosing=None)
+    if choosing is None:
+        return state, ()
+    if choosing.what == "thread":
+        return state, (effects.Open(action.value),)
+    return thinking(state, action.value, dial)
+
+
+def _dismissed(state: State, action: actions.Dismissed, dial: Dial) -> tuple[State, Effects]:
+    del action, dial
+    return state.but(choosing=None), ()
+
+
+def _toggled(state: State, action: actions.Toggled, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    cells = [*state.page, *state.live]
+    thoughts = [c for c in cells if isinstance(c, Thought) and c.readable]
+    wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
+    if not wanted:
+        return state.but(hint="there is no thought to open"), ()
+    return _with(state, {wanted[0].key: unfolded(wanted[0], not wanted[0].open)}), ()
+
+
+def _toggled_all(state: State, action: actions.ToggledAll, dial: Dial) -> tuple[State, Effects]:
+    del action, dial
+    thoughts = [c for c in (*state.page, *state.live) if isinstance(c, Thought) and c.readable]
+    to_open = not all(thought.open for thought in thoughts)
+    changed: dict[int, Cell] = {thought.key: unfolded(thought, to_open) for thought in thoughts}
+    show = "open" if to_open else "auto"
+    return _with(state, changed).but(show=show, hint=f"thoughts: {show}"), ()
+
+
+# -- outcomes -----------------------------------------------------------------------------------
+
+
+def _arrived(state: State, action: actions.Arrived, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    return arrived(state, action.events, action.at), ()
+
+
+def _handed_off(state: State, action: actions.HandedOff, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    return (state.tell(*action.lines) if action.lines else state), ()
+
+
+def _offered(state: State, action: actions.Offered, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    if not action.choices:
+        return state.tell("there are no earlier threads like that"), ()
+    return state.but(choosing=Choosing("thread", "go on with", action.choices)), ()
+
+
+def _renamed(state: State, action: actions.Renamed, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    return state.but(thread=action.thread, hint=f"renamed: {action.thread.title}"), ()
+
+
+def _reported(state: State, action: actions.Reported, dial: Dial) -> tuple[State, Effects]:
+    del dial
+    return state.tell(*action.lines, tone=action.tone), ()
+
+
+def _with(state: State, changed: dict[int, Cell]) -> State:
+    page = tuple(changed.get(cell.key, cell) for cell in state.page)
+    live = tuple(changed.get(cell.key, cell) for cell in state.live)
+    return state.but(page=page, live=live)
+
+
+_HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
+    actions.Submitted: _submitted,
+    actions.Interrupted: _interrupted,
+    actions.Typed: _typed,
+    actions.PickerOpened: _picker,
+    actions.Picked: _picked,
+    actions.Dismissed: _dismissed,
+    actions.Toggled: _toggled,
+    actions.ToggledAll: _toggled_all,
+    actions.Scrolled: scrolled,
+    actions.Arrived: _arrived,
+    actions.Ended: ended,
+    actions.HandedOff: _handed_off,
+    actions.Opened: opened,
+    actions.Turned: turned,
+    actions.Offered: _offered,
+    actions.Renamed: _renamed,
+    actions.Reported: _reported,
+}

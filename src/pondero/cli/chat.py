@@ -1,0 +1,156 @@
+"""``chat``: a conversation on the terminal."""
+
+import asyncio
+import os
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import MissingExtra, StoreError, UsageError
+from . import completing
+from .examples import examples
+from .policies import POLICY, policy_of
+
+if TYPE_CHECKING:
+    from ..chat import Action
+    from ..exchange import AsyncTransport
+    from ..store import Settings
+    from ..tui import Keeper
+
+_MODEL = "claude-opus-5/medium"
+_PACE = 0.02
+"""Seconds between the pieces of an offline answer: it is to be seen how it comes."""
+
+
+@click.command(
+    epilog=examples(
+        "pondero chat claude-opus-5/high",
+        "pondero chat --offline                    no key, no network",
+        "pondero chat --resume                     go on with the last thread",
+        "pondero chat --resume k3f9zq",
+        "pondero chat gpt-5.1/low --system 'Answer in French.'",
+    )
+)
+@click.argument(
+    "model", metavar="[MODEL[/LEVEL]]", required=False, shell_complete=completing.first_model
+)
+@click.option("--offline", is_flag=True, help="Talk to the built-in emulator: no key, no network.")
+@click.option(
+    "--resume",
+    metavar="[ID]",
+    is_flag=False,
+    flag_value="last",
+    help="Go on with a thread: the last, or the one whose id begins so.",
+    shell_complete=completing.thread,
+)
+@click.option("--system", metavar="TEXT", default="", help="The system prompt.")
+@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@click.option("--no-save", is_flag=True, help="Keep no thread of it.")
+def chat(
+    model: str | None,
+    *,
+    offline: bool,
+    resume: str | None,
+    system: str,
+    policies: tuple[str, ...],
+    no_save: bool,
+) -> None:
+    """Chat with MODEL. /help shows what can be said beside words."""
+    _check_terminal()
+    _check_textual()
+    from ..chat import Dial, begin
+    from ..client import AsyncClient, lookup
+    from ..client import policy_of as policy_from
+    from ..store import settings
+    from ..transport import AsyncTap
+    from ..tui import ChatApp, Conversation, theme_of
+
+    settled = settings()
+    dial = Dial(lookup(), policy_from(policy_of(policies)))
+    keeper, first = _keeper(save=settled.save and not no_save)
+    if offline:
+        first = (_report("offline: the built-in emulator answers in its place"), *first)
+    if resume is not None:
+        first = (*_resumed(keeper, resume, model), *first)
+    tap = AsyncTap(_transport(offline=offline))
+    client = AsyncClient(transport=tap, policy=dial.policy)
+    app = ChatApp(
+        begin(dial, *_model(model, settled), system=system).but(unsaved=keeper.unsaved),
+        dial,
+        Conversation(client, keeper, dial, clock=monotonic, paid=not offline),
+        tap=tap,
+        clock=monotonic,
+        first=first,
+        theme=theme_of(os.environ),
+    )
+    app.run()
+
+
+def _check_terminal() -> None:
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("a chat needs a terminal; 'pondero ask' works in pipes")
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        raise UsageError("this terminal cannot draw a chat (TERM=dumb); 'pondero ask' works in it")
+
+
+def _check_textual() -> None:
+    try:
+        import textual  # noqa: F401
+    except ImportError:
+        message = "the chat is drawn with textual; pip install 'pondero[tui]'"
+        raise MissingExtra(message) from None
+
+
+def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
+    """Return the model to begin with, and the wish that was settled for when none is said."""
+    from ..client import lookup
+
+    model = named or settled.model or _MODEL
+    if settled.thinking is None or lookup().split(model).wish:
+        return model, None
+    return model, str(settled.thinking)
+
+
+def _keeper(*, save: bool) -> "tuple[Keeper, tuple[Action, ...]]":
+    """Return where the thread is kept, and what there is to say about that."""
+    from ..store import Threads
+    from ..tui import Keeper
+
+    if not save:
+        return Keeper(), ()
+    try:
+        threads = Threads.open()
+    except StoreError as error:
+        said = _report(f"⚠ {error}", "  → the chat goes on, unsaved", warning=True)
+        return Keeper(unsaved=str(error)), (said,)
+    notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
+    return Keeper(threads), notice
+
+
+def _resumed(keeper: "Keeper", id: str, model: str | None) -> "tuple[Action, ...]":
+    from ..chat import actions
+
+    opened = keeper.open(id)
+    return (opened,) if model is None else (opened, actions.Submitted(f"/model {model}"))
+
+
+def _report(*lines: str, warning: bool = False) -> "Action":
+    from ..chat import actions
+
+    return actions.Reported(lines, "warning" if warning else "plain")
+
+
+def _transport(*, offline: bool) -> "AsyncTransport":
+    if not offline:
+        from ..transport import AsyncHttpTransport
+
+        return AsyncHttpTransport()
+    from ..emulator import Emulator
+
+    return Emulator(any_model=True, asleep=_unhurried)
+
+
+async def _unhurried(seconds: float) -> None:
+    await asyncio.sleep(seconds or _PACE)

@@ -1,0 +1,119 @@
+"""``config``: what was settled once, to read and to change; comments stay."""
+
+import sys
+from typing import Any
+
+import click
+from msgspec import json
+
+from ..store import (
+    check_config,
+    check_setting,
+    config_file,
+    set_config,
+    settings,
+    unset_config,
+    write_whole,
+)
+from .completing import setting
+from .examples import examples
+from .shelf import print_json
+
+_FIRST = """\
+# pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see
+# 'pondero keys'.
+
+# model = "claude-opus-5/high"     for 'pondero chat' when none is named
+# thinking = "medium"              for a model named without a level
+# save = true                      whether ask and chat keep threads
+
+# [policy]
+# unsupported = "adjust"
+"""
+
+
+@click.group(
+    epilog=examples(
+        "pondero config set thinking medium",
+        "pondero config set policy.unsupported warn",
+        "pondero config get",
+        "pondero config edit",
+    )
+)
+def config() -> None:
+    """Read and change the settings of config.toml."""
+
+
+@config.command(epilog=examples("pondero config path", 'cat "$(pondero config path)"'))
+def path() -> None:
+    """Print where config.toml is, or would be."""
+    click.echo(config_file())
+
+
+@config.command(
+    epilog=examples(
+        "pondero config get", "pondero config get thinking", "pondero config get --json"
+    )
+)
+@click.argument("name", required=False, shell_complete=setting)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def get(name: str | None, *, as_json: bool) -> int:
+    """Print one setting, or all that are set; exit code 1 where it is not set."""
+    if name is not None:
+        check_setting(name)
+    check_config()
+    values = settings().values
+    if name is None:
+        if as_json:
+            print_json({"path": str(config_file()), "settings": values})
+        else:
+            for each, value in values.items():
+                click.echo(f"{each} = {_toml(value)}")
+        return 0
+    if as_json:
+        print_json({"name": name, "value": values.get(name), "set": name in values})
+    elif name in values:
+        click.echo(values[name])
+    else:
+        click.echo(f"{name} is not set", err=True)
+    return 0 if name in values else 1
+
+
+@config.command(
+    "set",
+    epilog=examples(
+        "pondero config set thinking medium",
+        "pondero config set policy.answer_room 8192",
+        "pondero config set save false",
+    ),
+)
+@click.argument("name", shell_complete=setting)
+@click.argument("value")
+def set_(name: str, value: str) -> None:
+    """Set NAME to VALUE."""
+    click.echo(f"{name} = {_toml(set_config(name, value))}", err=True)
+
+
+@config.command(epilog=examples("pondero config unset thinking"))
+@click.argument("name", shell_complete=setting)
+def unset(name: str) -> None:
+    """Take NAME out, so that its default counts again."""
+    if not unset_config(name):
+        click.echo(f"{name} is not set", err=True)
+
+
+@config.command(epilog=examples("pondero config edit", "EDITOR=nano pondero config edit"))
+def edit() -> None:
+    """Open config.toml in your editor, and check it afterwards."""
+    file = config_file()
+    if not sys.stdin.isatty():
+        message = f"an editor needs a terminal; the file is {file}"
+        raise click.UsageError(message)
+    if not file.exists():
+        write_whole(file, _FIRST)
+    click.edit(filename=str(file))
+    check_config()
+
+
+def _toml(value: Any) -> str:
+    return json.encode(value).decode()

@@ -1,0 +1,69 @@
+"""``doctor``: is everything in order here, and would a thread fit another model."""
+
+import click
+import msgspec
+
+from ..client import Finding, findings, lookup
+from ..client import policy_of as policy_from
+from .completing import model as models
+from .completing import thread as threads
+from .examples import examples
+from .policies import POLICY, policy_of
+from .shelf import opened, print_json, printable
+
+_MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_black")}
+
+
+@click.command(
+    epilog=examples(
+        "pondero doctor",
+        "pondero doctor --json",
+        "pondero doctor last --for gemini-3-flash-preview    what a handoff would do",
+    )
+)
+@click.argument("thread", required=False, shell_complete=threads)
+@click.option(
+    "--for", "target", metavar="MODEL", help="The model to hand over to.", shell_complete=models
+)
+@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def doctor(
+    thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool
+) -> int:
+    """Check this machine, or say what another model would not be shown of a THREAD."""
+    if thread is not None or target is not None:
+        _handoff(thread or "last", target, policies, as_json=as_json)
+        return 0
+    found = findings()
+    if as_json:
+        print_json({"findings": [msgspec.to_builtins(finding) for finding in found]})
+    else:
+        _print(found)
+    return 1 if any(finding.ok is False for finding in found) else 0
+
+
+def _print(found: tuple[Finding, ...]) -> None:
+    column = max(len(finding.check) for finding in found) + 2
+    for finding in found:
+        mark, colour = _MARKS[finding.ok]
+        name = click.style(f"{finding.check:<{column}}", bold=True)
+        click.echo(f"{click.style(mark, fg=colour)} {name}{finding.value}")
+        if finding.fix:
+            click.echo(f"  {'':<{column}}" + click.style(f"→ {finding.fix}", fg="yellow"))
+
+
+def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
+    from ..exchange import destination
+    from ..handoff import handoff
+
+    with opened() as shelf:
+        found = shelf.get(thread)
+        messages = shelf.messages(found.id)
+    entry = lookup().entry(target or found.model)
+    policy = policy_from(policy_of(policies))
+    manifest = handoff(messages, destination(entry, policy)).manifest
+    if as_json:
+        print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})
+        return
+    click.echo(click.style(f"{found.id} ({printable(found.title)}) for {entry.id}", bold=True))
+    click.echo(str(manifest))

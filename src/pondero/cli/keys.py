@@ -1,0 +1,122 @@
+"""``keys``: the keys of services, kept for you and never shown."""
+
+import os
+import sys
+
+import click
+
+from ..catalog import Provider
+from ..client import lookup
+from ..errors import UnknownProvider, UsageError
+from ..store import forget_key, save_key, saved_keys
+from .completing import provider as provider_names
+from .examples import examples
+from .shelf import print_json
+
+_ENVIRONMENT = "environment"
+
+
+@click.group(
+    epilog=examples(
+        "pondero keys set openai                    asks for it, unseen",
+        "pass show openai | pondero keys set openai",
+        "pondero keys list",
+        "pondero keys remove openai",
+    )
+)
+def keys() -> None:
+    """Keep the keys of services: in the system's keyring, else in a file only you can read.
+
+    A key in the environment always wins.
+    """
+
+
+@keys.command(
+    "set", epilog=examples("pondero keys set openai", "pondero keys set google < key.txt")
+)
+@click.argument("provider", shell_complete=provider_names)
+def set_(provider: str) -> None:
+    """Keep a key for PROVIDER: typed unseen, or piped in."""
+    found = _provider(provider)
+    variable = _variable(found)
+    key = _typed(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
+    if not key or not key.isprintable() or " " in key:
+        raise UsageError("this is no key: it is empty, or has blanks in it; nothing was kept")
+    where = save_key(variable, key)
+    click.echo(f"the key of {found.label} is kept in {_place(where)}, for {variable}", err=True)
+    if os.environ.get(variable):
+        click.echo(f"{variable} is set in the environment, and wins", err=True)
+
+
+@keys.command("list", epilog=examples("pondero keys list", "pondero keys list --json"))
+@click.option("--all", "every", is_flag=True, help="Also the providers that have none.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def list_(*, every: bool, as_json: bool) -> None:
+    """List which providers have a key, and where it comes from; never the key."""
+    kept = saved_keys()
+    rows = []
+    for provider in lookup().catalog.providers.values():
+        variable, source = _source(provider, kept)
+        if source or (every and provider.keys):
+            rows.append({"provider": provider.name, "variable": variable, "from": source})
+    if as_json:
+        print_json({"keys": rows})
+        return
+    for row in rows:
+        source = _place(row["from"]) if row["from"] else "none"
+        click.echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+    if not rows:
+        click.echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
+
+
+@keys.command(epilog=examples("pondero keys remove openai"))
+@click.argument("provider", shell_complete=provider_names)
+def remove(provider: str) -> int:
+    """Forget the key that is kept for PROVIDER."""
+    found = _provider(provider)
+    _variable(found)
+    gone = [variable for variable in found.keys if forget_key(variable)]
+    if not gone:
+        click.echo(f"no key is kept for {found.label}", err=True)
+        return 1
+    click.echo(f"the key of {found.label} is forgotten", err=True)
+    return 0
+
+
+def _provider(name: str) -> Provider:
+    providers = lookup().catalog.providers
+    if name.lower() in providers:
+        return providers[name.lower()]
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), providers, n=1)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    message = f"unknown provider {name!r}; {guess}see 'pondero keys list --all'"
+    raise UnknownProvider(message)
+
+
+def _variable(provider: Provider) -> str:
+    if not provider.keys:
+        message = f"{provider.label} needs no key"
+        raise UsageError(message)
+    return provider.keys[0]
+
+
+def _typed(provider: Provider) -> str:
+    typed: str = click.prompt(f"Key of {provider.label}", hide_input=True, err=True)
+    return typed.strip()
+
+
+def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
+    """Return the variable that counts for a provider, and where its key comes from."""
+    for variable in provider.keys:
+        if os.environ.get(variable, "").strip():
+            return variable, _ENVIRONMENT
+    for variable in provider.keys:
+        if variable in kept:
+            return variable, kept[variable]
+    return next(iter(provider.keys), ""), None
+
+
+def _place(where: str) -> str:
+    return {"keyring": "the keyring", _ENVIRONMENT: "the environment"}.get(where, where)

@@ -1,0 +1,116 @@
+"""The rows of ``stats``: added up as asked, and printed as a table."""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..store import Spent, dollars
+
+_UNSAID = "unset"
+
+
+class Row(Struct, frozen=True):
+    """One line: a model, a level or both, and what it took; None: not known."""
+
+    model: str | None
+    level: str | None
+    turns: int
+    replies: int
+    input: int | None
+    cached: int | None
+    thinking: int | None
+    output: int | None
+    cost: str | None
+    priced: int
+    seconds: float | None
+    timed: int
+
+    @property
+    def name(self) -> str:
+        """Return what the line is about."""
+        return "/".join(word for word in (self.model, self.level) if word)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made
+
+
+def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
+    """Return the lines, added up by model or level or neither, the most thought first."""
+    groups: dict[tuple[str | None, str | None], list[Spent]] = {}
+    for each in spent:
+        level = None if by == "model" else each.level or _UNSAID
+        groups.setdefault((None if by == "level" else each.model, level), []).append(each)
+    rows = [_row(*names, group) for names, group in groups.items()]
+    return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """Print the lines as a table."""
+    from rich.text import Text
+
+    from .tables import Screen, table
+
+    listed = table("what", "turns", "in", "thinking", "answer", "share", "cost", "seconds")
+    for row in rows:
+        cells = (
+            f"{row.turns:,}",
+            _count(_together(row.input, row.cached)),
+            _count(row.thinking),
+            _count(row.output),
+            _share(row),
+            _money(row),
+            "" if row.seconds is None else f"{row.seconds:,.1f}",
+        )
+        listed.add_row(Text(row.name), *cells)
+    for column in listed.columns[1:]:
+        column.justify = "right"
+    Screen().print(listed)
+
+
+def _row(model: str | None, level: str | None, group: list[Spent]) -> Row:
+    costs = _known(group, lambda each: each.cost)
+    seconds = _known(group, lambda each: each.seconds)
+    return Row(
+        model,
+        level,
+        turns=sum(each.turns for each in group),
+        replies=sum(each.replies for each in group),
+        input=_together(*(each.input for each in group)),
+        cached=_together(*(each.cached for each in group)),
+        thinking=_together(*(each.thinking for each in group)),
+        output=_together(*(each.output for each in group)),
+        cost=str(sum(map(Decimal, costs))) if costs else None,
+        priced=sum(each.priced for each in group),
+        seconds=sum(seconds) if seconds else None,
+        timed=sum(each.timed for each in group),
+    )
+
+
+def _known(group: Iterable[Spent], get: Callable[[Spent], Any]) -> list[Any]:
+    return [value for each in group if (value := get(each)) is not None]
+
+
+def _together(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _count(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
+def _share(row: Row) -> str:
+    total = (row.thinking or 0) + (row.output or 0)
+    return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
+
+
+def _money(row: Row) -> str:
+    """Return the cost; "over" where not every reply has a known price."""
+    if row.cost is None:
+        return "unknown"
+    return f"{'' if row.priced == row.replies else 'over '}{dollars(row.cost)}"

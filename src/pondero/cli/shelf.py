@@ -1,0 +1,120 @@
+"""The threads as a command sees them: opened with a word about what is wrong, named, printed."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from ..canon import Text, Thinking, ToolCall, ToolResult, dumped
+from ..store import Kept, Thread, Threads, day, dollars, footing, medium, speaker, thought
+
+_STEERING = dict.fromkeys([*range(32), *range(127, 160)], "") | {9: "\t", 10: "\n"}
+
+
+@contextmanager
+def opened() -> Iterator[Threads]:
+    """Give the user's threads; a damaged file that was moved aside is told of on stderr."""
+    with Threads.open() as threads:
+        if threads.notice:
+            warn(threads.notice)
+        yield threads
+
+
+def warn(text: str) -> None:
+    """Say something on stderr that is no failure."""
+    click.echo(click.style(f"pondero: {text}", fg="yellow"), err=True)
+
+
+def thread_json(thread: Thread) -> dict[str, Any]:
+    """Return a thread as plain JSON values; the keys are a stable contract."""
+    made: dict[str, Any] = msgspec.to_builtins(thread)
+    del made["refusals"]  # marks of seals: of use to nobody but us
+    return made
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    """Return a message as plain JSON values, without what is for its maker's eyes only."""
+    made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
+    for part in made["message"]["parts"]:
+        for each in (part, *_contents(part)):
+            each.pop("seal", None)
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON that people can read too."""
+    click.echo(msgspec.json.format(dumped(value), indent=2))
+
+
+def print_threads(threads: Sequence[Thread]) -> None:
+    """Print a line for each thread; on a terminal, a title that is too long is cut."""
+    rows = [
+        (
+            thread.id,
+            day(thread.updated),
+            f"{thread.messages:,}",
+            printable(thread.model),
+            "" if thread.cost is None else dollars(thread.cost),
+        )
+        for thread in threads
+    ]
+    widths = [max(len(row[n]) for row in rows) for n in range(5)]
+    room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
+    for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
+        cells = (
+            click.style(f"{id:<{widths[0]}}", fg="cyan"),
+            click.style(f"{used:<{widths[1]}}", dim=True),
+            f"{count:>{widths[2]}}",
+            f"{model:<{widths[3]}}",
+            f"{cost:>{widths[4]}}",
+            _cut(" ".join(printable(thread.title).split()), max(8, room)),
+        )
+        click.echo("  ".join(cells).rstrip())
+
+
+def print_kept(kept: Iterable[Kept], *, thinking: bool) -> None:
+    """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
+    for each in kept:
+        click.echo(click.style(speaker(each), fg="cyan", bold=True))
+        for line, dim in _lines(each, thinking=thinking):
+            click.echo(click.style(printable(line), dim=dim or None))
+        if each.message.role == "assistant" and (foot := footing(each)):
+            click.echo(click.style(foot, dim=True))
+        click.echo()
+
+
+def printable(text: str) -> str:
+    """Return a text without what would steer a terminal, or no terminal can show."""
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_STEERING)
+
+
+def _lines(kept: Kept, *, thinking: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a message, and whether each is dim."""
+    for part in kept.message.parts:
+        match part:
+            case Text():
+                yield part.text, False
+            case Thinking():
+                yield f"▸ {thought(part, kept)}", True
+                if thinking and part.text:
+                    yield part.text, True
+            case ToolCall():
+                yield f"calls {part.name}({dumped(part.arguments)})", False
+            case ToolResult():
+                said = " ".join(each.text for each in part.content if isinstance(each, Text))
+                yield f"{part.name or part.call_id}: {said}", False
+            case _:
+                yield f"[{medium(part)}]", False
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _contents(part: dict[str, Any]) -> list[dict[str, Any]]:
+    content = part.get("content")
+    return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []

@@ -1,0 +1,212 @@
+"""``threads``: what was said before, to list, read, search, export and delete."""
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from ..errors import UnknownThread
+from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
+from . import completing
+from .examples import examples
+from .shelf import (
+    kept_json,
+    opened,
+    print_json,
+    print_kept,
+    print_threads,
+    printable,
+    thread_json,
+)
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "html", "htm": "html"}
+
+
+@click.group(
+    epilog=examples(
+        "pondero threads list",
+        "pondero threads show last --thinking",
+        'pondero threads search "eiffel tower"',
+        "pondero threads export last --to talk.html",
+        "pondero threads import talk.jsonl",
+    )
+)
+def threads() -> None:
+    """Read, search, export and delete the threads that ask and chat keep.
+
+    A thread is named by its id, the beginning of its id, or "last".
+    """
+
+
+@threads.command(
+    "list",
+    epilog=examples(
+        "pondero threads list --limit 5", "pondero threads list --json | jq '.threads[].id'"
+    ),
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="No more than so many, the last used first.",
+)
+@_JSON
+def list_(*, limit: int, as_json: bool) -> None:
+    """List the threads, the last used first."""
+    with opened() as shelf:
+        found = shelf.list(limit=limit)
+    if as_json:
+        print_json({"threads": [thread_json(thread) for thread in found]})
+    elif found:
+        print_threads(found)
+    else:
+        click.echo("no threads yet; 'pondero ask' and 'pondero chat' keep them", err=True)
+
+
+@threads.command(
+    epilog=examples("pondero threads show last", "pondero threads show k3f9 --last 4 --thinking")
+)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completing.thread)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last so many messages.")
+@click.option("--thinking", is_flag=True, help="Show the thinking too.")
+@_JSON
+def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> None:
+    """Show a conversation; without THREAD, the last one."""
+    with opened() as shelf:
+        found = shelf.get(thread)
+        kept = shelf.kept(found.id, last=last)
+    if as_json:
+        print_json({"thread": thread_json(found), "messages": [kept_json(each) for each in kept]})
+        return
+    click.echo(click.style(f"{_title(found)}  ({found.id})", bold=True))
+    click.echo()
+    print_kept(kept, thinking=thinking)
+
+
+@threads.command(
+    epilog=examples("pondero threads search paris", "pondero threads search prime number --json")
+)
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, metavar="N", help="No more than so many places."
+)
+@_JSON
+def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
+    """Search titles and messages for WORDS; all of them must be there."""
+    with opened() as shelf:
+        found = shelf.find(" ".join(words), limit=limit)
+    if as_json:
+        places = [
+            {"thread": each.thread.id, "title": each.thread.title, "number": each.number}
+            | {"role": each.role, "snippet": each.snippet}
+            for each in found
+        ]
+        print_json({"found": places})
+        return
+    for each in found:
+        place = "title" if each.number is None else f"{each.number} {each.role}"
+        snippet = printable(each.snippet)
+        click.echo(f"{click.style(each.thread.id, fg='cyan')}  {place:<14}  {snippet}")
+    if not found:
+        click.echo(f"nothing holds {' '.join(words)!r}", err=True)
+
+
+@threads.command(
+    epilog=examples(
+        "pondero threads export last > talk.md",
+        "pondero threads export k3f9zq --to talk.html",
+        "pondero threads export last --format jsonl --to talk.jsonl    nothing is lost",
+    )
+)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completing.thread)
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file to write; its ending says the form.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(sorted(set(_FORMS.values()))),
+    help="The form, where no ending says it; else markdown.",
+)
+def export(thread: str, *, to: Path | None, form: str | None) -> None:
+    """Write a thread as Markdown, HTML or JSON Lines; only JSON Lines can be imported again."""
+    chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
+    with opened() as shelf:
+        found = shelf.get(thread)
+        if chosen == "jsonl":
+            text = to_jsonl(found, shelf.lines(found.id))
+        else:
+            write = to_html if chosen == "html" else to_markdown
+            text = write(found, shelf.kept(found.id))
+    if to is None or str(to) == "-":
+        click.echo(text, nl=False)
+    else:
+        write_whole(to, text)
+        click.echo(f"{found.id} is in {to}", err=True)
+
+
+@threads.command(
+    "import",
+    epilog=examples(
+        "pondero threads import talk.jsonl", "ssh box cat t.jsonl | pondero threads import -"
+    ),
+)
+@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@_JSON
+def import_(file: BinaryIO, *, as_json: bool) -> None:
+    """Read a thread that was exported as JSON Lines, seals and all."""
+    thread, lines = from_jsonl(file.read())
+    with opened() as shelf:
+        made = shelf.restore(thread, lines)
+    if as_json:
+        print_json({"thread": thread_json(made)})
+    else:
+        click.echo(f"{made.id}  {_title(made)}")
+
+
+@threads.command(epilog=examples('pondero threads rename last "About primes"'))
+@click.argument("thread", shell_complete=completing.thread)
+@click.argument("title", nargs=-1, required=True)
+def rename(thread: str, title: tuple[str, ...]) -> None:
+    """Give THREAD another title."""
+    with opened() as shelf:
+        shelf.rename(shelf.get(thread).id, " ".join(title))
+
+
+@threads.command(
+    epilog=examples("pondero threads delete k3f9zq", "pondero threads delete k3f9zq q7x2m1 --yes")
+)
+@click.argument(
+    "ids", nargs=-1, required=True, metavar="THREAD...", shell_complete=completing.thread
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(ids: tuple[str, ...], *, yes: bool) -> None:
+    """Delete threads for good."""
+    with opened() as shelf:
+        found = [shelf.get(id) for id in dict.fromkeys(ids)]
+        for thread in found:
+            if not yes:
+                _confirm(f"delete {thread.id} ({_title(thread)}), {thread.messages:,} messages?")
+            try:
+                shelf.delete(thread.id)
+            except UnknownThread:  # gone meanwhile, or named twice
+                continue
+            click.echo(f"deleted {thread.id}", err=True)
+
+
+def _title(thread: Thread) -> str:
+    return " ".join(printable(thread.title).split()) or "untitled"
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to ask; say --yes")
+    if not click.confirm(question, err=True):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,215 @@
+"""Where a scenario stands: it asks through the client, and sees both the canon and the wire."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Event, Head, HttpRequest, Json, Reply
+from ..catalog import Entry
+from ..client import Client, lookup
+from ..dialects import Accepted, Dialect, Rejected, dialect
+from ..emulator import Emulator, Turn
+from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
+from ..exchange import Answer, Retry, Timeouts, Transport
+from ..thinking import Plan, Policy
+from ..transport import Cassette, Recorded
+from .overheard import Overheard
+
+_ONCE = Retry(attempts=1, waits=False)
+_USUAL = Policy()  # the user's own policy would change what is compared
+
+
+class Seen(Struct, frozen=True):
+    """One question and its answer, as our side has it and as it stood on the wire.
+
+    ``accepted`` is what the service's side reads in the request; None where that side refuses it.
+    ``tries`` is how many requests it took.
+    """
+
+    exchange: Recorded
+    plan: Plan
+    events: tuple[Event, ...] = ()
+    reply: Reply | None = None
+    error: PonderoError | None = None
+    accepted: Accepted | None = None
+    tries: int = 1
+
+    @property
+    def request(self) -> HttpRequest:
+        """Return the request as it was sent."""
+        return self.exchange.request
+
+    @property
+    def sent(self) -> Json:
+        """Return the JSON that was sent."""
+        return msgspec.json.decode(self.exchange.request.body)
+
+    @property
+    def body(self) -> bytes:
+        """Return the bytes that came."""
+        return self.exchange.body
+
+
+class Bench:
+    """One model of one provider, and whoever answers for it.
+
+    ``emulator`` is there where answers can be staged; ``plays`` where what came once comes again;
+    ``strict`` where the other side can do everything, so that what is missing is wrong.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        transport: Transport,
+        *,
+        emulator: Emulator | None = None,
+        plays: bool = False,
+        strict: bool = False,
+        live: bool = False,
+        url: str | None = None,
+    ) -> None:
+        self.entry = entry
+        self.wire: Dialect = dialect(entry.provider.dialect)
+        self.strict = strict
+        self.overheard = Overheard(transport, needs_key=live)
+        self._emulator = emulator
+        self._plays = plays
+        self._urls = {} if url is None else {entry.provider.name: url}
+
+    @property
+    def staged(self) -> bool:
+        """Return whether what comes is what was staged, word for word."""
+        return self.strict and self.stages
+
+    @property
+    def stages(self) -> bool:
+        """Return whether an answer can be had that no service gives on demand."""
+        return self._emulator is not None or self._plays
+
+    def stage(self, *turns: Turn) -> None:
+        """Say what is to be answered, where that can be said."""
+        if self._emulator is not None:
+            self._emulator.reset()
+            self._emulator.expect(*turns)
+
+    def record(self, path: Path) -> Cassette:
+        """Return a cassette that takes every exchange from here on; who asked for it saves it."""
+        cassette = Cassette(path, self.overheard.inner, record=True)
+        self.overheard.inner = cassette
+        return cassette
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def ask(
+        self, prompt: Any, thinking: object = None, *, entry: Entry | None = None, **options: Any
+    ) -> Seen:
+        """Ask, and see it all; raises what the service or the wire has against it."""
+        seen = self.tried(prompt, thinking, entry=entry, **options)
+        if seen.error is not None:
+            raise seen.error
+        return seen
+
+    def tried(
+        self,
+        prompt: Any,
+        thinking: object = None,
+        *,
+        entry: Entry | None = None,
+        key: str | None = None,
+        **options: Any,
+    ) -> Seen:
+        """Ask, and see it all; an error of the service is seen like an answer."""
+        to, before = entry or self.entry, len(self.overheard.exchanges)
+        stream = self._client(to, self.overheard, key).stream(to.id, prompt, thinking, **options)
+        events: list[Event] = []
+        reply, error = None, None
+        try:
+            with stream:
+                events.extend(stream)
+            reply = stream.reply
+        except (UsageError, CassetteError):
+            raise  # not what the service said
+        except PonderoError as wrong:
+            error = wrong
+        heard = self.overheard.exchanges[before:]
+        if not heard:
+            raise error or AssertionError
+        return Seen(
+            heard[-1],
+            stream.plan,
+            tuple(events),
+            reply,
+            error,
+            self.read(heard[-1].request, to),
+            len(heard),
+        )
+
+    def prepared(
+        self, thinking: object, *, entry: Entry | None = None, **options: Any
+    ) -> tuple[HttpRequest, Plan]:
+        """Return what would be sent, and the plan behind it; nothing is."""
+        to = entry or self.entry
+        stream = self._client(to, _Unsent(), None).stream(to.id, "Hello.", thinking, **options)
+        try:
+            with stream:
+                for _ in stream:
+                    pass
+        except _Caught as caught:
+            return caught.request, stream.plan
+        raise AssertionError  # what is not sent is not answered
+
+    # -- the service's side --------------------------------------------------------------------
+
+    def read(self, request: HttpRequest, entry: Entry | None = None) -> Accepted | None:
+        """Return what the service's side reads in a request; None where it refuses it."""
+        service = (entry or self.entry).provider.name
+        try:
+            return self.wire.accept.request(request, service=service)
+        except Rejected:
+            return None
+
+    def refusal(self, request: HttpRequest, entry: Entry) -> ServiceError | None:
+        """Return what the service's side has against a request, decoded; None where nothing."""
+        try:
+            self.wire.accept.request(request, service=entry.provider.name)
+        except Rejected as no:
+            said = no.response
+            return self.wire.decode.error(Head(said.status, said.headers), said.body)
+        return None
+
+    def siblings(self) -> list[Entry]:
+        """Return every model of this provider that is in the catalog, this one among them."""
+        known = lookup().entries(self.entry.provider.name)
+        here = [] if any(each.id == self.entry.id for each in known) else [self.entry]
+        return [*here, *known]
+
+    def served(self) -> list[Entry]:
+        """Return the models of this provider that its service serves."""
+        return [
+            each
+            for each in self.siblings()
+            if not isinstance(self.refusal(self.prepared(None, entry=each)[0], each), NotFound)
+        ]
+
+    def _client(self, entry: Entry, transport: Transport, key: str | None) -> Client:
+        keys = {} if key is None else {entry.provider.name: key}
+        return Client(transport=transport, retry=_ONCE, policy=_USUAL, keys=keys, urls=self._urls)
+
+
+class _Caught(Exception):
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__()
+        self.request = request
+
+
+class _Unsent:
+    """A transport that only looks at what it is given."""
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        del timeouts
+        raise _Caught(request)
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""

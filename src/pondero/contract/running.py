@@ -1,0 +1,135 @@
+"""A scenario run: passed, failed, skipped or unsupported, and what there is to say about it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..catalog import Entry
+from ..errors import BadRequest, NotFound, PonderoError, ServerFailed, Unsupported
+from ..transport import Recorded
+from .bench import Bench
+from .check import Check, Failing, Lacking
+from .counterpart import Counterpart
+from .scenario import Scenario
+from .wire import printable
+
+Status = Literal["passed", "failed", "skipped", "unsupported"]
+SKIPPED = "PONDERO_SKIP_CONTRACT is set: nothing was checked"
+BROKEN = "our own code"
+"""The field of a check that something nobody foresaw has made fail."""
+_NOT_ON_DEMAND = "no service does this on demand; use the emulator or a cassette"
+# What a server says to something it has never heard of.
+_REFUSALS = (BadRequest, NotFound, ServerFailed)
+
+
+class Result(Struct, frozen=True):
+    """What came of one scenario on one model; ``check`` and ``exchange`` say where it failed."""
+
+    provider: str
+    model: str
+    scenario: str
+    status: Status
+    detail: str = ""
+    check: Check | None = None
+    exchange: Recorded | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        names = ("provider", "model", "scenario", "status", "detail")
+        return {name: getattr(self, name) for name in names}
+
+
+def run(
+    entries: Iterable[Entry],
+    scenarios: Iterable[Scenario],
+    counterpart: Counterpart,
+    *,
+    skip: bool = False,
+    done: Callable[[Result], object] = lambda _: None,
+) -> list[Result]:
+    """Return what came of every scenario on every model; ``done`` hears of each as it ends."""
+    results = []
+    todo = tuple(scenarios)
+    for entry in entries:
+        for scenario in todo:
+            result = _skipped(entry, scenario) if skip else _proven(entry, scenario, counterpart)
+            done(result)
+            results.append(result)
+    return results
+
+
+def _proven(entry: Entry, scenario: Scenario, counterpart: Counterpart) -> Result:
+    """Run it; what was recorded is then played, so that what cannot be is found now."""
+    result = run_one(entry, scenario, counterpart)
+    if result.status != "passed" or (proof := counterpart.proof) is None:
+        return result
+    return run_one(entry, scenario, proof)
+
+
+def run_one(entry: Entry, scenario: Scenario, counterpart: Counterpart) -> Result:
+    """Return what came of one scenario on one model."""
+    if (why := scenario.lacks(entry)) is not None:
+        return _result(entry, scenario, "unsupported", why)
+    if scenario.staged and not counterpart.stages:
+        return _result(entry, scenario, "skipped", _NOT_ON_DEMAND)
+    bench: Bench | None = None
+    try:
+        with counterpart.bench(entry, scenario) as bench:
+            _hold(scenario.run(bench), strict=bench.strict)
+    except (Lacking, Unsupported) as lack:
+        return _result(entry, scenario, "unsupported", _line(lack))
+    except Failing as failing:
+        return _failed(entry, scenario, bench, failing.check)
+    except PonderoError as error:
+        if counterpart.sparing and not scenario.basic and isinstance(error, _REFUSALS):
+            return _result(entry, scenario, "unsupported", f"refused: {_line(error)}")
+        failed = _failed(entry, scenario, bench, _raised("the exchange", "an answer", error))
+        return replace(
+            failed, detail=_line(_named(error))
+        )  # a line of a table has no room for more
+    except Exception as error:  # noqa: BLE001 - what breaks one scenario must not end the others
+        return _failed(entry, scenario, bench, _raised(BROKEN, "no such error", error))
+    return _result(entry, scenario, "passed", "")
+
+
+def _raised(field: str, expected: str, error: Exception) -> Check:
+    return Check(field, expected, _named(error), holds=False)
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _hold(checks: Iterator[Check], *, strict: bool) -> None:
+    """Raise for the first check that does not hold."""
+    for check in checks:
+        if not check.holds:
+            raise Lacking(check) if check.offer and not strict else Failing(check)
+
+
+def _result(entry: Entry, scenario: Scenario, status: Status, detail: str) -> Result:
+    return Result(entry.provider.name, entry.model, scenario.name, status, detail)
+
+
+def _skipped(entry: Entry, scenario: Scenario) -> Result:
+    return _result(entry, scenario, "skipped", SKIPPED)
+
+
+def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, check: Check) -> Result:
+    heard = bench.overheard.exchanges if bench is not None else ()
+    return Result(
+        entry.provider.name,
+        entry.model,
+        scenario.name,
+        "failed",
+        _line(check),
+        check,
+        heard[-1] if heard else None,
+    )
+
+
+def _line(said: object) -> str:
+    text = printable(" ".join(str(said).split()))
+    return text if len(text) <= 300 else f"{text[:297]}..."

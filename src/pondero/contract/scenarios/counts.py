@@ -1,0 +1,81 @@
+"""Tokens: each counted once, thinking apart from the answer, the sum as the service has it."""
+
+from collections.abc import Iterator
+
+from ...canon import Usage
+from ...emulator import Turn
+from ..bench import Bench, Seen
+from ..check import Check, offered, same, true
+from ..wire import figures
+from .reading import once, replied
+from .words import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF
+
+
+def token_usage(bench: Bench) -> Iterator[Check]:
+    """What was read, what was cached and what was written stand apart and add up to the total."""
+    for stream in (False, True):
+        bench.stage(Turn(text=ANSWER, usage=CACHED))
+        seen = bench.ask(QUESTION, "off", stream=stream)
+        usage = replied(seen).usage
+        yield once(seen)
+        yield offered("usage.input", "a count", usage.input, holds=bool(usage.input))
+        yield offered("usage.output", "a count", usage.output, holds=bool(usage.output))
+        yield from _adds_up(seen, usage)
+        if bench.staged:
+            yield same(
+                "usage.input and cache_read", _read(CACHED, seen), (usage.input, usage.cache_read)
+            )
+            yield same("usage.output", CACHED.output, usage.output)
+            yield same("usage.total", CACHED.total, usage.total)
+
+
+def thinking_tokens(bench: Bench) -> Iterator[Check]:
+    """Tokens of thinking are counted, once, and not as part of the answer."""
+    for stream in (False, True):
+        bench.stage(THOUGHT_OF)
+        seen = bench.ask(SUM, "medium", stream=stream)
+        usage = replied(seen).usage
+        yield once(seen)
+        if not bench.staged:
+            yield offered("usage.thinking", "a count", usage.thinking, holds=bool(usage.thinking))
+        yield from _adds_up(seen, usage)
+        if bench.staged:
+            split = _splits(seen)
+            spent = (COUNTS.output or 0) + (0 if split else COUNTS.thinking or 0)
+            yield same("usage.thinking", COUNTS.thinking if split else None, usage.thinking)
+            yield same("usage.output", spent, usage.output)
+            yield same("usage.total", COUNTS.total, usage.total)
+
+
+def _adds_up(seen: Seen, usage: Usage) -> Iterator[Check]:
+    if usage.total is not None:
+        yield same("sum of the counts", usage.total, usage.counted)
+    there = figures(seen.body)
+    for name in ("input", "output", "thinking", "total"):
+        count = getattr(usage, name)
+        if count:
+            holds = _derived(count, usage, there)
+            yield true(
+                f"usage.{name}", "a count on the wire, or the rest of one", count, holds=holds
+            )
+
+
+def _derived(count: int, usage: Usage, there: set[int]) -> bool:
+    """Return whether a count stands on the wire, or is one less others, or the sum of all."""
+    others = (usage.thinking or 0, (usage.cache_read or 0) + (usage.cache_write or 0))
+    beside = {0, *others, sum(others), usage.cache_read or 0, usage.cache_write or 0}
+    return any(count + each in there for each in beside) or count == usage.counted
+
+
+def _splits(seen: Seen) -> bool:
+    """Return whether this wire has a count of thinking at all."""
+    return COUNTS.thinking in figures(seen.body)
+
+
+def _read(staged: Usage, seen: Seen) -> tuple[int | None, int | None]:
+    """Return what was read as a wire can say it: apart from the cache, or with it."""
+    if staged.cache_read in figures(seen.body):
+        return staged.input, staged.cache_read
+    both = (staged.input or 0) + (staged.cache_read or 0)
+    said = both if both in figures(seen.body) else staged.input
+    return said, replied(seen).usage.cache_read

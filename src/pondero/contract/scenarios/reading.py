@@ -1,0 +1,176 @@
+"""Checks that many scenarios share: the wire on one side, the canon on the other."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ...canon import (
+    Event,
+    Finished,
+    HttpRequest,
+    Json,
+    Message,
+    Part,
+    PartEnd,
+    PartStart,
+    Reply,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+)
+from ...catalog import Entry
+from ...thinking import Plan, read
+from ..bench import Bench, Seen
+from ..check import Check, offered, same, true
+from ..wire import at, leaves, says
+
+
+def replied(seen: Seen) -> Reply:
+    """Return the reply of an exchange that had one."""
+    assert seen.reply is not None  # noqa: S101 - ask raises where there is none
+    return seen.reply
+
+
+def once(seen: Seen) -> Check:
+    """Return a check that the first request was good enough."""
+    return same("requests it took", 1, seen.tries)
+
+
+def asked(seen: Seen, *messages: tuple[str, str]) -> Iterator[Check]:
+    """Check that the service's side reads these roles and words in the request, in this order."""
+    if seen.accepted is not None:
+        found = [(each.role, each.text) for each in seen.accepted.request.messages]
+        yield same("messages as the service reads them", list(messages), found)
+
+
+def answered(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Check]:
+    """Check the words of an answer: there are some, they stand on the wire, they are the staged."""
+    reply = replied(seen)
+    yield true("reply.text", "words", reply.text, holds=bool(reply.text.strip()))
+    yield true(
+        "reply.text", "as it stands on the wire", reply.text, holds=says(seen.body, reply.text)
+    )
+    if bench.staged and words is not None:
+        yield same("reply.text", words, reply.text)
+
+
+def thought(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Check]:
+    """Check the thinking of an answer: shown, as on the wire, apart from the words."""
+    reply = replied(seen)
+    shown = "".join(reply.thinking)
+    yield offered("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
+    for text in reply.thinking:
+        yield true("reply.thinking", "as it stands on the wire", text, holds=says(seen.body, text))
+    if bench.staged and words is not None:
+        yield same("reply.thinking", (words,), reply.thinking)
+        yield true("reply.text", "no thinking in it", reply.text, holds=words not in reply.text)
+
+
+# -- what is said about thinking -----------------------------------------------------------------
+
+
+def planned(
+    bench: Bench, request: HttpRequest, plan: Plan, entry: Entry | None = None
+) -> Iterator[Check]:
+    """Check that the request says what the plan says: as bytes, as a wish, and to the service."""
+    of = entry or bench.entry
+    body = msgspec.json.decode(request.body)
+    at_level = f"{of.model}/{plan.asked}"
+    for path, value in leaves(plan.fields):
+        where = ".".join(map(str, path))
+        yield same(f"{at_level}: {where} of the request", value, at(body, path))
+    intent = read(body, of.placement, of.provider.parameters).intent
+    yield from _agrees(
+        f"{at_level}: the wish in the request", plan, intent.kind, intent.level, intent.tokens
+    )
+    if (accepted := bench.read(request, of)) is not None:
+        what = f"{at_level}: the wish as the service reads it"
+        yield from _agrees(what, plan, accepted.kind, accepted.level, accepted.budget)
+
+
+def _agrees(
+    what: str, plan: Plan, kind: str, level: str | None, budget: int | None
+) -> Iterator[Check]:
+    if kind == "off":
+        yield true(what, "thinking", "off", holds=not plan.will_think)
+    elif kind == "budget" and plan.budget is not None:
+        yield same(what, plan.budget, budget)
+    elif kind == "level" and plan.level not in ("on", None):
+        yield same(what, plan.level, level)
+    elif kind == "unset":
+        said = [value for _, value in leaves(plan.fields)]
+        yield true(what, "something", "nothing", holds=plan.budget not in said)
+
+
+# -- a stream ------------------------------------------------------------------------------------
+
+
+def grammar(events: Sequence[Event]) -> Iterator[Check]:
+    """Check the order of events: started first, each part begun, told and ended, finished last."""
+    names = [type(event).__name__ for event in events]
+    yield same("first event", Started.__name__, names[0] if names else None)
+    yield same("last event", Finished.__name__, names[-1] if names else None)
+    yield same("Finished events", 1, names.count(Finished.__name__))
+    told: dict[int, list[str]] = {}
+    ended: list[int] = []
+    for event in events:
+        match event:
+            case PartStart():
+                told[event.index] = []
+            case TextDelta() | ThinkingDelta() | ToolDelta():
+                open_ = event.index in told and event.index not in ended
+                yield true("delta", "of a part that is open", event.index, holds=open_)
+                told[event.index].append(_told(event))
+            case PartEnd():
+                ended.append(event.index)
+                yield from _whole("".join(told.get(event.index, [])), event.part)
+    yield same("parts that ended", sorted(told), sorted(ended))
+
+
+def deltas(events: Sequence[Event], kind: type[TextDelta | ThinkingDelta | ToolDelta]) -> str:
+    """Return what the deltas of a kind say together."""
+    return "".join(_told(event) for event in events if isinstance(event, kind))
+
+
+def _told(event: TextDelta | ThinkingDelta | ToolDelta) -> str:
+    return event.json if isinstance(event, ToolDelta) else event.text
+
+
+def _whole(told: str, part: Part) -> Iterator[Check]:
+    if isinstance(part, Text | Thinking):
+        yield same("deltas of a part", part.text, told)
+    elif isinstance(part, ToolCall) and told and not isinstance(part.arguments, str):
+        yield same("deltas of a call", part.arguments, _json(told))
+
+
+def _json(text: str) -> Json:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def bare(message: Message) -> list[Json]:
+    """Return the parts of a message as anyone would say them: no seals, no ids."""
+    return [_bare(part) for part in message.parts if not _is_empty(part)]
+
+
+def _bare(part: Part) -> Json:
+    match part:
+        case Text():
+            return ["text", part.text]
+        case Thinking():
+            return ["thinking", part.text]
+        case ToolCall():
+            return ["call", part.name, part.arguments]
+        case _:
+            return [type(part).__name__]
+
+
+def _is_empty(part: Part) -> bool:
+    """Return whether a part is there for its seal only: a stream may bring that one apart."""
+    return isinstance(part, Text | Thinking) and not part.text

@@ -1,0 +1,136 @@
+"""Streams: events in order, deltas that add up, and the same answer as in one piece."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...canon import Event, Head, Message, PartEnd, TextDelta, ThinkingDelta, ToolDelta
+from ...emulator import Turn
+from ...errors import WireError
+from ..bench import Bench, Seen
+from ..check import Check, offered, same, true
+from ..wire import objects
+from .reading import answered, bare, deltas, grammar, once, replied, thought
+from .tools import called, declared
+from .words import ANSWER, CALLED, QUESTION, SPOKEN, THOUGHT, THOUGHT_OF, TOOL, WEATHER, WIDE
+
+
+def streaming_text(bench: Bench) -> Iterator[Check]:
+    """The words of a stream add up to the answer, and are the answer in one piece."""
+    bench.stage(SPOKEN)
+    seen = bench.ask(QUESTION, stream=True)
+    yield once(seen)
+    yield from _asked_to_stream(seen)
+    yield from grammar(seen.events)
+    yield from answered(bench, seen, ANSWER)
+    yield same("deltas", replied(seen).text, deltas(seen.events, TextDelta))
+    yield from _as_in_one(bench, seen, SPOKEN)
+
+
+def streaming_thinking(bench: Bench) -> Iterator[Check]:
+    """The thinking of a stream adds up, and is the thinking of the answer in one piece."""
+    bench.stage(THOUGHT_OF)
+    seen = bench.ask(QUESTION, "medium", stream=True)
+    yield once(seen)
+    yield from grammar(seen.events)
+    yield from thought(bench, seen, THOUGHT)
+    yield same("deltas", "".join(replied(seen).thinking), deltas(seen.events, ThinkingDelta))
+    yield from answered(bench, seen, ANSWER)
+    yield from _as_in_one(bench, seen, THOUGHT_OF, thinking="medium")
+
+
+def streaming_tool_call(bench: Bench) -> Iterator[Check]:
+    """The arguments of a streamed call add up, and are those of the call in one piece."""
+    bench.stage(CALLED)
+    seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=True)
+    yield once(seen)
+    yield from grammar(seen.events)
+    yield from declared(seen)
+    yield from called(seen)
+    told = deltas(seen.events, ToolDelta)
+    yield true("deltas", "the arguments", told, holds=not told or "Paris" in told)
+    yield from _as_in_one(bench, seen, CALLED, prompt=WEATHER, thinking="off", tools=[TOOL])
+
+
+def thinking_streaming(bench: Bench) -> Iterator[Check]:
+    """Thinking comes before the words it leads to, delta by delta, and stays apart from them."""
+    bench.stage(THOUGHT_OF)
+    seen = bench.ask(QUESTION, "medium", stream=True)
+    yield once(seen)
+    order = [type(e) for e in seen.events if isinstance(e, TextDelta | ThinkingDelta)]
+    yield offered("deltas", "some thinking", len(order), holds=ThinkingDelta in order)
+    yield true("deltas", "some words", len(order), holds=TextDelta in order)
+    first = order.index(TextDelta)
+    yield same(
+        "thinking before the words", [], [k.__name__ for k in order[:first] if k is TextDelta]
+    )
+    late = [kind.__name__ for kind in order[first:] if kind is ThinkingDelta]
+    yield same("thinking after the words", [], late)
+    several = order.count(ThinkingDelta)
+    yield offered("thinking deltas", "more than one", several, holds=several > 1)
+    yield from thought(bench, seen)
+    yield from grammar(seen.events)
+
+
+def framing(bench: Bench) -> Iterator[Check]:
+    """A stream is read the same however its bytes are cut, and another framing never wrongly."""
+    bench.stage(Turn(text=WIDE))
+    seen = bench.ask(QUESTION, stream=True)
+    yield once(seen)
+    yield from answered(bench, seen, WIDE)
+    body = seen.body
+    whole = bare(replied(seen).message)
+    one_by_one = [body[at : at + 1] for at in range(len(body))]
+    yield same("read byte by byte", whole, _parts(bench, seen, one_by_one))
+    middle = len(body) // 2
+    yield same("read in two halves", whole, _parts(bench, seen, [body[:middle], body[middle:]]))
+    for frames in _reframed(body):
+        read = _parts(bench, seen, [frames])
+        yield true(
+            "read in another framing", f"refused, or {whole}", read, holds=read in (None, whole)
+        )
+
+
+def _as_in_one(
+    bench: Bench, seen: Seen, turn: Turn, *, prompt: str = QUESTION, **options: Any
+) -> Iterator[Check]:
+    """Check that the same answer in one piece is the same; only a staged one is given twice."""
+    if bench.stages:
+        bench.stage(turn)
+        whole = bench.ask(prompt, stream=False, **options)
+        yield same(
+            "the answer in one piece", bare(replied(whole).message), bare(replied(seen).message)
+        )
+        yield same("its finish", replied(whole).finish, replied(seen).finish)
+        yield same("its counts", replied(whole).usage, replied(seen).usage)
+
+
+def _asked_to_stream(seen: Seen) -> Iterator[Check]:
+    if seen.accepted is not None:
+        yield same(
+            "stream as the service reads it", expected=True, actual=seen.accepted.request.stream
+        )
+
+
+def _parts(bench: Bench, seen: Seen, pieces: list[bytes]) -> list[object] | None:
+    """Return the parts of a stream cut like this; None where it is refused."""
+    entry, head = bench.entry, seen.exchange.head or Head(200)
+    stream = bench.wire.decode.stream(
+        head, model=entry.model, route=entry.provider.name, quirks=entry.provider.quirks
+    )
+    events: list[Event] = []
+    try:
+        for piece in pieces:
+            events += stream.feed(piece)
+        events += stream.eof()
+    except WireError:
+        return None
+    ended = sorted((e for e in events if isinstance(e, PartEnd)), key=lambda e: e.index)
+    return bare(Message("assistant", tuple(event.part for event in ended)))
+
+
+def _reframed(body: bytes) -> list[bytes]:
+    """Return the objects of a stream one a line, and as an array."""
+    from json import dumps  # noqa: PLC0415 - spells as the services do
+
+    lines = [dumps(each, ensure_ascii=False) for each in objects(body)]
+    return ["\n".join([*lines, ""]).encode(), f"[{','.join(lines)}]".encode()]

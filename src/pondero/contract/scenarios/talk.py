@@ -1,0 +1,190 @@
+"""Words: one question, several turns, and who said what."""
+
+from collections.abc import Iterator
+from string import ascii_letters, digits
+
+from ...canon import Message, Text, Thinking, ToolCall, ToolResult
+from ...catalog import Entry
+from ...emulator import Turn
+from ..bench import Bench, Seen
+from ..check import Check, offered, same, true
+from ..wire import leaves, objects, says, strings
+from .reading import answered, asked, once, replied
+from .words import (
+    ANSWER,
+    CALL,
+    COUNTS,
+    QUESTION,
+    RESULT,
+    SPOKEN,
+    SUM,
+    THOUGHT,
+    TOOL,
+    WEATHER,
+    user,
+)
+
+_NAME = "My name is Ada."
+_WHO = "What is my name?"
+_SYSTEM = "Answer in one sentence."
+_OPAQUE = 44  # characters without a space: nobody reads that
+_PADDING = ascii_letters + digits  # makes frames of a stream alike in length, and means nothing
+
+
+def simple_text(bench: Bench) -> Iterator[Check]:
+    """A plain question is answered: words, finish, counts and maker are as the wire has them."""
+    bench.stage(SPOKEN)
+    seen = bench.ask(QUESTION, stream=False)
+    reply = replied(seen)
+    yield once(seen)
+    yield from asked(seen, ("user", QUESTION))
+    yield same("status", 200, seen.exchange.head and seen.exchange.head.status)
+    yield from answered(bench, seen, ANSWER)
+    yield same("reply.finish", "stop", reply.finish)
+    yield same("reply.message.role", "assistant", reply.message.role)
+    yield same("reply.message.origin", bench.entry.id, _origin(reply.message))
+    yield offered("reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total))
+
+
+def multi_turn(bench: Bench) -> Iterator[Check]:
+    """The second turn brings the first along, in order, and is answered from it."""
+    first = bench.ask(_NAME, stream=False)
+    past = replied(first).message
+    second = bench.ask([user(_NAME), past, user(_WHO)], stream=False)
+    yield once(second)
+    yield from asked(second, ("user", _NAME), ("assistant", past.text), ("user", _WHO))
+    yield from answered(bench, second)
+    words = replied(second).text
+    yield offered("reply.text", "what was said in turn one", words, holds="Ada" in words)
+
+
+def role_mapping(bench: Bench) -> Iterator[Check]:
+    """System, user, assistant and tool result each arrive as what they are."""
+    bench.stage(Turn(tool_calls=(CALL,)), SPOKEN)
+    question = user(WEATHER)
+    first = bench.ask([question], "off", tools=[TOOL], system=_SYSTEM, stream=False)
+    calls = replied(first).tool_calls
+    yield offered("reply.tool_calls", "a call", calls, holds=bool(calls))
+    results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
+    past = [question, replied(first).message, Message("user", results)]
+    second = bench.ask(past, "off", tools=[TOOL], system=_SYSTEM, stream=False)
+    yield once(second)
+    for seen in (first, second):
+        if seen.accepted is not None:
+            told = "".join(text.text for text in seen.accepted.request.system)
+            yield same("system prompt as the service reads it", _SYSTEM, told)
+    if second.accepted is not None:
+        read = second.accepted.request.messages
+        yield same(
+            "roles as the service reads them", ["user", "assistant", "user"], [m.role for m in read]
+        )
+        kinds = [type(part).__name__ for part in read[-1].parts]
+        yield same("the last message as the service reads it", ["ToolResult"] * len(results), kinds)
+        said = [part for part in read[-1].parts if isinstance(part, ToolResult)]
+        words = ["".join(t.text for t in each.content if isinstance(t, Text)) for each in said]
+        yield same("results as the service reads them", [RESULT] * len(results), words)
+    yield from answered(bench, second, ANSWER)
+
+
+def model_echo(bench: Bench) -> Iterator[Check]:
+    """The answer names the model that the wire names, else the one that was asked."""
+    named = f"{bench.entry.model}-0815"
+    bench.stage(Turn(text=ANSWER, model=named))
+    for stream in (False, True):
+        seen = bench.ask(QUESTION, stream=stream)
+        model = replied(seen).model
+        if seen.accepted is not None:
+            yield same(
+                "model as the service reads it", bench.entry.model, seen.accepted.request.model
+            )
+        if model not in (None, bench.entry.model):
+            yield true(
+                "reply.model", "as it stands on the wire", model, holds=says(seen.body, model)
+            )
+        if bench.staged and says(seen.body, named):
+            yield same("reply.model", named, model)
+        bench.stage(Turn(text=ANSWER, model=named))
+
+
+def thinking_replay(bench: Bench) -> Iterator[Check]:
+    """What a service gave to be sent back goes back byte for byte, in a tool loop and after it."""
+    for stream in (False, True):
+        yield from _replayed(bench, stream=stream)
+
+
+def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
+    bench.stage(
+        Turn(thinking=THOUGHT, tool_calls=(CALL,), usage=COUNTS),
+        Turn(thinking=THOUGHT, text=ANSWER, usage=COUNTS),
+        SPOKEN,
+    )
+    past: list[Message] = [user(WEATHER)]
+    first = bench.ask(past, "medium", tools=[TOOL], stream=stream)
+    calls = replied(first).tool_calls
+    yield offered("reply.tool_calls", "a call", calls, holds=bool(calls))
+    past.append(replied(first).message)
+    if bench.strict:
+        yield from _kept(bench.entry, first)
+    results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
+    past.append(Message("user", results))
+    second = bench.ask(past, "medium", tools=[TOOL], stream=stream)
+    yield once(second)
+    if bench.entry.capability.replay != "none":
+        yield from _gone_back(bench.entry, past[1], second.sent)
+    if second.accepted is not None:
+        read = sum(_calls(message) for message in second.accepted.request.messages)
+        yield same("calls as the service reads them", len(calls), read)
+    if replied(second).tool_calls:
+        return  # it wants to know more; there is no turn after this one yet
+    past += [replied(second).message, user(SUM)]
+    third = bench.ask(past, "medium", tools=[TOOL], stream=stream)
+    yield once(third)
+    if bench.staged:
+        yield from answered(bench, third, ANSWER)
+
+
+def _kept(entry: Entry, seen: Seen) -> Iterator[Check]:
+    """Check that nothing unreadable of the answer was thrown away: it is there to be sent back."""
+    parts = replied(seen).message.parts
+    seals = [part.seal for part in parts if not isinstance(part, ToolResult) and part.seal]
+    kept = {text for seal in seals for text in strings(seal.value)}
+    for value in sorted(_opaque(seen.body)):
+        holds = any(value in text for text in kept)
+        yield true("seal", "what the service gave", value, holds=holds)
+    if _must_go_back(entry):
+        thought_of = any(isinstance(part, Thinking) for part in parts)
+        yield true("parts", "what must go back", parts, holds=thought_of or bool(seals))
+
+
+def _opaque(body: bytes) -> set[str]:
+    """Return the unreadable texts of an answer; in a stream, the last that came at its place."""
+    last = {path: text for each in objects(body) for path, text in leaves(each)}
+    texts = (text for text in last.values() if isinstance(text, str))
+    return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}
+
+
+def _gone_back(entry: Entry, message: Message, sent: object) -> Iterator[Check]:
+    there = strings(sent)
+    for part in message.parts:
+        seal = getattr(part, "seal", None)
+        values = sorted(strings(seal.value)) if seal is not None else []
+        for value in values:
+            sent_back = any(value in text for text in there)
+            yield true("seal in the tool loop", "in the request", value, holds=sent_back)
+        if not values and isinstance(part, Thinking) and _must_go_back(entry):
+            sent_back = any(part.text in text for text in there)
+            yield offered("thinking", "something to send it back by", part.text, holds=sent_back)
+
+
+def _must_go_back(entry: Entry) -> bool:
+    facts = entry.capability
+    return facts.shown != "never" and facts.replay in ("required", "tools")
+
+
+def _calls(message: Message) -> int:
+    return sum(isinstance(part, ToolCall) for part in message.parts)
+
+
+def _origin(message: Message) -> str | None:
+    origin = message.origin
+    return f"{origin.provider}:{origin.model}" if origin else None

@@ -1,0 +1,97 @@
+"""Tool calls: offered, called for, and known again by their ids."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...canon import Message, Text, ToolCall, ToolResult
+from ...emulator import Turn
+from ..bench import Bench, Seen
+from ..check import Check, offered, same, true
+from ..wire import says
+from .reading import once, replied
+from .words import ARGUMENTS, CALLED, RESULT, SPOKEN, TOOL, WEATHER, user
+
+_MINTED = re.compile(r"[A-Za-z0-9_-]{22}")
+_UNNAMED = (
+    ToolCall("", TOOL.name, ARGUMENTS, minted=True),
+    ToolCall("", TOOL.name, {"city": "Rome"}, minted=True),
+)
+
+
+def tool_call(bench: Bench) -> Iterator[Check]:
+    """A tool is offered as it was declared, and the call for it has its name and arguments."""
+    bench.stage(CALLED)
+    seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=False)
+    yield once(seen)
+    yield from declared(seen)
+    yield from called(seen)
+
+
+def tool_call_id_generation(bench: Bench) -> Iterator[Check]:
+    """A call keeps the id it came with; one without gets 22 characters that are never sent."""
+    for stream in (False, True):
+        bench.stage(Turn(parts=_UNNAMED), SPOKEN)
+        first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)
+        calls = replied(first).tool_calls
+        ids = [call.id for call in calls]
+        yield offered("reply.tool_calls", "a call", ids, holds=bool(ids))
+        if bench.staged:
+            yield same("calls", [part.arguments for part in _UNNAMED], [c.arguments for c in calls])
+        yield same("different ids", len(ids), len(set(ids)))
+        yield from _known(first, calls)
+        results = tuple(ToolResult(id_, (Text(RESULT),), name=TOOL.name) for id_ in ids)
+        past = [user(WEATHER), replied(first).message, Message("user", results)]
+        second = bench.ask(past, "off", tools=[TOOL], stream=stream)
+        yield once(second)
+        for call in (each for each in calls if each.minted):
+            sent = call.id.encode() in second.request.body
+            yield true("minted id", "not sent", call.id, holds=not sent)
+        if second.accepted is not None:
+            yield from _paired(second.accepted.request.messages, ids, kept=not calls[0].minted)
+
+
+def _known(seen: Seen, calls: Sequence[ToolCall]) -> Iterator[Check]:
+    """Check that each id came with the answer, or is of our making and looks like it."""
+    for call in calls:
+        if call.minted:
+            good = _MINTED.fullmatch(call.id) is not None
+            yield true("minted id", "22 characters of base64url", call.id, holds=good)
+        known = bool(call.id) and says(seen.body, call.id) != call.minted
+        yield true("id", "on the wire or minted", call.id, holds=known)
+
+
+def _paired(read: Sequence[Message], ids: list[str], *, kept: bool) -> Iterator[Check]:
+    """Check that the service's side finds each result's call, in order."""
+    parts = [part for message in read for part in message.parts]
+    calls = [part.id for part in parts if isinstance(part, ToolCall)]
+    results = [part.call_id for part in parts if isinstance(part, ToolResult)]
+    yield same("calls as the service reads them", len(ids), len(calls))
+    yield same("results as the service reads them", len(ids), len(results))
+    if kept:
+        yield same("the calls they are the results of", calls, results)
+        # A service with an alphabet of its own gets ids cut to it, all alike or none.
+        alike = calls == ids or not set(calls) & set(ids)
+        yield true("ids as the service reads them", f"{ids}, or none of them", calls, holds=alike)
+
+
+def declared(seen: Seen) -> Iterator[Check]:
+    """Check that the service's side reads the tool as it was declared."""
+    if seen.accepted is not None:
+        tools = seen.accepted.request.tools
+        yield same("tools as the service reads them", [TOOL.name], [tool.name for tool in tools])
+        yield same("their parameters", [TOOL.parameters], [tool.parameters for tool in tools])
+
+
+def called(seen: Seen) -> Iterator[Check]:
+    """Check the one call of an answer: its name, its arguments, and how the answer ended."""
+    reply = replied(seen)
+    calls = reply.tool_calls
+    yield offered("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
+    call = calls[0]
+    yield same("call.name", TOOL.name, call.name)
+    yield true("call.name", "as it stands on the wire", call.name, holds=says(seen.body, call.name))
+    yield offered(
+        "call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS
+    )
+    yield true("call.id", "an id", call.id, holds=bool(call.id))
+    yield same("reply.finish", "tool_calls", reply.finish)

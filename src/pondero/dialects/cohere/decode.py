@@ -1,0 +1,93 @@
+"""Wire to canon: answers, streams and errors as the caller reads them."""
+
+from collections.abc import Mapping
+
+from ...canon import Event, Head, Json
+from ...errors import Malformed, ServiceError
+from ...framing import parse
+from .answer import Answer
+from .chunk import BODIES, Body, Told, raw_part
+from .failure import failure
+from .stream import Stream
+
+_EVENTS = frozenset(
+    {
+        *("message-start", "message-end", "content-start", "content-delta", "content-end"),
+        *("tool-plan-delta", "tool-call-start", "tool-call-delta", "tool-call-end"),
+        *("citation-start", "citation-end"),
+    }
+)
+
+
+def response(
+    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> list[Event]:
+    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    del quirks
+    if body.lstrip().startswith((b"data:", b":", b"event:")):
+        reading = Stream(head, model=model, route=route)
+        return reading.feed(body) + reading.eof()
+    whole = parse(body, BODIES)
+    if isinstance(whole.message, str):
+        raise failure(head, body)
+    if whole.message is None:
+        raise Malformed("an answer without a message", path="$.message")
+    answer = Answer(model, route)
+    events: list[Event] = []
+    answer.begin(whole.id, events)
+    _take(whole.message, answer, body, events)
+    _end(whole, answer, events)
+    return events
+
+
+def stream(
+    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> Stream:
+    """Return a decoder for one streamed answer."""
+    del quirks
+    return Stream(head, model=model, route=route)
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what the service said was wrong; survives HTML and nothing at all."""
+    return failure(head, body)
+
+
+def recognises(raw: Json, *, stream: bool) -> int:
+    """Return how surely this JSON is ours: 0 to 100."""
+    del stream
+    if not isinstance(raw, dict):
+        return 0
+    if raw.get("type") in _EVENTS:
+        return 95
+    if isinstance(raw.get("message"), dict) and isinstance(raw.get("finish_reason"), str):
+        return 90
+    told = isinstance(raw.get("message"), str) and isinstance(raw.get("id"), str)
+    return 45 if told and len(raw) == 2 else 0
+
+
+def _take(message: Told, answer: Answer, body: bytes, events: list[Event]) -> None:
+    """Take a whole message: thinking and words, the plan, the calls."""
+    content, calls = message.content, message.tool_calls
+    for citation in message.citations if isinstance(message.citations, list) else ():
+        answer.cite(citation)
+    if isinstance(content, str) and content:
+        answer.say("text", content, events)
+    for number, piece in enumerate(content if isinstance(content, list) else ()):
+        if piece.type not in ("text", "thinking", None):
+            answer.keep(raw_part(body, number), events)
+        if piece.thinking:
+            answer.say("thinking", piece.thinking, events)
+        if piece.text:
+            answer.say("text", piece.text, events)
+        answer.close(events)
+    if message.tool_plan:
+        answer.say("plan", message.tool_plan, events)
+    for call in calls if isinstance(calls, list) else ():
+        answer.call(call, events)
+
+
+def _end(whole: Body, answer: Answer, events: list[Event]) -> None:
+    if whole.logprobs is not None:
+        answer.weigh(whole.logprobs)
+    answer.end(whole.finish_reason, whole.usage, events)

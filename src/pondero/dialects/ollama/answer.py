@@ -1,0 +1,152 @@
+"""An answer's lines to events, in the order they come.
+
+Thinking, words and calls are parts; a part goes on while lines of its kind follow each other. The
+line that says done ends the answer, and what comes behind it is not looked at.
+"""
+
+import msgspec
+
+from ...canon import (
+    Event,
+    Finish,
+    Finished,
+    Json,
+    PartEnd,
+    PartKind,
+    PartStart,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    Usage,
+    dumped,
+    minted,
+)
+from ...framing import UNREADABLE
+from .chunk import Call, Chunk
+
+_ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "length"}
+
+
+class Answer:
+    """One answer; ``over`` once the service has said that it ends."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self._started = False
+        self._next = 0  # the index of the next part
+        self._kind = ""  # of the part that is open, thinking or text
+        self._texts: list[str] = []
+        self._thought = self._answered = self._called = False
+        self._logprobs: list[Json] = []
+
+    def take(self, chunk: Chunk, events: list[Event]) -> None:
+        """Take one line, or the whole."""
+        if not self._started:
+            self._started = True
+            events.append(Started(chunk.model))
+        message = chunk.message
+        if message is not None:
+            if message.thinking:
+                self._think(message.thinking, events)
+            if message.content:
+                self._say(message.content, events)
+            if message.tool_calls:
+                for call in message.tool_calls:
+                    self._call(call, chunk.created_at, events)
+        else:
+            if chunk.thinking:
+                self._think(chunk.thinking, events)
+            if chunk.response:
+                self._say(chunk.response, events)
+        if chunk.logprobs is not None:
+            self._logprobs += chunk.logprobs if isinstance(chunk.logprobs, list) else ()
+        if chunk.done:
+            self.end(chunk, events)
+
+    def end(self, chunk: Chunk, events: list[Event]) -> None:
+        """End the answer with what the last line counted."""
+        self.over = True
+        self._close(events)
+        events.append(
+            Finished(
+                self._finish(chunk.done_reason),
+                usage=_usage(chunk.prompt_eval_count, chunk.eval_count),
+                raw_finish=chunk.done_reason,
+                model=chunk.model,
+                extras={"logprobs": self._logprobs} if self._logprobs else None,
+            )
+        )
+
+    def _finish(self, reason: str | None) -> Finish:
+        """Return our word. A call ends like any answer here, so the parts decide."""
+        ending = _ENDINGS.get(reason, "other")
+        if ending == "stop" and self._called:
+            return "tool_calls"
+        spent = ending == "length" and self._thought and not self._answered and not self._called
+        return "exhausted" if spent else ending
+
+    def _think(self, text: str, events: list[Event]) -> None:
+        if self._kind != "thinking":
+            self._open("thinking", events)
+            self._thought = True
+        self._texts.append(text)
+        events.append(ThinkingDelta(self._next, text))
+
+    def _say(self, text: str, events: list[Event]) -> None:
+        if self._kind != "text":
+            self._open("text", events)
+        self._texts.append(text)
+        events.append(TextDelta(self._next, text))
+
+    def _open(self, kind: PartKind, events: list[Event]) -> None:
+        self._close(events)
+        self._kind = kind
+        events.append(PartStart(self._next, kind))
+
+    def _close(self, events: list[Event]) -> None:
+        if not self._kind:
+            return
+        text, self._texts = "".join(self._texts), []
+        if self._kind == "text":
+            self._answered = self._answered or bool(text.strip())
+            events.append(PartEnd(self._next, Text(text)))
+        else:
+            events.append(PartEnd(self._next, Thinking(text)))
+        self._kind = ""
+        self._next += 1
+
+    def _call(self, call: Call, at: str | None, events: list[Event]) -> None:
+        self._close(events)
+        self._called = True
+        name, arguments = call.function.name, _arguments(call.function.arguments)
+        written = dumped(arguments)
+        id = call.id or minted(f"{at} {self._next} {name} {written}".encode("utf-8", "replace"))
+        events += (
+            PartStart(self._next, "tool_call", id, name),
+            ToolDelta(self._next, written),
+            PartEnd(self._next, ToolCall(id, name, arguments, minted=not call.id)),
+        )
+        self._next += 1
+
+
+def _usage(prompt: int | None, generated: int | None) -> Usage:
+    """Return the buckets: what was generated holds the thinking, and nobody says how much."""
+    given = None if prompt is None else max(prompt, 0)
+    made = None if generated is None else max(generated, 0)
+    total = None if given is None or made is None else given + made
+    return Usage(input=given, output=made, total=total)
+
+
+def _arguments(raw: Json) -> Json:
+    """Return the object; a server in between may have written it as text."""
+    if isinstance(raw, str):
+        try:
+            read = msgspec.json.decode(raw)
+        except UNREADABLE:
+            return raw
+        return raw if isinstance(read, str) else read
+    return {} if raw is None else raw

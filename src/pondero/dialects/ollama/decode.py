@@ -1,0 +1,59 @@
+"""Wire to canon: answers, streams and errors as the caller reads them."""
+
+from collections.abc import Mapping
+
+from ...canon import Event, Head, Json
+from ...errors import Malformed, ServiceError
+from ...framing import parse
+from .answer import Answer
+from .chunk import CHUNKS
+from .failure import failure, from_error
+from .stream import Stream
+
+
+def response(
+    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> list[Event]:
+    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    del model, route, quirks
+    try:
+        chunk = parse(body, CHUNKS)
+    except Malformed:
+        if b"\n{" not in body:
+            raise
+        reading = Stream(head)
+        return reading.feed(body) + reading.eof()
+    if chunk.error is not None:
+        raise from_error(chunk.error, head=head, body=body)
+    if chunk.message is None and chunk.response is None:
+        raise Malformed("neither message nor response", path="$.message")
+    answer = Answer()
+    events: list[Event] = []
+    answer.take(chunk, events)
+    if not answer.over:
+        answer.end(chunk, events)
+    return events
+
+
+def stream(
+    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
+) -> Stream:
+    """Return a decoder for one streamed answer."""
+    del model, route, quirks
+    return Stream(head)
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what the service said was wrong; survives HTML and nothing at all."""
+    return failure(head, body)
+
+
+def recognises(raw: Json, *, stream: bool) -> int:
+    """Return how surely this JSON is ours: 0 to 100."""
+    del stream
+    if not isinstance(raw, dict):
+        return 0
+    if isinstance(raw.get("done"), bool) and isinstance(raw.get("model"), str):
+        spoken = isinstance(raw.get("message"), dict) or isinstance(raw.get("response"), str)
+        return 95 if spoken else 40
+    return 60 if raw.keys() == {"error"} and isinstance(raw["error"], str) else 0

@@ -1,0 +1,56 @@
+"""What the service said was wrong: one string under ``error``, whatever happened.
+
+The status tells what kind it is; an error inside a stream has none, so the words must do.
+"""
+
+import re
+
+from ...canon import Head, Json
+from ...errors import (
+    AuthFailed,
+    ContextTooLong,
+    NotFound,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    ServiceError,
+    by_status,
+)
+from ...framing import json_of, readable
+
+_BY_WORDS: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
+    (re.compile(r"model .*not found", re.IGNORECASE), NotFound),
+    (re.compile(r"unauthori[sz]ed", re.IGNORECASE), AuthFailed),
+    (re.compile(r"too many requests|rate limit", re.IGNORECASE), RateLimited),
+    (re.compile(r"server busy|overloaded", re.IGNORECASE), Overloaded),
+)
+_TOO_LONG = re.compile(r"exceeds?\b.{0,40}\bcontext|context length exceeded", re.IGNORECASE)
+
+
+def failure(head: Head, body: bytes) -> ServiceError:
+    """Return the error of an answer that is one."""
+    raw = json_of(body)
+    return from_error(raw.get("error") if isinstance(raw, dict) else None, head=head, body=body)
+
+
+def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
+    """Return the error this ``error`` value stands for, whatever it is."""
+    told = error.get("message") if isinstance(error, dict) else error  # as the /v1 layer says it
+    message = told if isinstance(told, str) and told else readable(body, status=head.status)
+    kind = _kind(head.status, message)
+    return kind(
+        message,
+        status=head.status,
+        retry_after=head.retry_after,
+        request_id=head.headers.get("x-request-id"),
+        body=body,
+    )
+
+
+def _kind(status: int, message: str) -> type[ServiceError]:
+    if status < 400:
+        told = (kind for words, kind in _BY_WORDS if words.search(message))
+        return ContextTooLong if _TOO_LONG.search(message) else next(told, ServerFailed)
+    if status in (400, 413) and _TOO_LONG.search(message):
+        return ContextTooLong
+    return by_status(status)

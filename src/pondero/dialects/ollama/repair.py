@@ -1,0 +1,42 @@
+"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+
+import re
+
+import msgspec
+
+from ...canon import HttpRequest, Json
+from ...errors import ServiceError
+from ...thinking import Adjustment, closest, listed
+from ..contract import Repair
+
+_CANNOT_THINK = re.compile(r"does not support thinking")
+_BAD_WORD = re.compile(r"invalid think value")
+
+
+def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
+    """Return the request as the server says it takes it; None where the refusal says no cure."""
+    body = msgspec.json.decode(request.body)
+    note = _silent(body, error.message) or _lower(body, error.message)
+    if note is None:
+        return None
+    encoded = msgspec.json.encode(body)
+    sent = HttpRequest(request.method, request.url, request.headers, encoded)
+    return Repair(sent, note, "model")
+
+
+def _silent(body: dict[str, Json], message: str) -> Adjustment | None:
+    if not body.get("think") or not _CANNOT_THINK.search(message):
+        return None
+    asked = body.pop("think")
+    why = "the server says that this model cannot think"
+    return Adjustment("no_thinking", "level", "on" if asked is True else asked, "off", why)
+
+
+def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
+    """Take the nearest word of those an older server lists."""
+    asked, words = body.get("think"), listed(message.replace("must be", "must be one of"))
+    if not isinstance(asked, str) or not words or asked in words or not _BAD_WORD.search(message):
+        return None
+    got = body["think"] = closest(asked, words)
+    why = f"the server takes {' '.join(words)}; {got} is the nearest to {asked}"
+    return Adjustment("unsupported_level", "level", asked, got, why)

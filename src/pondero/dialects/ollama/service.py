@@ -1,0 +1,66 @@
+"""The server's own rules, model by model, and how it says no."""
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from ...canon import HttpResponse
+from ..contract import Rejected
+
+JSON = "application/json; charset=utf-8"
+
+
+class Model(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one line of models does; service.toml says what each field means."""
+
+    match: tuple[str, ...]
+    thinks: Literal["no", "on", "always"]
+
+
+class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything in service.toml."""
+
+    keyless: tuple[str, ...]
+    absent: tuple[str, ...]
+    words: tuple[str, ...]
+    models: tuple[Model, ...]
+
+    def model(self, name: str) -> Model | None:
+        """Return the row of a model, by the longest beginning of its name; None: not pulled."""
+        bare = name.rpartition("/")[2]
+        if bare.partition(":")[0] in self.absent:
+            return None
+        rows = {beginning: row for row in self.models for beginning in row.match}
+        fitting = [each for each in rows if _begins(each).match(bare)]
+        return rows[max(fitting, key=len)]
+
+
+@cache
+def _begins(beginning: str) -> re.Pattern[str]:
+    anything = ".*".join(re.escape(piece) for piece in beginning.split("*"))
+    return re.compile(rf"{anything}(?=[:-]|$)" if beginning else "")
+
+
+@cache
+def rules() -> Rules:
+    """Return the rules, read once."""
+    text = Path(__file__).with_name("service.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), Rules)
+
+
+def error(status: int, message: str, *, retry_after: float | None = None) -> HttpResponse:
+    """Return an error in the service's shape: a string, whatever happened."""
+    headers = {"content-type": JSON}
+    if retry_after is not None:
+        headers["retry-after"] = f"{retry_after:g}"
+    return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
+
+
+def refuse(message: str, *, status: int = 400) -> NoReturn:
+    """Raise the refusal."""
+    raise Rejected(error(status, message))

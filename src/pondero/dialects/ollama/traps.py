@@ -1,0 +1,40 @@
+"""Where messages sent back over this wire are refused. Nothing is signed here, nothing paired."""
+
+from collections.abc import Iterator, Mapping
+
+from ...canon import Json
+from ..contract import Sent, Trap
+
+
+def traps(sent: Sent) -> list[Trap]:
+    """Return what of this request's past the service refuses, or loses."""
+    found = []
+    for path, message in _messages(sent.body):
+        calls = message.get("tool_calls")
+        for number, call in enumerate(calls if isinstance(calls, list) else []):
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(function.get("arguments"), str):
+                found.append(_text(f"{path}.tool_calls[{number}].function.arguments"))
+    return found
+
+
+def has_past(body: Mapping[str, Json]) -> bool:
+    """Return whether a request sends back what a model said."""
+    return any(message.get("role") == "assistant" for _, message in _messages(body))
+
+
+def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    given = body.get("messages")
+    for number, message in enumerate(given if isinstance(given, list) else []):
+        if isinstance(message, dict):
+            yield f"messages[{number}]", message
+
+
+def _text(path: str) -> Trap:
+    return Trap(
+        code="arguments_not_object",
+        path=path,
+        what="the arguments of a call are text; here they are an object",
+        then="400 json: cannot unmarshal string into Go struct field of type map[string]any",
+        cure="send the arguments as the object they came as",
+    )

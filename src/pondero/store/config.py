@@ -1,0 +1,194 @@
+"""The user's config.toml: what may stand in it, and a change that keeps every comment.
+
+No key of a service may stand there; those have a place of their own.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ..errors import BadConfig, BadPolicy, BadThinking
+from ..thinking import CHOICES, Policy, parse
+from .files import write_whole
+from .folders import config_folder, config_text
+from .secrets import hidden
+
+FILE = "config.toml"
+
+_SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)", re.IGNORECASE)
+
+
+class Settings(Struct, frozen=True):
+    """What the user settled once: a model and a wish for when none is said, and what is kept.
+
+    ``values`` is what stands in the file, by dotted name.
+    """
+
+    model: str | None = None
+    thinking: str | int | bool | None = None
+    save: bool = True
+    policy: Policy = Policy()
+    values: dict[str, Any] = {}
+
+
+def config_file() -> Path:
+    """Return where config.toml is, or would be."""
+    return Path(config_folder()) / FILE
+
+
+def settings() -> Settings:
+    """Return what config.toml says; raises BadConfig for a value that cannot be.
+
+    A name that is no setting is let be: the file may be of a newer pondero.
+    """
+    flat = {name: value for name, value in _flat(_parsed()) if name in _CHECKS}
+    for name, value in flat.items():
+        _check(name, value)
+    choices = {n.removeprefix("policy."): v for n, v in flat.items() if n.startswith("policy.")}
+    plain = {name: value for name, value in flat.items() if "." not in name}
+    return Settings(**plain, policy=Policy.of(choices), values=flat)
+
+
+def check_config() -> None:
+    """Raise BadConfig for whatever stands in config.toml and should not."""
+    for name, value in _flat(_parsed()):
+        _check(name, value)
+
+
+def set_config(name: str, text: str) -> Any:
+    """Change one setting and return its value; raises BadConfig for what cannot be."""
+    value = _literal(name, text)
+    _check(name, value)
+    document = _document()
+    table, _, last = name.rpartition(".")
+    place = document
+    if table:
+        import tomlkit  # noqa: PLC0415 - only where the file is changed
+
+        place = document.setdefault(table, tomlkit.table())
+        if not isinstance(place, Mapping):
+            message = f"{table} is no table in {config_file()}; 'pondero config edit' opens it"
+            raise BadConfig(message)
+    place[last] = value
+    write_whole(config_file(), document.as_string())
+    return value
+
+
+def unset_config(name: str) -> bool:
+    """Take one setting out; return whether it was there."""
+    check_setting(name)
+    document = _document()
+    table, _, last = name.rpartition(".")
+    place = document.get(table, {}) if table else document
+    if last not in place:
+        return False
+    del place[last]
+    write_whole(config_file(), document.as_string())
+    return True
+
+
+def _parsed() -> dict[str, Any]:
+    if (found := config_text()) is None:
+        return {}
+    import tomllib  # noqa: PLC0415 - only where there is a file
+
+    path, text = found
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"{path} is no TOML: {error}"
+        raise BadConfig(message) from None
+
+
+def _document() -> Any:
+    import tomlkit  # noqa: PLC0415 - only where the file is changed
+
+    _parsed()  # for its error
+    found = config_text()
+    return tomlkit.parse(found[1] if found else "")
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _literal(name: str, text: str) -> Any:
+    """Return what was written as TOML would have it; a bare word is a text."""
+    check_setting(name)
+    if name == "model" or hidden(text) != text:
+        return text
+    import tomllib  # noqa: PLC0415 - only where the file is changed
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _check(name: str, value: Any) -> None:
+    check_setting(name)
+    if isinstance(value, str) and hidden(value) != value:
+        message = f"{name} would hold a key; keep it with 'pondero keys set PROVIDER'"
+        raise BadConfig(message)
+    _CHECKS[name](value)
+
+
+def check_setting(name: str) -> None:
+    """Raise BadConfig for a name that is no setting."""
+    if name in _CHECKS:
+        return
+    if _SECRET.fullmatch(name):
+        message = f"{name} is for a key, and none stands here; use 'pondero keys set PROVIDER'"
+        raise BadConfig(message)
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    close = get_close_matches(name, _CHECKS, n=1, cutoff=0.5)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    message = f"unknown setting {name!r}; {guess}use {' '.join(_CHECKS)}"
+    raise BadConfig(message)
+
+
+def _model(value: Any) -> None:
+    if not isinstance(value, str) or not value.strip():
+        message = f"model={value!r} cannot be; use a name such as claude-opus-5/high"
+        raise BadConfig(message)
+
+
+def _thinking(value: Any) -> None:
+    try:
+        parse(value)
+    except BadThinking as error:
+        message = f"thinking: {error}"
+        raise BadConfig(message) from None
+
+
+def _save(value: Any) -> None:
+    if not isinstance(value, bool):
+        message = f"save={value!r} cannot be; use true or false"
+        raise BadConfig(message)
+
+
+def _policy(name: str, value: Any) -> None:
+    try:
+        Policy.of({name: value})
+    except BadPolicy as error:
+        raise BadConfig(str(error)) from None
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "model": _model,
+    "thinking": _thinking,
+    "save": _save,
+    **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, "answer_room")},
+}
+
+SETTINGS = tuple(_CHECKS)
+"""The names of everything that can be set."""

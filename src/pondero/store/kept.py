@@ -1,0 +1,86 @@
+"""What is kept of a conversation: a message with what is known of it, and the thread it is in."""
+
+from msgspec import Struct
+
+from ..canon import Json, Message, Usage
+from ..handoff import Refusal
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """One message of a thread. All but the message is known of replies only.
+
+    ``plan`` is the plan as JSON, ``seconds`` how long the reply took, ``first`` how long its
+    first word of thinking or answer took, ``cost`` its price in dollars as a decimal number;
+    ``partial`` is whether it was cut off.
+    """
+
+    message: Message
+    plan: Json | None = None
+    usage: Usage | None = None
+    verdict: str | None = None
+    finish: str | None = None
+    seconds: float | None = None
+    first: float | None = None
+    cost: str | None = None
+    partial: bool = False
+
+
+class Thread(Struct, frozen=True):
+    """A conversation on disk, without its messages.
+
+    ``thinking`` is the wish as it was said; ``parent`` the thread this one was forked from;
+    ``created`` and ``updated`` are seconds since 1970. ``usage`` and ``cost`` add up what is
+    known of this thread's own replies, not of those it was forked with; None: nothing is known.
+    ``refusals`` is what services did not take of it, so that it is not sent to them again.
+    """
+
+    id: str
+    title: str
+    model: str
+    thinking: Json = None
+    system: str = ""
+    created: float = 0
+    updated: float = 0
+    parent: str | None = None
+    turns: int = 0
+    messages: int = 0
+    usage: Usage = Usage()
+    cost: str | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+
+class Line(Struct, frozen=True, omit_defaults=True):
+    """A message as it stands in an export: with the turn it is of; ``copied`` by a fork."""
+
+    turn: int
+    kept: Kept
+    copied: bool = False
+
+
+class Found(Struct, frozen=True):
+    """One place where searched words stand; ``number`` counts messages from 0, None: the title."""
+
+    thread: Thread
+    number: int | None
+    role: str | None
+    snippet: str
+
+
+class Spent(Struct, frozen=True):
+    """What one model at one level took: tokens, money and time over so many replies.
+
+    ``priced`` and ``timed`` are how many of the replies have a known cost and duration.
+    """
+
+    model: str
+    level: str | None
+    turns: int
+    replies: int
+    input: int | None
+    cached: int | None
+    thinking: int | None
+    output: int | None
+    cost: str | None
+    priced: int
+    seconds: float | None
+    timed: int

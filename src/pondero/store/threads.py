@@ -1,0 +1,293 @@
+"""Threads on disk: every message with its parts and seals, a turn at a time."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from time import time
+from types import EllipsisType, TracebackType
+from typing import Any, Self
+
+from msgspec.structs import replace
+
+from ..canon import Json, Message
+from ..errors import BadParameter, StoreError, UnknownThread
+from ..handoff import Refusal
+from .database import Database, integrity, opened
+from .folders import data_folder
+from .kept import Found, Kept, Line, Spent, Thread
+from .ledger import spent
+from .rows import THREAD, kept_of, text_of, thread_of, written
+from .search import Index
+from .secrets import Hider
+from .writing import ALPHABET, LENGTH, append, copy, insert
+
+LAST = "last"
+FILE = "threads.db"
+
+_PLAIN = ("model", "title")
+_AS_JSON = ("thinking", "system", "refusals")
+_ID = re.compile(f"[{ALPHABET}]{{{LENGTH}}}")
+
+
+class Threads:
+    """The threads of one file; may be shared between threads of a program, and by programs.
+
+    ``notice`` says so where the file was damaged and moved aside. What is written holds no
+    secret this process knows: those of ``secrets``, of the environment, and saved keys in use.
+    """
+
+    def __init__(
+        self, database: Database, *, notice: str | None = None, secrets: Iterable[str] = ()
+    ) -> None:
+        self.notice = notice
+        self._database = database
+        self._index = Index(database)
+        self._secrets = tuple(secrets)
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
+        """Return the threads of this file, made if there is none; raises StoreError."""
+        file = Path(data_folder()) / FILE if path is None else Path(path)
+        database, notice = opened(file)
+        return cls(database, notice=notice, secrets=secrets)
+
+    @property
+    def path(self) -> Path:
+        """Return where they are."""
+        return self._database.path
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def start(
+        self,
+        *,
+        model: str,
+        thinking: Json = None,
+        system: str = "",
+        title: str = "",
+        refusals: Sequence[Refusal] = (),
+        parent: str | None = None,
+    ) -> Thread:
+        """Begin a thread; without a title its first words become one."""
+        said = {
+            "model": model,
+            "thinking": thinking,
+            "system": system,
+            "title": title,
+            "refusals": refusals,
+        }
+        with self._database.writing() as connection:
+            id = insert(connection, {**self._columns(said), "parent": parent})
+        return self._thread(id)
+
+    def add(self, id: str, kept: Sequence[Kept]) -> None:
+        """Add a turn: all of these messages in this order, or none of them."""
+        clean = self._clean(kept)
+        with self._database.writing() as connection:
+            append(connection, self._thread(self._exact(id)), clean)
+
+    def set(
+        self,
+        id: str,
+        *,
+        model: str | EllipsisType = ...,
+        thinking: Json = ...,
+        system: str | EllipsisType = ...,
+        title: str | EllipsisType = ...,
+        refusals: Sequence[Refusal] | EllipsisType = ...,
+    ) -> None:
+        """Change what is said here of a thread; the rest stays. A title is no use of it."""
+        said = {
+            "model": model,
+            "thinking": thinking,
+            "system": system,
+            "title": title,
+            "refusals": refusals,
+        }
+        changes: dict[str, Any] = self._columns({k: v for k, v in said.items() if v is not ...})
+        if changes.keys() - {"title"}:
+            changes["updated"] = time()
+        exact = self._exact(id)
+        assignments = ", ".join(f"{name} = ?" for name in changes)
+        if changes:
+            with self._database.writing() as connection:
+                connection.execute(
+                    f"UPDATE threads SET {assignments} WHERE id = ?",  # noqa: S608 - names of ours
+                    (*changes.values(), exact),
+                )
+
+    def rename(self, id: str, title: str) -> None:
+        """Give a thread another title."""
+        self.set(id, title=title)
+
+    def delete(self, id: str) -> None:
+        """Delete a thread and every word of it."""
+        with self._database.writing() as connection:
+            exact = self._exact(id)
+            self._index.forget(connection, exact)
+            connection.execute("DELETE FROM threads WHERE id = ?", (exact,))
+        self._database.settle()
+
+    def fork(
+        self,
+        id: str,
+        upto: int | None = None,
+        *,
+        model: str | EllipsisType = ...,
+        thinking: Json = ...,
+    ) -> Thread:
+        """Return a new thread that begins with the first ``upto`` messages of this one, or all."""
+        if upto is not None and upto < 0:
+            message = f"upto={upto!r} cannot be; use a number of messages from 0 on"
+            raise BadParameter(message)
+        with self._database.writing() as connection:
+            source = self._thread(self._exact(id))
+            said = {
+                "model": source.model if model is ... else model,
+                "thinking": source.thinking if thinking is ... else thinking,
+                "system": source.system,
+                "title": source.title,
+                "refusals": source.refusals,
+            }
+            new = insert(connection, {**self._columns(said), "parent": source.id})
+            copy(connection, source.id, new, source.messages if upto is None else upto)
+        return self._thread(new)
+
+    def restore(self, thread: Thread, lines: Sequence[Line]) -> Thread:
+        """Return an exported thread as a thread of this file, under its own id if that is free.
+
+        Where it is not, what comes is a copy, and what it cost is not counted again.
+        """
+        said = {name: getattr(thread, name) for name in (*_PLAIN, *_AS_JSON)}
+        kept = self._clean([line.kept for line in lines])
+        clean = [replace(line, kept=each) for line, each in zip(lines, kept, strict=True)]
+        with self._database.writing() as connection:
+            here = bool(self._database.rows("SELECT 1 FROM threads WHERE id = ?", (thread.id,)))
+            id = None if here or not _ID.fullmatch(thread.id) else thread.id
+            new = insert(connection, {**self._columns(said), "parent": thread.parent}, id=id)
+            for turn, group in groupby(clean, key=lambda line: line.turn):
+                turns = list(group)
+                copied = here or all(line.copied for line in turns)
+                added = [line.kept for line in turns]
+                append(connection, self._thread(new), added, turn=turn, copied=copied)
+            connection.execute(
+                "UPDATE threads SET created = ?, updated = ? WHERE id = ?",
+                (thread.created, thread.updated, new),
+            )
+        return self._thread(new)
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def get(self, id: str) -> Thread:
+        """Return a thread by its id, the beginning of its id, or "last"."""
+        return self._thread(self._exact(id))
+
+    def kept(
+        self, id: str, *, last: int | None = None, before: int | None = None
+    ) -> tuple[Kept, ...]:
+        """Return messages in order: all, or the last so many of those before a number."""
+        rows = self._database.rows(
+            "SELECT body FROM kept WHERE thread = ? AND number < ? ORDER BY number DESC LIMIT ?",
+            (self._exact(id), 2**62 if before is None else before, -1 if last is None else last),
+        )
+        return tuple(kept_of(body) for (body,) in reversed(rows))
+
+    def messages(self, id: str) -> tuple[Message, ...]:
+        """Return the conversation as it was: every part, every seal and every byte of it."""
+        return tuple(kept.message for kept in self.kept(id))
+
+    def lines(self, id: str) -> tuple[Line, ...]:
+        """Return the messages as an export holds them."""
+        rows = self._database.rows(
+            "SELECT turn, body, copied FROM kept WHERE thread = ? ORDER BY number",
+            (self._exact(id),),
+        )
+        return tuple(Line(turn, kept_of(body), bool(copied)) for turn, body, copied in rows)
+
+    def list(self, *, limit: int | None = 50) -> tuple[Thread, ...]:
+        """Return the threads, the last used first."""
+        rows = self._database.rows(
+            f"SELECT {THREAD} FROM threads ORDER BY updated DESC, number DESC LIMIT ?",  # noqa: S608 - names of ours
+            (-1 if limit is None else limit,),
+        )
+        return tuple(map(thread_of, rows))
+
+    def find(self, text: str, *, limit: int = 50) -> tuple[Found, ...]:
+        """Return where all of these words stand, in a title or a message, the latest first."""
+        return self._index.find(written(text), limit=limit)
+
+    def stats(self, *, days: float | None = None) -> tuple[Spent, ...]:
+        """Return what each model took at each level, in these last days or ever."""
+        return spent(self._database, since=None if days is None else time() - days * 86_400)
+
+    def check(self) -> str:
+        """Return "ok", or what is wrong with the file."""
+        return integrity(self._database)
+
+    # -- inside one transaction --------------------------------------------------------------
+
+    def _exact(self, id: str) -> str:
+        if id == LAST:
+            query = "SELECT id FROM threads ORDER BY updated DESC, number DESC LIMIT 1"
+            rows = self._database.rows(query)
+            if not rows:
+                raise UnknownThread("there is no thread yet; 'pondero ask' and 'chat' keep them")
+            return str(rows[0][0])
+        query = "SELECT id FROM threads WHERE id = ? OR substr(id, 1, ?) = ? ORDER BY id LIMIT 6"
+        low = written(id).strip().lower()
+        rows = self._database.rows(query, (low, len(low), low)) if low else []
+        found = [str(row[0]) for row in rows]
+        if low in found or len(found) == 1:
+            return low if low in found else found[0]
+        raise UnknownThread(self._no_thread(id, found))
+
+    def _no_thread(self, id: str, found: Sequence[str]) -> str:
+        if found:
+            return f"several threads begin with {id!r}: {' '.join(found)}; write more of it"
+        from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+        threads = self.list(limit=500)
+        names = {thread.id: thread.id for thread in threads}
+        names |= {thread.title.lower(): thread.id for thread in reversed(threads)}
+        close = get_close_matches(id.lower(), names, n=1, cutoff=0.5)
+        guess = f"did you mean {names[close[0]]}? " if close else ""
+        return f"no thread {id!r}; {guess}see 'pondero threads list'"
+
+    def _thread(self, id: str) -> Thread:
+        query = f"SELECT {THREAD} FROM threads WHERE id = ?"  # noqa: S608 - names of ours
+        return thread_of(self._database.rows(query, (id,))[0])
+
+    def _clean(self, kept: Sequence[Kept]) -> Sequence[Kept]:
+        """Return messages without secrets; what cannot be kept is refused here already."""
+        hider = Hider(self._secrets)
+        for each in kept:
+            text_of(each)
+        try:
+            return [hider.value(each) for each in kept]
+        except RecursionError as error:
+            message = f"this cannot be kept: {error}"
+            raise StoreError(message) from None
+
+    def _columns(self, said: dict[str, Any]) -> dict[str, str]:
+        hider = Hider(self._secrets)
+        clean = {name: hider.value(value) for name, value in said.items()}
+        return {
+            name: text_of(value) if name in _AS_JSON else written(value)
+            for name, value in clean.items()
+        }

@@ -1,0 +1,77 @@
+"""What is said about a message where people read it: who spoke, and what it took."""
+
+from datetime import UTC, datetime
+
+from ..canon import Blob, Image, Other, Thinking
+from .kept import Kept, Thread
+
+
+def speaker(kept: Kept) -> str:
+    """Return who spoke."""
+    message = kept.message
+    if message.role != "assistant":
+        return "You" if message.role == "user" else "System"
+    if message.origin is None:
+        return "Assistant"
+    level = f" · {message.origin.level}" if message.origin.level else ""
+    return f"{message.origin.provider}:{message.origin.model}{level}"
+
+
+def thought(part: Thinking, kept: Kept) -> str:
+    """Return a line about thinking: what of it can be read, and what it took."""
+    if part.redacted:
+        return "Thinking, withheld by the service"
+    tokens = kept.usage.thinking if kept.usage else None
+    many = sum(isinstance(each, Thinking) for each in kept.message.parts) > 1
+    count = "" if tokens is None or many else f" · {tokens:,} tokens"
+    return f"Thinking{count}" if part.text else f"Thinking, not shown{count}"
+
+
+def medium(part: Image | Blob | Other) -> str:
+    """Return a line that stands for what cannot be read."""
+    if isinstance(part, Other):
+        return "something only its maker can read"
+    kind = part.media_type or "image"
+    return f"{kind}, {len(part.data):,} bytes" if part.data is not None else f"{kind}: {part.url}"
+
+
+def footing(kept: Kept) -> str:
+    """Return what is known of a reply: tokens, time, price, and how it ended if not well."""
+    usage = kept.usage
+    counts = (
+        (("in", usage.input), ("thinking", usage.thinking), ("out", usage.output)) if usage else ()
+    )
+    said = [f"{count:,} {name}" for name, count in counts if count is not None]
+    if kept.seconds is not None:
+        said.append(f"{kept.seconds:,.1f} s")
+    if kept.cost is not None:
+        said.append(dollars(kept.cost))
+    if kept.partial:
+        said.append("cut off")
+    elif kept.finish not in (None, "stop", "tool_calls"):
+        said.append(str(kept.finish))
+    return " · ".join(said)
+
+
+def dollars(cost: str | None) -> str:
+    """Return an amount as people read it; small ones keep the figures that matter."""
+    if cost is None:
+        return "unknown"
+    amount = float(cost)
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
+
+
+def day(seconds: float) -> str:
+    """Return the day and minute of a time, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def heading(thread: Thread) -> str:
+    """Return a thread's title, or what stands for one."""
+    return thread.title or f"Thread {thread.id}"
+
+
+def summary(thread: Thread) -> str:
+    """Return one line about a thread."""
+    parts = [thread.model, f"{day(thread.updated)} UTC", f"{thread.messages:,} messages"]
+    return " · ".join(parts if thread.cost is None else [*parts, dollars(thread.cost)])

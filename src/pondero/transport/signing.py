@@ -1,0 +1,110 @@
+"""Requests signed by botocore, with the credentials it finds (``pip install 'pondero[bedrock]'``).
+
+A signature holds for minutes and for one body: it is made when a request is sent, and made anew
+for each try.
+"""
+
+import os
+from functools import cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..canon import HttpRequest
+from ..errors import BadParameter, MissingExtra, MissingKey
+from ..exchange import Answer, AsyncAnswer, AsyncTransport, Signing, Timeouts, Transport
+
+
+class SigningTransport:
+    """Signs what another transport sends."""
+
+    def __init__(self, transport: Transport, signing: Signing) -> None:
+        self._transport = transport
+        self._signing = signing
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Sign it, send it and return the answer as soon as its head is there."""
+        return self._transport.send(sign(request, self._signing), timeouts)
+
+    def close(self) -> None:
+        """Close every connection; may be called twice."""
+        self._transport.close()
+
+
+class AsyncSigningTransport:
+    """Signs what another transport sends, for asyncio."""
+
+    def __init__(self, transport: AsyncTransport, signing: Signing) -> None:
+        self._transport = transport
+        self._signing = signing
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        """Sign it, send it and return the answer as soon as its head is there."""
+        from asyncio import to_thread  # noqa: PLC0415 - only where there is a loop already
+
+        # Credentials may have to be fetched first, and botocore waits for them.
+        signed = await to_thread(sign, request, self._signing)
+        return await self._transport.send(signed, timeouts)
+
+    async def aclose(self) -> None:
+        """Close every connection; may be called twice."""
+        await self._transport.aclose()
+
+
+def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
+    """Return the request with its signature; raises MissingExtra, MissingKey or BadParameter."""
+    try:
+        from botocore.auth import SigV4Auth  # noqa: PLC0415 - an extra
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
+    except ImportError as missing:
+        message = (
+            f"{signing.label} without a key needs signed requests: pip install "
+            f"'pondero[bedrock]', or set {_instead(signing)}"
+        )
+        raise MissingExtra(message) from missing
+    credentials, region = _credentials(signing)
+    asked = AWSRequest(request.method, request.url, dict(request.headers), request.body)
+    SigV4Auth(credentials, signing.service, region).add_auth(asked)
+    headers = {name.lower(): str(value) for name, value in asked.headers.items()}
+    return replace(request, headers=headers)
+
+
+def _credentials(signing: Signing) -> tuple[Any, str]:
+    """Return who signs and where, as the environment and the files of AWS have it."""
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
+
+    try:
+        session = _session()
+        region = (
+            signing.region
+            or os.environ.get("AWS_REGION")  # of all SDKs only botocore does not know it
+            or session.get_config_variable("region")
+        )
+        found = session.get_credentials()
+        credentials = found and found.get_frozen_credentials()
+    except BotoCoreError as error:
+        message = f"{signing.label}: the credentials of AWS cannot be read: {error}"
+        raise MissingKey(message) from error
+    if not credentials:
+        message = (
+            f"{signing.label} needs a key or credentials: set {_instead(signing)}, or "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; --offline works "
+            "without them"
+        )
+        raise MissingKey(message)
+    if not region:
+        message = f"{signing.label}: no region to sign for; set AWS_REGION or AWS_DEFAULT_REGION"
+        raise BadParameter(message)
+    return credentials, region
+
+
+@cache
+def _session() -> Any:
+    """Return the session whose credentials all requests share: they refresh themselves."""
+    from botocore.session import Session  # noqa: PLC0415 - an extra
+
+    return Session()
+
+
+def _instead(signing: Signing) -> str:
+    return " or ".join(signing.keys)

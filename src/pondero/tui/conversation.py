@@ -1,0 +1,148 @@
+"""What a chat does beyond deciding: it asks, keeps what came, and hands over to another model.
+
+It draws nothing; what it does is answered with actions.
+"""
+
+import asyncio
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from ..canon import Event, Message, Reply, Usage
+from ..chat import Dial, actions, effects
+from ..client import AsyncChat, AsyncClient, cost, cost_of, kept_of
+from ..errors import PonderoError
+from ..store import Kept
+from .keeper import Keeper
+from .timing import Timing
+
+
+class Conversation:
+    """A client, a conversation and a clock. ``paid``: a service answers, and no emulator."""
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        keeper: Keeper,
+        dial: Dial,
+        *,
+        clock: Callable[[], float],
+        paid: bool = True,
+        tools: Iterable[Callable[..., object]] = (),
+    ) -> None:
+        self.keeper = keeper
+        self._client = client
+        self._dial = dial
+        self._clock = clock
+        self._paid = paid
+        self._tools = tuple(tools)
+
+    def warm_up(self) -> None:
+        """Load the prices: they take a third of a second, and nobody waits for it here."""
+        if self._paid:
+            cost("", "", Usage(input=1, output=1))
+
+    async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
+        """Have one turn and keep what came of it. Cancelling it stops it; what came stays."""
+        timing = Timing(self._clock)
+        error: PonderoError | None = None
+        stopped = False
+        replies: tuple[Reply, ...] = ()
+        added: tuple[Message, ...] = ()
+        try:
+            before = self.keeper.messages
+            chat = self._chat(ask.model, ask.wish, before)
+            system = ask.system or None
+            stream = chat.stream(ask.words, keep=True, system=system, context=ask.context)
+            try:
+                async with stream:
+                    async for event in stream:
+                        timing.feed(event)
+                        feed(event)
+            finally:
+                replies, added = stream.replies, chat.messages[len(before) :]
+        except asyncio.CancelledError:
+            stopped = True
+        except PonderoError as broken:
+            error = broken
+        except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
+            error = PonderoError(unforeseen(broken))
+        kept = tuple(self._kept(added, replies, timing))
+        saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
+        return actions.Ended(
+            at=self._clock(),
+            kept=added,
+            exchanges=tuple(self._exchanged(reply) for reply in replies),
+            stopped=stopped,
+            error=error,
+            thread=saved.thread,
+            unsaved=saved.unsaved,
+        )
+
+    def handoff(self, move: effects.Handoff) -> actions.HandedOff:
+        """Return what of the past another model may not see, and what the move costs."""
+        manifest = self._chat(move.model, move.wish, self.keeper.messages).handoff
+        lines = [f"  {line}" for line in str(manifest).splitlines()] if manifest.changes else []
+        if lines:
+            lines[0] = f"  Handoff: {lines[0].strip()}"
+        if move.cached:
+            lines.append(f"  Cache: {move.cached:,} cached tokens are read anew{self._worth(move)}")
+        return actions.HandedOff(tuple(lines))
+
+    def _chat(self, model: str, wish: str | None, messages: Sequence[Message]) -> AsyncChat:
+        return AsyncChat(
+            model,
+            wish,
+            tools=self._tools,
+            messages=messages,
+            client=self._client,
+            policy=self._dial.policy,
+        )
+
+    def _kept(
+        self, added: Sequence[Message], replies: Sequence[Reply], timing: Timing
+    ) -> Iterator[Kept]:
+        """Yield the messages of a turn with what is known of each."""
+        laps = zip(replies, timing.laps, strict=False)  # one may have come, and its end not
+        known = {id(reply.message): (reply, lap) for reply, lap in laps}
+        for message in added:
+            reply, lap = known.get(id(message), (None, None))
+            if message.role != "assistant":
+                yield Kept(message)
+            elif reply is None or lap is None:
+                now = timing.now()
+                yield Kept(message, seconds=now.seconds, first=now.first, partial=True)
+            else:
+                paid = self._paid
+                yield kept_of(reply, seconds=lap.seconds, first=lap.first, paid=paid)
+
+    def _exchanged(self, reply: Reply) -> actions.Exchanged:
+        return actions.Exchanged(
+            reply.usage,
+            reply.finish,
+            reply.verdict,
+            self._cost(reply),
+            notes=tuple(note.why for note in reply.plan.adjustments if note.code in _REPAIRS),
+        )
+
+    def _cost(self, reply: Reply) -> Decimal | None:
+        said = cost_of(reply) if self._paid else None
+        return None if said is None else Decimal(said)
+
+    def _worth(self, move: effects.Handoff) -> str:
+        provider, _, model = move.model.partition(":")
+        read = Usage(input=move.cached, output=0)
+        worth = cost(provider, model, read) if self._paid else None
+        return f" (about ${worth:.4f})" if worth else ""
+
+
+def unforeseen(error: BaseException | None) -> str:
+    """Return an error that nobody thought of in one line, with the place where it happened."""
+    frames = traceback.extract_tb(error.__traceback__ if error else None)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"something unforeseen happened{where}: {type(error).__name__}: {error}"
+
+
+_REPAIRS = frozenset({"summary_refused", "seal_refused", "open_tool_loop", "route_changed"})
+"""Adjustments that are known only when the question was put, and were not said before."""

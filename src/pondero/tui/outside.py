@@ -1,0 +1,84 @@
+"""What a chat calls for beyond talking: the wire, a file of a thread, whether all is well.
+
+What comes from outside is shown without any key this process knows.
+"""
+
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import msgspec
+
+from ..chat import actions
+from ..client import findings
+from ..errors import PonderoError
+from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
+from ..transport import AsyncTap
+
+_LONGEST = 20_000
+_MARKS = {True: "✓", False: "✗", None: "·"}
+
+
+def wire(tap: AsyncTap | None) -> tuple[str, ...]:
+    """Return the last exchange as lines: the request, then the answer."""
+    last = tap.last if tap is not None else None
+    if last is None:
+        return ("nothing went over the wire yet",)
+    request, head = last.request, last.head
+    lines = [f"{request.method} {request.url}", *_headers(request.headers), ""]
+    lines += [*_body(request.body), ""]
+    if head is not None:
+        lines += [str(head.status), *_headers(head.headers), "", *_body(last.body)]
+    if last.end is not None and last.end.message:
+        lines.append(last.end.message)
+    return tuple(hidden(line) for line in lines)
+
+
+def export(threads: Threads, id: str, path: str) -> str:
+    """Write a thread to a file, in the form its ending says, and return a word about it."""
+    thread = threads.get(id)
+    if path.endswith(".jsonl"):
+        text = to_jsonl(thread, threads.lines(id))
+    else:
+        text = (to_html if path.endswith(".html") else to_markdown)(thread, threads.kept(id))
+    write_whole(Path(path).expanduser(), text)
+    return f"✓ The thread is in {path}"
+
+
+def examined() -> tuple[str, ...]:
+    """Return whether all is well on this machine, a line for each thing that was looked at."""
+    with redirect_stdout(sys.__stdout__):  # the real one: a screen has its own in this place
+        found = findings()
+    column = max(len(finding.check) for finding in found) + 2
+    lines = []
+    for finding in found:
+        lines.append(f"{_MARKS[finding.ok]} {finding.check:<{column}}{finding.value}")
+        if finding.fix:
+            lines.append(f"  {'':<{column}}→ {finding.fix}")
+    return tuple(hidden(line) for line in lines)
+
+
+def cleaned(ended: actions.Ended) -> actions.Ended:
+    """Return how a turn ended, with no key in its error: services repeat what they were sent."""
+    error = ended.error
+    if error is None or hidden(str(error)) == str(error):
+        return ended
+    clean: PonderoError = error.__class__.__new__(error.__class__)
+    clean.args = (hidden(str(error)),)
+    return msgspec.structs.replace(ended, error=clean)
+
+
+def _headers(headers: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers.items()]
+
+
+def _body(body: bytes) -> list[str]:
+    """Return a body as lines: JSON laid out, anything else as it came."""
+    try:
+        text = msgspec.json.format(body, indent=2).decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = body.decode("utf-8", "replace")
+    more = len(text) - _LONGEST
+    lines = text[:_LONGEST].rstrip().splitlines()
+    return [*lines, f"… and {more:,} more characters"] if more > 0 else lines

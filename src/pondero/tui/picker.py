@@ -1,0 +1,51 @@
+"""A short list over the page, to pick from."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from ..chat import Choosing
+
+
+class Picker(ModalScreen[str | None]):
+    """Returns the value that was picked, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c,ctrl+t", "dismiss(None)", show=False),
+        Binding("shift+tab", "next", show=False),
+    ]
+
+    def __init__(self, choosing: Choosing) -> None:
+        super().__init__()
+        self._choosing = choosing
+
+    def compose(self) -> ComposeResult:
+        """Lay out the title and the choices."""
+        label = max(len(choice.label) for choice in self._choosing.choices)
+        label = min(label, 40)
+        rows = [
+            Option(Content(f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()))
+            for choice in self._choosing.choices
+        ]
+        with Vertical(id="picker"):
+            yield Static(Content(self._choosing.title), classes="title")
+            yield OptionList(*rows)
+            yield Static(Content("↑ ↓ Enter · Esc closes"), classes="keys")
+
+    def on_mount(self) -> None:
+        """Begin at the present choice."""
+        self.query_one(OptionList).highlighted = self._choosing.at
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return what was picked."""
+        self.dismiss(self._choosing.choices[event.option_index].value)
+
+    def action_next(self) -> None:
+        """Go one down, and from the last to the first."""
+        self.query_one(OptionList).action_cursor_down()

@@ -1,0 +1,186 @@
+"""The input line: several lines if need be, with history and completion."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+from ..chat import COMMANDS
+
+Complete = Callable[[str], tuple[str, ...]]
+
+
+class Prompt(TextArea):
+    """Enter sends; Ctrl+J, Shift+Enter or a backslash before Enter begins a new line.
+
+    Whatever a key does here is done before the next one is looked at: people type ahead.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False),
+        Binding("ctrl+d", "leave_or_delete", show=False),
+    ]
+
+    class Sent(Message):
+        """These words were sent off."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Offered(Message):
+        """The line could become one of these; ``at`` is the chosen one."""
+
+        def __init__(self, lines: tuple[str, ...], at: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.at = at
+
+    class Typed(Message):
+        """The words were changed by a key."""
+
+    class Interrupted(Message):
+        """Ctrl-C, and nothing was selected to be copied."""
+
+    class Left(Message):
+        """Ctrl-D on an empty line."""
+
+    def __init__(self, complete: Complete) -> None:
+        super().__init__(
+            id="prompt",
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="Say something, or / for commands",
+        )
+        self._complete = complete
+        self._lines: tuple[str, ...] = ()
+        self._line = 0
+        self._history: list[str] = []
+        self._at = 0
+        self._draft = ""
+        self._keys: dict[str, Callable[[], bool]] = {
+            "enter": self._enter,
+            "ctrl+j": self._break,
+            "shift+enter": self._break,
+            "alt+enter": self._break,
+            "tab": self._take,
+            "up": self._up,
+            "down": self._down,
+            "escape": self._close,
+        }
+
+    def remember(self, words: str) -> None:
+        """Add words to the history."""
+        if words and (not self._history or self._history[-1] != words):
+            self._history.append(words)
+        self._at = len(self._history)
+
+    def put(self, words: str) -> None:
+        """Replace what stands here, with the cursor at its end."""
+        self.load_text(words)
+        self.move_cursor(self.document.end)
+        self._look()
+
+    # -- keys: one function each, which says whether it did something ------------------------------
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in self._keys and self._keys[event.key]():
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_key(event)
+        if event.is_printable or event.key in ("backspace", "delete"):
+            self.post_message(self.Typed())
+        self._look()
+
+    def on_text_area_changed(self) -> None:
+        """Complete what was pasted, too."""
+        self._look()
+
+    def _enter(self) -> bool:
+        text = self.text
+        if text.endswith("\\") and self.cursor_location == self.document.end:
+            self.action_delete_left()
+            return self._break()
+        if self._lines and " " not in text and text[1:].lower() not in COMMANDS:
+            return self._take()
+        self.remember(text.strip())
+        self.put("")
+        self.post_message(self.Sent(text))
+        return True
+
+    def _break(self) -> bool:
+        self.insert("\n")
+        self._look()
+        return True
+
+    def _take(self) -> bool:
+        """Make the line the chosen one; a command that takes more is ready for it."""
+        if self._lines:
+            line = self._lines[self._line]
+            takes_more = line[1:] in COMMANDS and bool(COMMANDS[line[1:]].usage)
+            self.put(f"{line} " if takes_more else line)
+        return True
+
+    def _up(self) -> bool:
+        if self._lines:
+            return self._choose(-1)
+        return self.cursor_location[0] == 0 and self._recall(-1)
+
+    def _down(self) -> bool:
+        if self._lines:
+            return self._choose(1)
+        return self.cursor_location[0] == self.document.line_count - 1 and self._recall(1)
+
+    def _close(self) -> bool:
+        """Take the completions away; without any, somebody else may want this key."""
+        if not self._lines:
+            return False
+        self._offer(())
+        return True
+
+    # -- history and completion --------------------------------------------------------------------
+
+    def _recall(self, step: int) -> bool:
+        """Go through what was said before; what was being written comes back at the end."""
+        to = self._at + step
+        if not 0 <= to <= len(self._history):
+            return False
+        if self._at == len(self._history):
+            self._draft = self.text
+        self._at = to
+        self.load_text(self._history[to] if to < len(self._history) else self._draft)
+        self.move_cursor(self.document.end)
+        return True
+
+    def _choose(self, step: int) -> bool:
+        self._line = (self._line + step) % len(self._lines)
+        self.post_message(self.Offered(self._lines, self._line))
+        return True
+
+    def _look(self) -> None:
+        self._offer(self._complete(self.text) if self.text.startswith("/") else ())
+
+    def _offer(self, lines: tuple[str, ...]) -> None:
+        if lines != self._lines:
+            self._lines, self._line = lines, 0
+            self.post_message(self.Offered(lines, 0))
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected, if anything is; else stop what is going on."""
+        if selected := self.screen.get_selected_text():
+            self.app.copy_to_clipboard(selected)
+        elif self.selected_text:
+            self.action_copy()
+        else:
+            self.post_message(self.Interrupted())
+
+    def action_leave_or_delete(self) -> None:
+        """Leave, if there is nothing here; else delete the next letter."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.Left())

@@ -1,0 +1,206 @@
+"""How each cell looks."""
+
+import asyncio
+from textwrap import wrap
+from time import perf_counter
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.widgets import Markdown, Static
+
+from ..chat import Called, Cell, Said, Spoken, Thought, Told, Waiting
+
+_TAIL = 6
+"""How many lines of a thought are seen while it goes on."""
+_USUAL_WIDTH = 76
+_BREATH = 0.05
+"""Seconds between two drawings of an answer that is still coming, at least."""
+
+
+class SaidView(Static):
+    """The user's words."""
+
+    def __init__(self, cell: Said) -> None:
+        super().__init__(Content(cell.text), classes="said")
+
+    def show(self, cell: Said) -> None:
+        """Draw the cell as it is now."""
+        self.update(Content(cell.text))
+
+
+class ThoughtView(Static):
+    """Thinking: its last lines while it goes on, one line when it is over, all of it when open."""
+
+    class Clicked(Message):
+        """A thought is to be opened or folded."""
+
+        def __init__(self, key: int) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, cell: Thought) -> None:
+        super().__init__(_thought(cell), classes="thought")
+        self._key = cell.key
+
+    def show(self, cell: Thought) -> None:
+        """Draw the cell as it is now."""
+        self.update(_thought(cell, self.content_size.width))
+
+    def on_click(self, event: Click) -> None:
+        """Open it, or fold it."""
+        event.stop()
+        self.post_message(self.Clicked(self._key))
+
+
+class SpokenView(Vertical):
+    """An answer; while it comes only what is new is parsed and drawn, a piece after the other."""
+
+    def __init__(self, cell: Spoken) -> None:
+        super().__init__(classes="spoken")
+        self._cell = cell
+        self._drawn = ""
+        self._drawing = True  # until there is something to draw on
+        self._markdown = Markdown(open_links=False)
+        self._below = Static(Content(_cut(cell.cut)), classes="cut")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the answer, and what is to be said below it."""
+        yield self._markdown
+        yield self._below
+
+    def on_mount(self) -> None:
+        """Draw what there is."""
+        self._drawing = False
+        self.show(self._cell)
+
+    def show(self, cell: Spoken) -> None:
+        """Draw the cell as it is now."""
+        self._cell = cell
+        self._below.update(Content(_cut(cell.cut)))
+        self._below.display = cell.cut is not None
+        if not self._drawing and cell.text != self._drawn:
+            self._drawing = True
+            self.run_worker(self._draw())
+
+    async def _draw(self) -> None:
+        while self._cell.text != self._drawn:
+            began = perf_counter()
+            await self._add(self._cell.text)
+            if self._cell.live:
+                await self._laid_out()
+                # Laying out Markdown is dear: half of the time is left to everything else.
+                await asyncio.sleep(max(_BREATH, perf_counter() - began))
+        self._drawing = False
+
+    async def _add(self, text: str) -> None:
+        """Draw what the text has more than was drawn; all of it where it is another."""
+        drawn, self._drawn = self._drawn, text
+        if drawn and text.startswith(drawn):
+            await self._markdown.append(text[len(drawn) :])
+        else:
+            await self._markdown.update(text)
+
+    async def _laid_out(self) -> None:
+        done = asyncio.Event()
+        self.call_after_refresh(done.set)
+        await done.wait()
+
+
+class CalledView(Static):
+    """A tool call, and what came of it."""
+
+    def __init__(self, cell: Called) -> None:
+        super().__init__(_called(cell), classes="called")
+
+    def show(self, cell: Called) -> None:
+        """Draw the cell as it is now."""
+        self.update(_called(cell))
+
+
+class ToldView(Static):
+    """What the chat itself says; a line that is too long goes on under its own words."""
+
+    def __init__(self, cell: Told) -> None:
+        super().__init__(Content("\n".join(cell.lines)), classes=f"told {cell.tone}")
+        self._cell = cell
+        self._width = 0
+
+    def show(self, cell: Told) -> None:
+        """Draw the cell as it is now."""
+        self._cell = cell
+        width = self._width or _USUAL_WIDTH
+        lines = [piece for line in cell.lines for piece in _folded(line, width)]
+        self.update(Content("\n".join(lines)))
+
+    def on_resize(self) -> None:
+        """Fold the lines to the width there is now."""
+        if self.content_size.width != self._width:
+            self._width = self.content_size.width
+            self.show(self._cell)
+
+
+class WaitingView(Static):
+    """Nothing came yet."""
+
+    def __init__(self, cell: Waiting) -> None:
+        super().__init__(Content(cell.line), classes="waiting")
+
+    def show(self, cell: Waiting) -> None:
+        """Draw the cell as it is now."""
+        self.update(Content(cell.line))
+
+
+View = SaidView | ThoughtView | SpokenView | CalledView | ToldView | WaitingView
+
+_VIEWS: dict[type, type] = {
+    Said: SaidView,
+    Thought: ThoughtView,
+    Spoken: SpokenView,
+    Called: CalledView,
+    Told: ToldView,
+    Waiting: WaitingView,
+}
+
+
+def view_of(cell: Cell) -> View:
+    """Return a new widget for a cell."""
+    view: View = _VIEWS[type(cell)](cell)
+    return view
+
+
+def _thought(cell: Thought, width: int = 0) -> Content:
+    line = Content.styled(cell.line, "not italic")
+    if cell.live and not cell.open:
+        tail = _tail(cell.text, width or _USUAL_WIDTH)
+        return Content("\n").join([line, Content(tail)]) if tail else line
+    return Content("\n").join([line, Content(cell.text.strip())]) if cell.open else line
+
+
+def _tail(text: str, width: int) -> str:
+    """Return the end of a text: as much of it as fills the lines it may have."""
+    lines: list[str] = []
+    for line in text[-_TAIL * width :].splitlines():
+        lines += wrap(line, width) or [""]
+    return "\n".join(lines[-_TAIL:]).strip()
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    words = line.lstrip()
+    indent = " " * min(len(line) - len(words) + 2, width // 2)
+    return wrap(line, width, subsequent_indent=indent, replace_whitespace=False)
+
+
+def _called(cell: Called) -> Content:
+    if cell.result is None:
+        return Content(f"{cell.line}{' …' if cell.live else ''}")
+    mark = "✗" if cell.failed else "→"
+    return Content(f"{cell.line}\n  {mark} {cell.result}")
+
+
+def _cut(why: str | None) -> str:
+    return f"— {why} —" if why else ""

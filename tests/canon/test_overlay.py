@@ -1,0 +1,51 @@
+"""One JSON object laid over another."""
+
+from copy import deepcopy
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.canon import overlaid
+
+LEAVES = st.none() | st.integers() | st.text(max_size=2) | st.lists(st.integers(), max_size=2)
+OBJECTS = st.dictionaries(
+    st.sampled_from("abc"),
+    st.recursive(LEAVES, lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3)),
+    max_size=3,
+)
+
+
+def test_objects_are_joined_and_anything_else_is_replaced():
+    below = {"a": {"x": 1, "y": [1]}, "b": 1, "c": {"z": 1}}
+    above = {"a": {"y": [2], "w": None}, "c": 3, "d": {}}
+
+    assert overlaid(below, above) == {
+        "a": {"x": 1, "y": [2], "w": None},
+        "b": 1,
+        "c": 3,
+        "d": {},
+    }
+
+
+@given(OBJECTS, OBJECTS)
+def test_neither_is_changed(below, above):
+    before = deepcopy((below, above))
+
+    overlaid(below, above)
+
+    assert (below, above) == before
+
+
+@given(OBJECTS, OBJECTS)
+def test_laid_over_twice_is_laid_over_once(below, above):
+    once = overlaid(below, above)
+
+    assert overlaid(once, above) == once
+
+
+@given(OBJECTS, OBJECTS)
+def test_all_of_the_upper_one_is_in_what_comes_out(below, above):
+    both = overlaid(below, above)
+
+    assert both.keys() == below.keys() | above.keys()
+    assert all(both[key] == value for key, value in above.items() if not isinstance(value, dict))

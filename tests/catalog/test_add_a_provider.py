@@ -1,0 +1,131 @@
+"""A provider nobody heard of: one TOML of the documentation, no Python, and everything holds."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tests.laws import test_dial as laws
+from tests.laws.test_emulator import encoded, refusal
+
+import pondero
+from pondero.client import dial, lookup
+from pondero.emulator import Emulator, routes, serving
+from pondero.errors import BadCatalog, MissingKey
+from pondero.thinking import LEVELS, Asked, Policy
+
+_TEXT = (Path(__file__).parents[2] / "docs" / "add-a-provider.md").read_text("utf-8")
+ACME = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[0]
+MODEL = "acme:rocket-1"
+_CACHES = (lookup, dial._entry, routes.known, routes._providers, routes._homes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A config folder with the provider in it, as the caches of this process know it."""
+    where = tmp_path_factory.mktemp("config")
+    (where / "providers").mkdir()
+    (where / "providers" / "acme.toml").write_text(ACME, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PONDERO_CONFIG_DIR", str(where))
+        for cached in _CACHES:
+            cached.cache_clear()
+        yield where
+    for cached in _CACHES:
+        cached.cache_clear()
+
+
+@pytest.fixture
+def entry(folder):
+    return lookup().entry(MODEL)
+
+
+def test_the_wish_becomes_what_its_file_says(folder):
+    on = {"thinking": {"type": "enabled"}}
+    said = {wish: pondero.plan(MODEL, wish).fields for wish in (True, *LEVELS)}
+    assert said == {
+        True: on,
+        "off": {"thinking": {"type": "disabled"}},
+        "minimal": {**on, "reasoning_effort": "low"},
+        "low": {**on, "reasoning_effort": "low"},
+        "medium": {**on, "reasoning_effort": "high"},
+        "high": {**on, "reasoning_effort": "high"},
+        "xhigh": {**on, "reasoning_effort": "max"},
+        "max": {**on, "reasoning_effort": "max"},
+    }
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        laws.test_only_what_the_family_accepts_is_sent,
+        laws.test_what_we_placed_read_and_resolved_again_gives_the_same_fields,
+        laws.test_an_explicit_cap_is_never_exceeded_nor_raised,
+        laws.test_nothing_raises_and_every_code_is_documented,
+        laws.test_a_plan_is_the_same_every_time,
+    ],
+    ids=lambda law: law.__name__,
+)
+def test_the_laws_of_the_dial_hold_for_it(entry, law):
+    @given(laws._wishes, laws._policies, laws._asked)
+    def holds(wish, policy, asked):
+        law.hypothesis.inner_test(entry, wish, policy, asked)
+
+    holds()
+
+
+def test_its_ladder_is_monotone(entry):
+    depths = [laws._depth(entry, laws._plan(entry, level)) for level in LEVELS]
+    assert depths == sorted(depths)
+
+
+def test_whatever_is_asked_of_it_is_accepted(entry):
+    for wish in (None, True, *LEVELS, 1, 8000):
+        http = encoded(entry, wish, Asked(tools=True), Policy())
+        assert refusal(http) is None, (wish, http.body)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_conversation_with_tools_goes_on_with_its_thinking(level):
+    def get_weather(city: str) -> str:
+        """Tell the weather of a city."""
+        return f"fine in {city}"
+
+    emulator = Emulator()
+    chat = pondero.Chat(MODEL, tools=[get_weather], client=pondero.Client(transport=emulator))
+    chat.thinking = level
+    assert "fine in Paris" in chat.send("What is the weather in Paris?").text
+    assert "391" in chat.send("What is 17 * 23?").text
+    assert {(e.service, e.status) for e in emulator.log.entries} == {("acme", 200)}
+    turns = [m for m in emulator.log.entries[-1].body["messages"] if m["role"] == "assistant"]
+    assert all(("reasoning_content" in turn) for turn in turns)
+    assert bool(turns[0]["reasoning_content"]) == (level != "off")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_server_serves_it_by_its_name():
+    emulator = Emulator()
+    with serving(emulator) as url:
+        client = pondero.Client(keys={"acme": "k"}, urls={"acme": f"{url}/acme/v1"})
+        with client:
+            assert "391" in client.ask(f"{MODEL}/high", "What is 17 * 23?").text
+    assert emulator.log.entries[0].service == "acme"
+
+
+@pytest.mark.usefixtures("folder")
+def test_its_key_is_asked_for_by_its_own_variable():
+    with pytest.raises(MissingKey, match="Acme needs a key: set ACME_API_KEY"):
+        pondero.Client().ask(MODEL, "hello")
+
+
+def test_a_mistake_in_its_file_is_one_error_that_says_where(folder):
+    path = folder / "providers" / "acme.toml"
+    path.write_text(ACME.replace('dialect = "openai_chat"\n', ""), "utf-8")
+    lookup.cache_clear()
+    try:
+        with pytest.raises(BadCatalog, match=r"acme\.toml.*dialect"):
+            lookup()
+    finally:
+        path.write_text(ACME, "utf-8")
+        lookup.cache_clear()

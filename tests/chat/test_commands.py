@@ -1,0 +1,247 @@
+"""Commands: how they are read, completed, and refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.chat.doing import do, had, say, told
+
+from pondero.chat import COMMANDS, Choice, Dial, Known, actions, begin, completions, effects, reduce
+from pondero.client import lookup
+from pondero.thinking import Policy
+
+DIAL = Dial(lookup(), Policy())
+
+
+def test_every_command_is_in_the_help(chat, dial):
+    state, _ = say(chat, dial, "/help")
+    assert all(f"/{name}" in told(state) for name in COMMANDS)
+
+
+def test_an_unknown_command_gets_a_suggestion(chat, dial):
+    state, effects = say(chat, dial, "/modle gpt-5")
+    assert told(state) == "✗ there is no /modle; did you mean /model? /help shows what there is"
+    assert effects == ()
+
+
+def test_an_unknown_model_gets_a_suggestion_and_nothing_changes(chat, dial):
+    state, _ = say(chat, dial, "/model claud-opus-5")
+    assert "did you mean 'claude-opus-5'" in told(state)
+    assert state.model == chat.model
+
+
+def test_a_misspelt_level_gets_a_suggestion(chat, dial):
+    state, _ = say(chat, dial, "/thinking hihg")
+    assert "did you mean 'high'?" in told(state)
+    assert state.wish == "medium"
+
+
+def test_two_slashes_or_a_path_are_words(chat, dial):
+    for text, words in (
+        ("//model is a command", "/model is a command"),
+        ("/etc/hosts?", "/etc/hosts?"),
+    ):
+        _, asked = say(chat, dial, text)
+        assert [each.words for each in asked if isinstance(each, effects.Ask)] == [words]
+
+
+@pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if not each.anytime])
+def test_while_an_answer_comes_a_command_waits_politely(chat, dial, name):
+    busy, _ = say(chat, dial, "17 * 23?")
+    state, asked = say(busy, dial, f"/{name} x")
+    assert "wait for the answer" in state.hint
+    assert asked == (effects.Restore(f"/{name} x"),)
+    assert (state.page, state.model) == (busy.page, busy.model)
+
+
+def test_while_an_answer_comes_one_can_leave_and_ask_for_help(chat, dial):
+    busy, _ = say(chat, dial, "17 * 23?")
+    assert say(busy, dial, "/quit")[1] == (effects.Quit(),)
+    assert "/model" in told(say(busy, dial, "/help")[0])
+
+
+def test_a_switch_notes_it_in_the_thread_and_asks_what_is_left_behind(chat, dial):
+    _, asked = say(had(chat, dial), dial, "/model gemini-3-pro/high")
+    assert asked == (
+        effects.Note("google:gemini-3-pro", "high", ""),
+        effects.Handoff("google:gemini-3-pro", "high"),
+    )
+
+
+def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
+    assert say(had(chat, dial), dial, "/model claude-sonnet-4-5/medium")[1] == ()
+
+
+def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
+    from tests.chat.doing import ended
+
+    from pondero.canon import Usage
+
+    usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5, thinking=4, total=9_519)
+    exchange = actions.Exchanged(usage, "stop", "as_planned")
+    state = do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
+    assert say(state, dial, "/thinking low")[1][-1].cached == 9_500
+    assert say(state, dial, "/model gpt-5")[1][-1].cached == 9_500
+
+
+def test_the_picker_offers_only_what_this_model_has(dial):
+    state = do(begin(dial, "gemini-3-pro/high"), dial, actions.PickerOpened())
+    assert [choice.value for choice in state.choosing.choices] == ["low", "high"]
+    assert state.choosing.at == 1
+
+
+def test_the_picker_says_how_many_tokens_each_level_is(dial):
+    state = do(begin(dial, "claude-sonnet-4-5"), dial, actions.PickerOpened())
+    assert [(choice.value, choice.detail) for choice in state.choosing.choices] == [
+        ("off", ""),
+        ("minimal", "1,024 tokens"),
+        ("low", "22,016 tokens"),
+        ("medium", "43,008 tokens"),
+        ("high", "59,904 tokens"),
+    ]
+
+
+def test_what_is_picked_is_the_level_from_then_on(chat, dial):
+    state = do(chat, dial, actions.PickerOpened(), actions.Picked("low"))
+    assert (state.wish, state.plan.budget, state.choosing) == ("low", 22_016, None)
+    assert told(state) == "✓ Thinking: low (22,016 tokens)"
+
+
+def test_a_closed_picker_changes_nothing(chat, dial):
+    assert do(chat, dial, actions.PickerOpened(), actions.Dismissed()) == chat
+
+
+def test_a_model_without_levels_has_no_picker(dial):
+    state = do(begin(dial, "gpt-4o"), dial, actions.PickerOpened())
+    assert state.choosing is None
+    assert told(state) == "gpt-4o takes no word about thinking"
+
+
+def test_threads_are_picked_from_a_list_and_opened(chat, dial):
+    listed, asked = say(chat, dial, "/resume")
+    assert asked == (effects.List(""),)
+    offered = do(listed, dial, actions.Offered((Choice("k3x9", "sums"),)))
+    assert reduce(offered, actions.Picked("k3x9"), dial)[1] == (effects.Open("k3x9"),)
+
+
+def test_a_thread_can_be_named_or_looked_for(chat, dial):
+    assert say(chat, dial, "/resume k3x9")[1] == (effects.Open("k3x9", or_find=True),)
+    assert say(chat, dial, "/resume last")[1] == (effects.Open("last", or_find=True),)
+    assert say(chat, dial, "/resume prime numbers")[1] == (effects.List("prime numbers"),)
+
+
+def test_where_there_is_no_thread_it_is_said(chat, dial):
+    assert told(do(chat, dial, actions.Offered(()))) == "there are no earlier threads like that"
+
+
+def test_a_copy_may_go_on_with_another_model(chat, dial):
+    assert say(had(chat, dial), dial, "/fork gpt-5/low")[1] == (
+        effects.Fork("openai:gpt-5", "low"),
+    )
+    assert say(chat, dial, "/fork")[1] == ()
+
+
+def test_a_new_thread_is_empty_and_keeps_the_model(chat, dial):
+    state, asked = say(had(chat, dial), dial, "/new")
+    assert (state.page, state.count, state.thread, state.tally.exchanges) == ((), 0, None, 0)
+    assert state.model == chat.model
+    assert asked == (effects.Begin(),)
+
+
+def test_a_title_needs_a_thread(chat, dial):
+    assert say(chat, dial, "/rename sums")[1] == ()
+    named = had(chat, dial).but(thread=Known("k3x9"))
+    assert say(named, dial, "/rename sums")[1] == (effects.Rename("sums"),)
+    assert do(named, dial, actions.Renamed(Known("k3x9", "sums"))).thread.title == "sums"
+
+
+@pytest.mark.parametrize("path", ["a.md", "b.jsonl", "c.html"])
+def test_an_export_goes_to_a_file_of_a_known_kind(chat, dial, path):
+    assert say(had(chat, dial), dial, f"/export {path}")[1] == (effects.Export(path),)
+
+
+def test_an_export_to_something_else_says_what_would_work(chat, dial):
+    state, asked = say(had(chat, dial), dial, "/export a.doc")
+    assert asked == ()
+    assert ".md or .jsonl or .html" in told(state)
+
+
+def test_a_system_prompt_is_set_said_and_taken_away(chat, dial):
+    state, asked = say(chat, dial, "/system Answer in French.")
+    assert asked == (effects.Note(chat.model, "medium", "Answer in French."),)
+    assert told(say(state, dial, "/system")[0]) == "Answer in French."
+    assert say(state, dial, "bonjour")[1][0].system == "Answer in French."
+    assert say(state, dial, "/system -")[0].system == ""
+
+
+def test_the_plan_is_the_one_of_the_library(chat, dial):
+    import pondero
+
+    state, _ = say(chat, dial, "/plan")
+    assert told(state) == str(pondero.plan("claude-sonnet-4-5/medium"))
+
+
+def test_another_levels_plan_can_be_looked_at_without_choosing_it(chat, dial):
+    state, _ = say(chat, dial, "/plan low")
+    assert "22,016" in told(state)
+    assert state.wish == "medium"
+
+
+def test_cost_says_what_is_unknown(chat, dial):
+    assert told(say(chat, dial, "/cost")[0]) == "nothing was used yet"
+    lines = told(say(had(chat, dial, turns=2), dial, "/cost")[0]).splitlines()
+    assert lines[3].split() == ["thinking", "40", "80"]
+    assert lines[5].split() == ["cost", "unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"), [("raw", effects.Wire()), ("doctor", effects.Examine())]
+)
+def test_what_is_outside_is_asked_for(chat, dial, command, effect):
+    assert say(chat, dial, f"/{command}")[1] == (effect,)
+
+
+def test_there_are_two_themes(chat, dial):
+    assert say(chat, dial, "/theme light")[1] == (effects.Dress("light"),)
+    assert say(chat, dial, "/theme pink")[1] == ()
+
+
+# -- completion -----------------------------------------------------------------------------------
+
+
+def test_commands_models_and_levels_are_completed(chat, dial):
+    assert completions(chat, "/mo", dial) == ("/model",)
+    assert "/model claude-opus-5" in completions(chat, "/model claude-opus", dial)
+    assert completions(chat, "/model gemini-3-pro/", dial)[:2] == (
+        "/model gemini-3-pro/low",
+        "/model gemini-3-pro/high",
+    )
+    assert completions(chat, "/thinking m", dial) == ("/thinking minimal", "/thinking medium")
+    assert completions(chat, "/show o", dial) == ("/show open",)
+
+
+def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
+    found = completions(chat, "/model groq:openai/gpt-oss-120", dial)
+    assert found[0] == "/model groq:openai/gpt-oss-120b"
+
+
+def test_words_are_not_completed(chat, dial):
+    assert completions(chat, "mod", dial) == completions(chat, "/model a\nb", dial) == ()
+
+
+def test_without_a_beginning_the_present_models_neighbours_are_offered(chat, dial):
+    assert all(":" in line for line in completions(chat, "/model ", dial))
+    assert completions(chat, "/model ", dial)[0].startswith("/model anthropic:")
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_typed_completion_offers_only_lines_that_differ(text):
+    state = begin(DIAL, "claude-opus-5")
+    found = completions(state, f"/{text}", DIAL)
+    assert f"/{text}" not in found
+    assert len(set(found)) == len(found)
+
+
+@given(st.sampled_from([*COMMANDS, "x"]), st.text(max_size=40))
+def test_no_line_breaks_a_chat(command, argument):
+    state, _ = say(begin(DIAL, "claude-opus-5"), DIAL, f"/{command} {argument}")
+    assert not state.busy

@@ -1,0 +1,98 @@
+"""What is said when a model or a level is chosen: the texts of the documents, word for word."""
+
+import pytest
+from tests.chat.doing import say, told
+
+from pondero.chat import Dial, begin
+from pondero.thinking import Policy
+
+SAID = {
+    "claude-sonnet-4-5/med": (
+        "✓ Switched to Anthropic claude-sonnet-4-5",
+        "  Thinking: medium (43,008 tokens)",
+    ),
+    "gemini-2.5-pro/high": (
+        "✓ Switched to Google gemini-2.5-pro",
+        "  Thinking: high (32,768 tokens)",
+    ),
+    "gemini-3-pro/none": (
+        "✓ Switched to Google gemini-3-pro",
+        "  ⚠ This model does not support disabling thinking",
+        "  Thinking: LOW level (minimum)",
+    ),
+    "o3/med": (
+        "✓ Switched to OpenAI o3 (Responses API)",
+        "  Thinking: medium effort (~50% of output budget)",
+        "  Recommended output buffer: 25,000 tokens",
+    ),
+    "o3-mini/none": (
+        "✓ Switched to OpenAI o3-mini",
+        "  ⚠ This model does not support disabling thinking",
+        "  Thinking: low effort (minimum)",
+    ),
+    "claude-sonnet-4-5/50k": (
+        "✓ Switched to Anthropic claude-sonnet-4-5",
+        "  Thinking: 50,000 tokens",
+    ),
+    "claude-sonnet-4-5/med --thinking-budget=50000": (
+        "✓ Switched to Anthropic claude-sonnet-4-5",
+        "  Thinking: 50,000 tokens",
+    ),
+    "claude-sonnet-4-5/high": (
+        "✓ Switched to Anthropic claude-sonnet-4-5",
+        "  Thinking: high (59,904 of 64,000 tokens)",
+    ),
+    "openrouter:anthropic/claude-opus-5/high": (
+        "✓ Switched to OpenRouter anthropic/claude-opus-5",
+        "  Thinking: high effort",
+    ),
+    "claude-opus-5/off": (
+        "✓ Switched to Anthropic claude-opus-5",
+        "  Thinking: off",
+    ),
+    "gemini-2.5-pro/off": (
+        "✓ Switched to Google gemini-2.5-pro",
+        "  ⚠ This model does not support disabling thinking",
+        "  Thinking: 128 tokens (minimum)",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", SAID)
+def test_a_switch_says_provider_level_and_figure(dial, model):
+    state, _ = say(begin(dial, "gpt-5/low"), dial, f"/model {model}")
+    assert told(state) == "\n".join(SAID[model])
+
+
+def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
+    state, _ = say(begin(dial, "gpt-5/low"), dial, "/thinking max")
+    assert told(state) == (
+        "  ⚠ This model has minimal low medium high; high is the nearest to max\n"
+        "  Thinking: high effort (~80% of output budget)\n"
+        "  Recommended output buffer: 25,000 tokens"
+    )
+
+
+def test_a_model_nobody_catalogued_says_whose_facts_it_gets(dial):
+    state, _ = say(begin(dial, "gpt-5/low"), dial, "/model anthropic:claude-opus-77/low")
+    assert "⚠ Not in the catalog; treated as" in told(state)
+
+
+def test_a_name_without_a_level_keeps_the_level(dial):
+    state, _ = say(begin(dial, "gpt-5/low"), dial, "/model claude-opus-5")
+    assert (state.model, state.wish, state.plan.level) == ("anthropic:claude-opus-5", "low", "low")
+
+
+def test_an_unset_level_says_who_decides(dial):
+    state, _ = say(begin(dial, "gpt-5"), dial, "/model")
+    assert told(state).splitlines()[0] == "OpenAI gpt-5, thinking: as the model likes"
+
+
+def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
+    from pondero.client import lookup
+
+    strict = Dial(lookup(), Policy(unsupported="strict"))
+    state, effects = say(begin(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off")
+    assert state.model == "anthropic:claude-opus-5"
+    assert told(state).startswith("✗ google:gemini-3-pro cannot do exactly this")
+    assert effects == ()

@@ -1,0 +1,353 @@
+"""What an action makes of a chat."""
+
+from decimal import Decimal
+
+import pytest
+from tests.chat.doing import ANSWER, KEPT, USAGE, do, ended, had, say, told
+
+from pondero.canon import Message, Origin, Text, Thinking, ToolCall, ToolResult, Usage
+from pondero.chat import (
+    Known,
+    Past,
+    Said,
+    Spoken,
+    Thought,
+    Told,
+    Waiting,
+    actions,
+    begin,
+    effects,
+    reduce,
+)
+from pondero.chat.paging import MOST, PAGE
+from pondero.errors import (
+    AuthFailed,
+    MissingKey,
+    PonderoError,
+    RateLimited,
+    Timeout,
+    Truncated,
+    Unreachable,
+)
+
+
+def test_words_begin_a_turn_at_the_present_level(chat, dial):
+    state, asked = say(chat, dial, "  17 * 23?  ")
+    assert asked == (effects.Ask("17 * 23?", "anthropic:claude-sonnet-4-5", "medium", "", None),)
+    assert state.busy
+    assert isinstance(state.page[-1], Said)
+    assert isinstance(state.live[0], Waiting)
+
+
+def test_nothing_said_is_nothing_asked(chat, dial):
+    assert say(chat, dial, "  \n ")[1] == ()
+
+
+def test_words_said_meanwhile_go_back_to_the_input_line(chat, dial):
+    busy, _ = say(chat, dial, "17 * 23?")
+    state, asked = say(busy, dial, "and 2?")
+    assert asked == (effects.Restore("and 2?"),)
+    assert "wait" in state.hint
+
+
+def test_a_turn_that_ended_stands_on_the_page(chat, dial):
+    state = had(chat, dial)
+    assert [type(cell) for cell in state.page[-3:]] == [Said, Thought, Spoken]
+    assert state.page[-1].text == "It is 391."
+    assert (state.busy, state.live, state.count, state.verdict) == (False, (), 2, "as_planned")
+
+
+def test_tokens_and_money_add_up(chat, dial):
+    price = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
+    state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(price, price)))
+    tally = state.tally
+    assert (tally.input, tally.thinking, tally.output, tally.cost) == (20, 80, 10, Decimal("0.50"))
+    assert tally.context == 55
+
+
+def test_one_unknown_price_makes_the_sum_unknown(chat, dial):
+    known = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
+    unknown = actions.Exchanged(USAGE, "stop", "as_planned")
+    assert do(say(chat, dial, "a")[0], dial, ended(exchanges=(known, unknown))).tally.cost is None
+
+
+# -- stopping and leaving -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_esc_and_ctrl_c_stop_the_answer(chat, dial, hard):
+    busy, _ = say(chat, dial, "17 * 23?")
+    state, asked = reduce(busy, actions.Interrupted(hard=hard), dial)
+    assert asked == (effects.Stop(),)
+    assert state.busy
+
+
+def test_what_came_before_a_stop_is_kept_and_marked(chat, dial):
+    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.Arrived(ANSWER[:7], 106.0))
+    state, asked = reduce(busy, ended(stopped=True, exchanges=()), dial)
+    assert state.page[-1] == Spoken(
+        key=state.page[-1].key, text="It is ", cut="stopped here", number=0
+    )
+    assert asked == ()
+
+
+def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
+    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.Arrived(ANSWER[:3], 106.0))
+    state, asked = reduce(busy, ended(stopped=True, kept=(), exchanges=()), dial)
+    assert asked == (effects.Restore("17 * 23?"),)
+    assert state.count == 0
+    assert told(state) == "stopped before an answer; your words are back below"
+    assert not any(cell.live for cell in state.page if isinstance(cell, Thought))
+
+
+def test_ctrl_c_leaves_when_it_is_said_twice_in_a_row(chat, dial):
+    once, asked = reduce(chat, actions.Interrupted(hard=True), dial)
+    assert asked == ()
+    assert "Ctrl+C again" in once.hint
+    assert reduce(once, actions.Interrupted(hard=True), dial)[1] == (effects.Quit(),)
+    typed = do(once, dial, actions.Typed())
+    assert reduce(typed, actions.Interrupted(hard=True), dial)[1] == ()
+
+
+def test_esc_alone_never_leaves(chat, dial):
+    state = do(chat, dial, actions.Interrupted(), actions.Interrupted())
+    assert reduce(state, actions.Interrupted(), dial)[1] == ()
+
+
+# -- trouble --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "way"),
+    [
+        (MissingKey("Anthropic needs a key: set ANTHROPIC_API_KEY"), "/model"),
+        (AuthFailed("invalid x-api-key", status=401), "/doctor"),
+        (RateLimited("slow down", status=429), "wait a little"),
+        (Unreachable("nobody answers there"), "--offline"),
+        (Timeout("no first byte within 60 s"), "Ctrl+T"),
+        (Truncated("the stream ended before its end"), "Enter"),
+        (PonderoError("odd"), "/help"),
+    ],
+)
+def test_trouble_is_a_sentence_and_a_way_on(chat, dial, error, way):
+    state, asked = reduce(say(chat, dial, "a")[0], ended(error=error, kept=(), exchanges=()), dial)
+    first, second = told(state).splitlines()
+    assert first.startswith(f"✗ {error}")
+    assert second.startswith("  → ")
+    assert way in second
+    assert asked == (effects.Restore("a"),)
+    assert not state.busy
+
+
+def test_a_failed_turn_can_simply_be_tried_again(chat, dial):
+    failed = do(say(chat, dial, "a")[0], dial, ended(error=Timeout("x"), kept=(), exchanges=()))
+    state = had(failed, dial)
+    assert state.count == 2
+    assert [cell.number for cell in state.page if isinstance(cell, Said)] == [None, 0]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "said"),
+    [
+        (("length", "as_planned"), "cut off"),
+        (("length", "exhausted"), "All output went into thinking"),
+        (("refusal", "as_planned"), "refused"),
+        (("stop", "did_not_think"), "did not think"),
+        (("stop", "thought_though_off"), "though thinking was off"),
+        (("stop", "overran_budget"), "more than its budget"),
+    ],
+)
+def test_an_odd_end_is_spoken_of(chat, dial, exchange, said):
+    odd = actions.Exchanged(USAGE, *exchange)
+    state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(odd,)))
+    assert said in "\n".join(
+        line for cell in state.page if isinstance(cell, Told) for line in cell.lines
+    )
+
+
+def test_where_nothing_can_be_written_the_chat_goes_on_and_says_so_once(chat, dial):
+    full = ended(unsaved="the disk is full")
+    once = do(say(chat, dial, "a")[0], dial, full)
+    assert told(once) == "⚠ the disk is full\n  → the chat goes on, unsaved"
+    twice = do(say(once, dial, "a")[0], dial, full)
+    assert isinstance(twice.page[-1], Said | Spoken | Thought)
+    assert twice.unsaved == "the disk is full"
+    assert do(say(twice, dial, "a")[0], dial, ended(thread=Known("k3x9"))).unsaved is None
+
+
+# -- thoughts -------------------------------------------------------------------------------------
+
+
+def thoughts(state):
+    return [cell for cell in (*state.page, *state.live) if isinstance(cell, Thought)]
+
+
+def test_the_newest_thought_opens_and_folds(chat, dial):
+    state = had(chat, dial, turns=2)
+    assert [t.open for t in thoughts(do(state, dial, actions.Toggled()))] == [False, True]
+    assert thoughts(do(state, dial, actions.Toggled(), actions.Toggled())) == thoughts(state)
+
+
+def test_any_thought_opens_by_its_key(chat, dial):
+    state = had(chat, dial, turns=2)
+    first = thoughts(state)[0]
+    assert [t.open for t in thoughts(do(state, dial, actions.Toggled(first.key)))] == [True, False]
+
+
+def test_all_thoughts_open_and_fold_and_so_do_those_to_come(chat, dial):
+    state = do(had(chat, dial, turns=2), dial, actions.ToggledAll())
+    assert all(t.open for t in thoughts(had(state, dial)))
+    assert not any(t.open for t in thoughts(do(state, dial, actions.ToggledAll())))
+
+
+def test_without_thoughts_there_is_nothing_to_open(chat, dial):
+    assert do(chat, dial, actions.Toggled()).hint == "there is no thought to open"
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def past(first, last):
+    """Messages of a long thread, by turns."""
+    roles = ("user", "assistant")
+    return tuple(
+        Past(n, Message(roles[n % 2], (Text(f"message {n}"),)), Usage(input=n, total=n))
+        for n in range(first, last)
+    )
+
+
+def numbers(state):
+    return [cell.number for cell in state.page if cell.number is not None]
+
+
+@pytest.fixture
+def long(chat, dial):
+    """A thread of 1,000 messages, just opened."""
+    return do(
+        chat, dial,
+        actions.Opened(model="gpt-5", wish="low", thread=Known("k3x9"), past=past(1000 - PAGE, 1000), count=1000),
+    )  # fmt: skip
+
+
+def test_a_thread_opens_at_its_end_with_its_model_and_level(long):
+    assert numbers(long) == list(range(1000 - PAGE, 1000))
+    assert (long.model, long.wish, long.plan.level) == ("openai:gpt-5", "low", "low")
+    assert long.tally.context == 999
+
+
+def test_a_thread_of_a_model_nobody_knows_now_goes_on_with_the_present_one(chat, dial):
+    state = do(chat, dial, actions.Opened(model="nobody:nothing", past=past(0, 2), count=2))
+    assert state.model == chat.model
+    assert "nobody:nothing is not known here" in told(state)
+
+
+def test_scrolling_up_asks_for_older_messages_and_the_page_stays_bounded(long, dial):
+    state = long
+    while state.first:
+        state, (fetch,) = reduce(state, actions.Scrolled("older"), dial)
+        state = do(state, dial, actions.Turned(past(fetch.first, fetch.last), fetch.first))
+        assert len(state.page) <= MOST
+        assert numbers(state) == list(range(state.first, state.last))
+    assert reduce(state, actions.Scrolled("older"), dial)[1] == ()
+
+
+def test_scrolling_down_again_comes_back_to_the_end(long, dial):
+    state = do(long, dial, actions.Turned(past(0, MOST), 0))
+    while state.last < state.count:
+        state, (fetch,) = reduce(state, actions.Scrolled("newer"), dial)
+        state = do(state, dial, actions.Turned(past(fetch.first, fetch.last), fetch.first))
+        assert numbers(state) == list(range(state.first, state.last))
+    assert reduce(state, actions.Scrolled("newer"), dial)[1] == ()
+
+
+def test_what_was_on_the_page_already_is_the_same_cell(long, dial):
+    state = do(long, dial, actions.Turned(past(960, 1000), 960))
+    assert state.page[-20:] == long.page[-20:]
+    assert [cell.key for cell in state.page[-20:]] == [cell.key for cell in long.page[-20:]]
+
+
+def test_a_turn_had_here_is_shown_once_when_the_page_moves(long, dial):
+    state = had(long, dial)
+    kept = (*past(980, 1000), *(Past(1000 + n, message) for n, message in enumerate(KEPT)))
+    assert do(state, dial, actions.Turned(kept, 980)).page == state.page
+
+
+def test_words_said_while_an_older_part_is_read_bring_the_end_back(long, dial):
+    state = do(long, dial, actions.Turned(past(0, MOST), 0))
+    state, asked = say(state, dial, "and now?")
+    assert asked[0] == effects.Fetch(1000 - PAGE, 1000)
+    assert isinstance(asked[1], effects.Ask)
+    state = do(state, dial, actions.Turned(past(1000 - PAGE, 1000), 1000 - PAGE))
+    assert state.page[-1].text == "and now?"
+
+
+def test_an_answer_that_comes_while_an_older_part_is_read_is_there_when_it_is_scrolled_to(
+    long, dial
+):
+    state, _ = say(long, dial, "17 * 23?")
+    state = do(state, dial, actions.Turned(past(0, MOST), 0), ended())
+    assert (state.last, state.count) == (MOST, 1002)
+    assert numbers(state) == list(range(MOST))
+    while state.last < state.count:
+        state, (fetch,) = reduce(state, actions.Scrolled("newer"), dial)
+        thread = (*past(0, 1000), *(Past(1000 + n, message) for n, message in enumerate(KEPT)))
+        state = do(state, dial, actions.Turned(thread[fetch.first : fetch.last], fetch.first))
+    assert state.page[-1].text == "It is 391."
+
+
+def test_a_long_sitting_does_not_fill_the_page(chat, dial):
+    state = had(chat, dial, turns=MOST)
+    assert len(numbers(state)) <= 2 * MOST
+    assert state.first == state.count - MOST
+
+
+def test_results_stand_with_their_calls(chat, dial):
+    call = ToolCall("c1", "get_weather", {"city": "Paris"})
+    thread = (
+        Past(0, Message("user", (Text("weather?"),))),
+        Past(1, Message("assistant", (call,))),
+        Past(2, Message("user", (ToolResult("c1", (Text("sunny"),)),))),
+        Past(3, Message("assistant", (Text("It is sunny."),))),
+    )
+    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=4))
+    assert state.page[1].line == '⚙ get_weather(city="Paris")'
+    assert state.page[1].result == "sunny"
+    assert len(state.page) == 3
+    assert do(state, dial, actions.Turned(thread, 0)).page == state.page
+
+
+def test_a_thread_that_is_opened_shows_its_thinking(chat, dial):
+    parts = (Thinking("let me see"), Text("It is 391."))
+    answer = Message("assistant", parts, Origin("openai", "gpt-5", "low"))
+    thread = (Past(0, answer, Usage(thinking=40), 6.5),)
+    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    assert state.page[0].line == "▸ thought 6 s · 40 tokens · low"
+    assert state.page[0].text == "let me see"
+
+
+def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):
+    thread = (Past(0, Message("assistant", (Text("It is"),)), partial=True),)
+    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    assert state.page[0].cut == "stopped here"
+
+
+# -- the context cap ------------------------------------------------------------------------------
+
+
+def test_beside_a_long_context_the_policy_caps_the_budget():
+    from pondero.chat import Dial
+    from pondero.client import lookup
+    from pondero.thinking import Policy
+
+    capped = Dial(lookup(), Policy(context_cap=10_000))
+    state = begin(capped, "claude-sonnet-4-5/medium")
+    long = actions.Exchanged(Usage(input=150_001, total=150_001), "stop", "as_planned")
+    state = do(say(state, capped, "a")[0], capped, ended(exchanges=(long,)))
+    state, (ask,) = say(state, capped, "b")
+    assert ask.context == 150_001
+    assert (state.plan.budget, state.plan.nominal) == (10_000, 43_008)
+    assert [note.code for note in state.plan.adjustments] == ["context_cap"]
+    warned = [cell for cell in state.page if isinstance(cell, Told) and cell.tone == "warning"]
+    assert "the policy caps thinking there at 10,000" in warned[-1].lines[0]
+    again, _ = say(do(state, capped, ended(exchanges=(long,))), capped, "c")
+    assert sum(isinstance(c, Told) and c.tone == "warning" for c in again.page) == len(warned)

@@ -1,0 +1,156 @@
+"""``pondero config`` and ``pondero keys``: settled once, and the keys apart from it."""
+
+import json
+
+import pytest
+
+from pondero.client import lookup
+from pondero.client.keys import key_of
+from pondero.store import config_file, keys_file
+
+KEY = "planted-key-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _alone(config_dir, monkeypatch):
+    monkeypatch.setattr("pondero.store.secrets._in_use", set())
+
+
+def test_a_setting_is_set_read_and_taken_out(call):
+    assert call("config", "path") == (0, f"{config_file()}\n", "")
+    code, out, err = call("config", "get", "thinking")
+    assert (code, out) == (1, "")
+    assert "not set" in err
+    assert call("config", "set", "thinking", "medium") == (0, "", 'thinking = "medium"\n')
+    assert call("config", "get", "thinking") == (0, "medium\n", "")
+    call("config", "set", "policy.unsupported", "warn")
+    assert call("config", "get")[1] == 'thinking = "medium"\npolicy.unsupported = "warn"\n'
+    made = json.loads(call("config", "get", "--json")[1])
+    assert made == {
+        "path": str(config_file()),
+        "settings": {"thinking": "medium", "policy.unsupported": "warn"},
+    }
+    assert json.loads(call("config", "get", "save", "--json")[1]) == {
+        "name": "save",
+        "value": None,
+        "set": False,
+    }
+    assert call("config", "unset", "thinking")[0] == 0
+    assert call("config", "get", "thinking")[0] == 1
+    assert "not set" in call("config", "unset", "thinking")[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("get", "thinkin"),
+        ("set", "thinkin", "low"),
+        ("unset", "thinkin"),
+        ("set", "thinking", "hihg"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(call, arguments):
+    code, out, err = call("config", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "did you mean" in err
+
+
+def test_an_editor_is_opened_on_a_file_that_explains_itself(call, monkeypatch):
+    opened = []
+    monkeypatch.setattr("click.edit", lambda **what: opened.append(what["filename"]))
+    assert call("config", "edit")[0] == 2
+    assert call("config", "edit", tty=True)[0] == 0
+    assert opened == [str(config_file())]
+    assert call("config", "get") == (0, "", "")
+    monkeypatch.setattr("click.edit", lambda filename: config_file().write_text("nonsense = 1"))
+    code, _, err = call("config", "edit", tty=True)
+    assert (code, "unknown setting 'nonsense'" in err) == (2, True)
+
+
+def test_a_key_is_piped_in_kept_and_used(call):
+    code, out, err = call("keys", "set", "openai", stdin=f"{KEY}\n")
+    assert (code, out) == (0, "")
+    assert "OPENAI_API_KEY" in err
+    openai = lookup().catalog.providers["openai"]
+    chat = lookup().catalog.providers["openai-chat"]
+    assert key_of(openai, {}, needed=True) == key_of(chat, {}, needed=True) == KEY
+
+
+def test_a_key_is_typed_unseen(call, monkeypatch):
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: KEY)
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda prompt: KEY)
+    code, out, err = call("keys", "set", "openai", tty=True)
+    assert (code, KEY in out + err) == (0, False)
+    assert KEY in keys_file().read_text()
+
+
+def test_the_environment_wins_over_what_is_kept(call, monkeypatch):
+    call("keys", "set", "openai", stdin=KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
+    assert key_of(lookup().catalog.providers["openai"], {}, needed=True) == "of-the-environment"
+    assert "wins" in call("keys", "set", "openai", stdin=KEY)[2]
+    listed = json.loads(call("keys", "list", "--json")[1])["keys"]
+    assert {row["from"] for row in listed if row["provider"] == "openai"} == {"environment"}
+
+
+def test_the_list_has_names_and_places_and_no_key(call):
+    assert "no keys" in call("keys", "list")[2]
+    call("keys", "set", "groq", stdin=KEY)
+    code, out, _ = call("keys", "list")
+    assert (code, out.split()) == (0, ["groq", "GROQ_API_KEY", str(keys_file())])
+    made = call("keys", "list", "--json")[1]
+    assert json.loads(made) == {
+        "keys": [{"provider": "groq", "variable": "GROQ_API_KEY", "from": str(keys_file())}]
+    }
+    every = call("keys", "list", "--all")[1]
+    assert "ANTHROPIC_API_KEY" in every
+    assert KEY not in out + made + every
+
+
+def test_a_key_is_forgotten(call):
+    call("keys", "set", "groq", stdin=KEY)
+    assert call("keys", "remove", "groq")[0] == 0
+    assert KEY not in keys_file().read_text()
+    assert call("keys", "remove", "groq")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "said"),
+    [
+        (("set", "opnai"), KEY, "did you mean 'openai'?"),
+        (("set", "ollama"), KEY, "needs no key"),
+        (("remove", "ollama"), KEY, "needs no key"),
+        (("set", "openai"), "", "is no key"),
+        (("set", "openai"), f"my key is {KEY}", "is no key"),
+    ],
+)
+def test_what_is_no_provider_or_no_key_is_one_sentence(call, arguments, stdin, said):
+    code, out, err = call("keys", *arguments, stdin=stdin)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+    assert KEY not in err
+    assert not keys_file().exists()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("config", "path"),
+        ("config", "get"),
+        ("config", "set"),
+        ("config", "unset"),
+        ("config", "edit"),
+        ("keys", "set"),
+        ("keys", "list"),
+        ("keys", "remove"),
+        ("stats",),
+        ("doctor",),
+        ("threads",),
+        ("keys",),
+        ("config",),
+        ("ask",),
+    ],
+)
+def test_every_verb_has_examples(call, verb):
+    code, out, _ = call(*verb, "--help")
+    assert (code, f"pondero {' '.join(verb)}" in out.partition("Examples:")[2]) == (0, True)

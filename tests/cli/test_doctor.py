@@ -1,0 +1,114 @@
+"""``pondero doctor``: what is in order, what is not, and what would help."""
+
+import json
+import os
+
+import pytest
+
+from pondero.client import findings
+from pondero.store import config_file, keys_file, save_key
+
+
+@pytest.fixture
+def doctor(call, config_dir, data_dir):
+    return lambda *arguments: call("doctor", *arguments)
+
+
+def found():
+    return {finding.check: finding for finding in findings()}
+
+
+def test_a_machine_in_order_ends_well(doctor):
+    code, out, err = doctor()
+    assert (code, err) == (0, "")
+    for check in ("version", "catalog", "config", "keys", "threads", "terminal", "extra tui"):
+        assert f" {check} " in out
+    findings = json.loads(doctor("--json")[1])["findings"]
+    assert set(findings[0]) == {"check", "ok", "value", "fix"}
+    assert all(finding["ok"] is not False for finding in findings)
+
+
+def test_keys_are_named_and_never_shown(doctor, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-key-0123456789")
+    save_key("GROQ_API_KEY", "another-planted-key-0123456789")
+    for out in (doctor()[1], doctor("--json")[1]):
+        assert "openai (OPENAI_API_KEY)" in out
+        assert "groq (GROQ_API_KEY)" in out
+        assert "planted-key" not in out
+
+
+def test_every_finding_that_is_not_well_has_a_fix(doctor, data_dir):
+    config_file().write_text("nonsense = 1")
+    keys_file().write_text("{}")
+    keys_file().chmod(0o644)
+    data_dir.mkdir()
+    (data_dir / "threads.db").write_bytes(b"no database" * 999)
+    code, out, _ = doctor()
+    assert code == 1
+    bad = [finding for finding in findings() if finding.ok is False]
+    assert {"config", "keys file"} <= {finding.check for finding in bad}
+    assert all(finding.fix for finding in bad)
+    assert "was damaged; it was moved to" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files")
+def test_keys_that_others_can_read_are_told_of(doctor):
+    save_key("GROQ_API_KEY", "another-planted-key-0123456789")
+    assert "keys file" not in found()
+    keys_file().chmod(0o640)
+    assert found()["keys file"].fix == f"chmod 600 {keys_file()}"
+
+
+def test_folders_that_cannot_be_written_are_told_of(doctor, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "file"))
+    assert found()["data folder"].ok is False
+    assert "PONDERO_DATA_DIR" in found()["data folder"].fix
+    assert found()["threads"].ok is False
+    assert doctor()[0] == 1
+
+
+def test_an_extra_that_is_missing_says_how_to_have_it(monkeypatch):
+    monkeypatch.setattr("pondero.client.doctor._installed", lambda name: name != "textual")
+    finding = found()["extra tui"]
+    assert (finding.ok, finding.value, finding.fix) == (
+        None,
+        "without textual",
+        "pip install 'pondero[tui]'",
+    )
+    assert found()["extra fast"].ok
+
+
+def test_a_terminal_too_small_or_without_unicode_is_told_of(monkeypatch):
+    class Terminal:
+        encoding = "latin-1"
+
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "10")
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal, characters = found()["terminal"], found()["characters"]
+    assert (terminal.ok, terminal.value) == (False, "40 by 10, no colours (NO_COLOR)")
+    assert (characters.ok, characters.value) == (False, "latin-1")
+
+
+def test_a_thread_for_another_model_says_what_it_would_not_be_shown(call, doctor):
+    call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
+    code, out, _ = doctor("last", "--for", "gemini-3-flash-preview")
+    assert code == 0
+    assert "for google:gemini-3-flash-preview" in out
+    assert "withheld thinking" in out
+    assert "all 3 parts kept" in doctor("last")[1]
+    made = json.loads(doctor("--for", "google:gemini-3-flash-preview", "--json")[1])
+    assert set(made) == {"thread", "for", "manifest"}
+    assert made["manifest"]["withheld"] == 1
+
+
+def test_a_thread_or_model_nobody_knows_is_one_sentence(doctor):
+    code, out, err = doctor("last")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    code, out, err = doctor("abcdef", "--for", "gemini")
+    assert (code, out, err.count("\n")) == (2, "", 1)

@@ -1,0 +1,184 @@
+"""``pondero ask`` and the thread it keeps."""
+
+import json
+
+import pytest
+
+from pondero.canon import TextDelta
+from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.store import Threads, set_config
+
+SUM = "What is 17 * 23?"
+
+
+@pytest.fixture
+def ask(call, data_dir):
+    return lambda *arguments, **how: call("ask", "--offline", *arguments, **how)
+
+
+@pytest.fixture
+def kept(data_dir):
+    def read():
+        with Threads.open() as threads:
+            return [(thread, threads.kept(thread.id)) for thread in threads.list()]
+
+    return read
+
+
+@pytest.fixture
+def service(monkeypatch):
+    """An emulator over HTTP, where a service would be."""
+    emulator = Emulator()
+    with serving(emulator) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        yield emulator
+
+
+def test_a_question_and_its_answer_are_kept_with_what_is_known_of_them(ask, kept):
+    assert ask("claude-opus-5/high", SUM, "--system", "Be brief.") == (0, "17 * 23 = 391\n", "")
+    ((thread, (question, answer)),) = kept()
+    assert (thread.title, thread.model, thread.system) == (SUM, "claude-opus-5/high", "Be brief.")
+    assert (thread.turns, thread.messages) == (1, 2)
+    assert question.message.text == SUM
+    assert answer.message.text == "17 * 23 = 391"
+    assert answer.plan["level"] == "high"
+    assert (answer.verdict, answer.finish, answer.partial) == ("as_planned", "stop", False)
+    assert answer.usage.thinking > 0
+    assert 0 <= answer.first <= answer.seconds
+    assert answer.cost is None  # nobody paid
+
+
+def test_nothing_is_kept_where_it_is_not_wanted(ask, kept, config_dir):
+    ask("claude-opus-5/high", SUM, "--no-save")
+    set_config("save", "false")
+    ask("claude-opus-5/high", SUM)
+    assert kept() == []
+
+
+def test_a_thread_goes_on_with_its_model_level_and_system(ask, kept):
+    ask("claude-opus-5/high", SUM, "--system", "Be brief.")
+    assert ask("-c", "And 5 * 5?")[:2] == (0, "5 * 5 = 25\n")
+    ((thread, messages),) = kept()
+    assert [each.message.role for each in messages] == ["user", "assistant"] * 2
+    assert messages[3].message.origin.level == "high"
+    assert (thread.turns, thread.system) == (2, "Be brief.")
+
+
+def test_a_thread_goes_on_by_id_and_with_another_model(ask, kept):
+    ask("claude-opus-5/high", SUM)
+    ask("gpt-5.1/low", "What is 2 * 2?")
+    id = kept()[1][0].id
+    assert ask("-c", id, "gemini-3-flash-preview", "And 5 * 5?")[:2] == (0, "5 * 5 = 25\n")
+    thread, messages = kept()[0]
+    assert (thread.id, thread.model) == (id, "gemini-3-flash-preview")
+    assert messages[3].message.origin.model == "gemini-3-flash-preview"
+    assert ask("-c", id[:4], "And 6 * 6?")[1] == "6 * 6 = 36\n"
+    assert ask("-c", "last", "And 7 * 7?")[1] == "7 * 7 = 49\n"
+    assert kept()[0][0].turns == 4
+
+
+def test_words_that_are_no_thread_and_no_model_are_the_question(ask, kept):
+    ask("claude-opus-5/high", SUM)
+    assert ask("-c", "what", "is", "5", "*", "5?")[1] == "5 * 5 = 25\n"
+    assert kept()[0][1][2].message.text == "what is 5 * 5?"
+    assert ask("-c", stdin="What is 6 * 6?")[1] == "6 * 6 = 36\n"
+
+
+def test_a_thread_that_is_not_there_is_a_usage_error(ask):
+    assert ask("-c", "And now?")[0] == 2
+    ask("claude-opus-5/high", SUM)
+    code, out, err = ask("-c", "k3f9zq", "And now?")
+    assert (code, out) == (2, "")
+    assert "no thread 'k3f9zq'" in err
+
+
+def test_a_level_settled_once_counts_for_a_model_named_without_one(ask, kept, config_dir):
+    set_config("thinking", "low")
+    ask("claude-opus-5", SUM)
+    ask("claude-opus-5/high", SUM)
+    assert [messages[1].message.origin.level for _, messages in kept()] == ["high", "low"]
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(call, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "file"))
+    code, out, err = call("ask", "--offline", "claude-opus-5/high", SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert err.startswith("pondero: this was not kept: ")
+    assert err.count("\n") == 1
+
+
+def test_a_damaged_file_is_told_of_and_a_new_one_begun(ask, kept, data_dir):
+    data_dir.mkdir()
+    (data_dir / "threads.db").write_bytes(b"no database" * 999)
+    code, out, err = ask("claude-opus-5/high", SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert "was damaged; it was moved to" in err
+    assert len(kept()) == 1
+
+
+def test_an_answer_that_is_cut_off_is_kept_as_far_as_it_came(call, kept, service):
+    service.expect(Turn(text="one two three", thinking="hm", fault=Fault(kind="no_end")))
+    code, out, err = call("ask", "claude-opus-5/low", "Count.")
+    assert (code, out) == (1, "one two three")
+    assert "ended before" in err
+    ((_, (question, answer)),) = kept()
+    assert (question.partial, answer.partial) == (False, True)
+    assert (answer.message.text, answer.usage) == ("one two three", None)
+    assert call("ask", "-c", "What is 5 * 5?")[:2] == (0, "5 * 5 = 25\n")
+
+
+def test_what_was_refused_of_a_thread_is_not_sent_again_when_it_goes_on(call, data_dir, service):
+    call("ask", "claude-opus-5-5/high", SUM)
+    code, out, err = call("ask", "-c", "--system", "Be brief.", "What is 5 * 5?")
+    assert (code, out) == (0, "5 * 5 = 25\n")
+    assert "seal_refused" in err
+    assert [each.status for each in service.log.entries] == [200, 400, 200]
+    for question, answer in (
+        ("What is 6 * 6?", "6 * 6 = 36\n"),
+        ("What is 7 * 7?", "7 * 7 = 49\n"),
+    ):
+        code, out, err = call("ask", "-c", question)
+        assert (code, out) == (0, answer)
+        assert "seal_refused" in err  # it is still left out, and said so
+    assert [each.status for each in service.log.entries][3:] == [200, 200]
+    code, out, _ = call("threads", "list", "--json")
+    assert (code, "refusals" in out) == (0, False)  # marks of seals are nobody's business
+
+
+def test_what_was_repaired_on_the_way_is_one_event_with_json(call, data_dir, service):
+    call("ask", "claude-opus-5-5/high", SUM)
+    _, out, _ = call("ask", "-c", "--system", "Be brief.", "What is 5 * 5?", "--json")
+    notes = [json.loads(line) for line in out.splitlines() if '"note"' in line]
+    assert [note["adjustment"]["code"] for note in notes] == ["seal_refused"]
+
+
+def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(ask, kept, monkeypatch):
+    def stop(page, event):
+        if isinstance(event, TextDelta):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pondero.cli.ask._Page.write", stop)
+    code, _, err = ask("claude-opus-5/low", SUM)
+    assert (code, err.strip()) == (130, "interrupted")
+    ((_, (_, answer)),) = kept()
+    assert answer.partial
+    assert "17 * 23 = 391".startswith(answer.message.text)
+
+
+def test_an_answer_of_a_service_has_a_price(call, kept, service):
+    pytest.importorskip("genai_prices")
+    code, out, _ = call("ask", "claude-opus-5/high", SUM, "--json")
+    assert code == 0
+    finished = json.loads(out.splitlines()[-1])
+    ((thread, (_, answer)),) = kept()
+    usage = answer.usage
+    price = (usage.input * 5 + (usage.output + usage.thinking) * 25) / 1e6
+    assert float(answer.cost) == pytest.approx(price)
+    assert finished["cost"] == answer.cost == thread.cost
+
+
+def test_an_answer_of_the_emulator_has_none(ask):
+    _, out, _ = ask("claude-opus-5/high", SUM, "--json")
+    assert json.loads(out.splitlines()[-1])["cost"] is None

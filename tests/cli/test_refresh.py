@@ -1,0 +1,196 @@
+"""``models --refresh``: reported always, written only on request."""
+
+import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+from pondero.cli.app import run
+from pondero.client import dial, lookup
+
+LIST = {
+    "anthropic": {
+        "env": ["ANTHROPIC_API_KEY"],
+        "models": {
+            "claude-opus-5": {"id": "claude-opus-5", "reasoning": True, "limit": {"output": 99}},
+            "claude-opus-9": {"id": "claude-opus-9", "reasoning": True},
+        },
+    },
+    "togetherai": {
+        "env": ["TOGETHER_API_KEY"],
+        "models": {"acme/new": {"id": "acme/new", "reasoning": True}},
+    },
+}
+
+
+@pytest.fixture
+def cli(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path / "config"))
+    _forget()
+
+    def call(*arguments):
+        code = run(["models", "--refresh", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    yield call
+    _forget()
+
+
+def _forget():
+    lookup.cache_clear()
+    dial._entry.cache_clear()
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(LIST), "utf-8")
+    return path
+
+
+@pytest.fixture
+def mine(tmp_path):
+    return tmp_path / "config" / "models.toml"
+
+
+def test_it_reports_and_writes_nothing(cli, theirs, mine):
+    code, out, err = cli(theirs, "--provider", "anthropic")
+    assert (code, err) == (0, "")
+    assert "1 new, " in out
+    assert "max_output differs" in out
+    assert not mine.exists()
+
+
+def test_json_has_every_difference(cli, theirs):
+    code, out, _ = cli(theirs, "--json")
+    said = json.loads(out)
+    assert (code, said["new"], said["different"], said["written"]) == (0, 2, 1, None)
+    assert len(said["differences"]) == said["new"] + said["gone"] + said["different"]
+    assert said["differences"][0] == {
+        "what": "new",
+        "provider": "anthropic",
+        "model": "claude-opus-9",
+        "field": None,
+        "ours": None,
+        "theirs": True,
+        "like": "claude-opus-5-5",
+    }
+
+
+def test_what_it_writes_is_read_again_and_what_was_there_stays(cli, theirs, mine):
+    mine.parent.mkdir()
+    own = '# mine\n[[model]]\nmatch = ["claude-opus-5"]\nlike = "claude-opus-5"\nmax_output = 7\n'
+    mine.write_text(own, "utf-8")
+    code, _, err = cli(theirs, "--write", "--yes")
+    assert (code, f"wrote 1 models to {mine}" in err) == (0, True)
+    assert mine.read_text("utf-8").startswith(own)
+    _forget()
+    assert lookup().entry("claude-opus-5").capability.max_output == 7
+    assert not lookup().entry("claude-opus-9").inferred
+    assert lookup().entry("together:acme/new").inferred  # nothing is known of its line
+
+
+def test_a_second_time_there_is_nothing_to_write(cli, theirs, mine):
+    cli(theirs, "--write", "--yes")
+    before = mine.read_text("utf-8")
+    _forget()
+    code, out, _ = cli(theirs, "--write", "--yes")
+    assert (code, "nothing to write" in out) == (0, True)
+    assert mine.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_where_nobody_can_be_asked_it_does_not_write(cli, theirs, mine, more):
+    code, out, err = cli(theirs, "--write", *more)
+    assert (code, out) == (2, "")
+    assert "add --yes to --write" in err
+    assert not mine.exists()
+
+
+@pytest.mark.parametrize(("answer", "written"), [(True, True), (False, False)])
+def test_on_a_terminal_it_asks(cli, theirs, mine, monkeypatch, answer, written):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda text: "models.toml?" in text and answer)
+    assert cli(theirs, "--write")[0] == 0
+    assert mine.exists() is written
+
+
+def test_a_models_file_that_is_broken_is_left_alone(cli, theirs, mine):
+    mine.parent.mkdir()
+    mine.write_text("[[model\n", "utf-8")
+    code, _, err = cli(theirs, "--write", "--yes")
+    assert (code, err.count("\n")) == (2, 1)
+    assert mine.read_text("utf-8") == "[[model\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("<html>", "a web page"), ("{", "no JSON"), ('{"a": 1}', "no list of models")],
+)
+def test_what_is_no_list_is_one_line(cli, tmp_path, text, words):
+    path = tmp_path / "it"
+    path.write_text(text, "utf-8")
+    code, out, err = cli(path)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_a_file_that_is_not_there_is_one_line(cli, tmp_path):
+    code, out, err = cli(tmp_path / "nowhere.json")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "No such file" in err
+
+
+@pytest.mark.parametrize("option", ["--write", "--yes"])
+def test_writing_goes_with_a_list_only(option, capsys):
+    assert run(["models", option]) == 2
+    assert "go with --refresh" in capsys.readouterr().err
+
+
+# -- over the network ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served():
+    class Shelf(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status = {"/list": 200, "/moved": 301}.get(self.path, 404)
+            body = json.dumps(LIST).encode() if status == 200 else b"<html>no</html>"
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            if status == 301:
+                self.send_header("location", "https://elsewhere.test/")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Shelf) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_list_may_be_fetched(cli, served):
+    code, out, _ = cli(f"{served}/list", "--json")
+    assert (code, json.loads(out)["new"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("nowhere", "status 404"), ("moved", "status 301: it is at https://elsewhere.test/")],
+)
+def test_what_the_network_says_is_one_line(cli, served, path, words):
+    code, out, err = cli(f"{served}/{path}")
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert words in err
+
+
+def test_where_nobody_answers_is_one_line(cli):
+    code, out, err = cli("http://127.0.0.1:1/list")
+    assert (code, out, err.count("\n")) == (4, "", 1)

@@ -1,0 +1,141 @@
+"""``pondero stats``: what thinking took."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from pondero.canon import Message, Origin, Text, Usage
+from pondero.cli.chart import chart
+from pondero.cli.ledger import rows_of
+from pondero.store import Kept, Spent, Threads
+
+
+@pytest.fixture
+def stats(call, data_dir):
+    return lambda *arguments: call("stats", *arguments)
+
+
+@pytest.fixture
+def asked(data_dir):
+    """Two models at three levels; one of them free of charge, one without a count of thinking."""
+
+    def reply(model, level, usage, **known):
+        return Kept(
+            Message("assistant", (Text("a"),), Origin("somewhere", model, level)),
+            usage=usage,
+            **known,
+        )
+
+    with Threads.open() as threads:
+        id = threads.start(model="m").id
+        threads.add(id, [reply("one", "high", Usage(10, 5, None, 20, 80), cost="0.10", seconds=2)])
+        threads.add(id, [reply("one", "high", Usage(10, None, None, 20, 80), seconds=1)])
+        threads.add(id, [reply("one", None, Usage(1, output=2), cost="0.05")])
+        threads.add(id, [reply("two", "high", Usage(1, None, None, 3, 4))])
+
+
+def test_tokens_money_and_seconds_by_model_and_level(stats, asked):
+    rows = json.loads(stats("--json")[1])["rows"]
+    assert [(row["model"], row["level"]) for row in rows] == [
+        ("somewhere:one", "high"),
+        ("somewhere:two", "high"),
+        ("somewhere:one", "unset"),
+    ]
+    assert rows[0] == {
+        "model": "somewhere:one",
+        "level": "high",
+        "turns": 2,
+        "replies": 2,
+        "input": 20,
+        "cached": 5,
+        "thinking": 160,
+        "output": 40,
+        "cost": "0.10",
+        "priced": 1,
+        "seconds": 3.0,
+        "timed": 2,
+    }
+    assert (rows[1]["cost"], rows[2]["thinking"]) == (None, None)
+
+
+def test_rows_are_added_up_by_one_of_the_two(stats, asked):
+    by_model = json.loads(stats("--by", "model", "--json")[1])["rows"]
+    assert [(row["model"], row["level"], row["turns"], row["cost"]) for row in by_model] == [
+        ("somewhere:one", None, 3, "0.15"),
+        ("somewhere:two", None, 1, None),
+    ]
+    by_level = json.loads(stats("--by", "level", "--json")[1])["rows"]
+    assert [(row["model"], row["level"], row["thinking"]) for row in by_level] == [
+        (None, "high", 164),
+        (None, "unset", None),
+    ]
+
+
+def test_the_table_says_what_is_not_known(stats, asked):
+    code, out, err = stats()
+    assert (code, err) == (0, "")
+    one, two, unset = (line.split() for line in out.splitlines() if "somewhere" in line)
+    assert one[1:] == ["2", "25", "160", "40", "80%", "over", "$0.1", "3.0"]
+    assert two[1:] == ["1", "1", "4", "3", "57%", "unknown"]
+    assert unset[1:] == ["1", "1", "unknown", "2", "$0.05"]
+
+
+def test_nothing_asked_is_said(stats):
+    assert stats() == (0, "", "nothing was asked yet\n")
+    assert stats("--days", "7") == (0, "", "nothing in 7 days\n")
+    assert json.loads(stats("--json")[1]) == {"days": None, "by": None, "rows": []}
+    assert stats("--days", "0")[0] == 2
+
+
+def test_days_are_counted_from_now(stats, asked):
+    assert len(json.loads(stats("--days", "1", "--json")[1])["rows"]) == 3
+    assert json.loads(stats("--days", "1e-9", "--json")[1])["rows"] == []
+
+
+def test_a_chart_is_written(stats, asked, tmp_path):
+    file = tmp_path / "thinking.svg"
+    code, out, err = stats("--svg", str(file))
+    assert (code, out) == (0, "")
+    assert str(file) in err
+    picture = ET.fromstring(file.read_text())
+    space = "{http://www.w3.org/2000/svg}"
+    bars = [bar for bar in picture.iter(f"{space}rect") if bar.get("height") == "16"]
+    assert len(bars) == 6
+    widths = [float(bar.get("width")) for bar in bars]
+    assert widths[0] == pytest.approx(4 * widths[1], abs=0.3)
+    right = max(float(bar.get("x")) + float(bar.get("width")) for bar in bars)
+    assert right <= float(picture.get("width"))
+
+
+@pytest.mark.parametrize("name", ["<&\"'>", "x" * 200, "Zürich"])
+def test_a_chart_is_well_formed_whatever_the_names(name):
+    row = Spent(name, name, 1, 1, 1, 1, 1, 1, "1", 1, 1.0, 1)
+    ET.fromstring(chart(rows_of([row], by=None), name))
+    ET.fromstring(chart([], name))
+
+
+def test_a_plot_is_drawn_on_a_terminal_and_nowhere_else(stats, asked, monkeypatch, capsys):
+    pytest.importorskip("plotext")
+    from pondero.cli.plot import print_plot
+
+    with Threads.open() as threads:
+        rows = rows_of(threads.stats(), by=None)
+    print_plot(rows, "Tokens")
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_plot(rows, "Tokens")
+    out = capsys.readouterr().out
+    assert "█ thinking  ▒ answer" in out
+    first = next(line for line in out.splitlines() if "somewhere:one/high" in line)
+    assert first.count("█") > first.count("▒") > 0
+    assert "\x1b" not in out
+
+
+def test_without_plotext_the_table_is_all_there_is(asked, monkeypatch, capsys):
+    from pondero.cli.plot import print_plot
+
+    monkeypatch.setitem(__import__("sys").modules, "plotext", None)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_plot([], "Tokens")
+    assert "pip install 'pondero[tui]'" in capsys.readouterr().err

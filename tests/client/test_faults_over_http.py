@@ -1,0 +1,86 @@
+"""The same faults over a real connection: the caller's own clocks end what hangs."""
+
+import asyncio
+
+import pytest
+from tests.shells import Awaiting, Waiting
+
+import pondero
+from pondero.emulator import Emulator, Fault, serving
+from pondero.errors import Overloaded, RateLimited, Timeout, TransportError, Truncated
+from pondero.exchange import Retry, Timeouts
+from pondero.transport import AsyncHttpTransport, HttpTransport
+
+SUM = "What is 17 * 23?"
+PATIENT = Timeouts()
+IMPATIENT = {"hang": Timeouts(first_byte=0.2), "hang 2000": Timeouts(between_bytes=1.0)}
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    return Emulator()
+
+
+@pytest.fixture(scope="module")
+def url(emulator):
+    with serving(emulator) as where:
+        yield where
+
+
+@pytest.fixture(params=["sync", "async"])
+def talking(request, url, emulator):
+    """A shell, and a function that makes a chat over real HTTP, of so much patience."""
+    emulator.reset()
+    waits = request.param == "sync"
+    shell = Waiting() if waits else Awaiting()
+    made = []
+
+    def chat(timeouts, history=()):
+        client = (pondero.Client if waits else pondero.AsyncClient)(
+            transport=(HttpTransport if waits else AsyncHttpTransport)(),
+            urls={"anthropic": url},
+            keys={"anthropic": "k"},
+            timeouts=timeouts,
+            retry=Retry(attempts=2, waits=False),
+        )
+        made.append(client)
+        return shell.chat("claude-opus-5/low", client, messages=history)
+
+    yield shell, chat
+    for client in made:
+        client.close() if waits else asyncio.run(client.aclose())
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "tries"),
+    [
+        ("hang", Timeout, 2),
+        ("hang 2000", Timeout, 1),
+        ("cut 2000", Truncated, 1),
+        ("broken 2000", Truncated, 1),
+        ("refused", (TransportError, Truncated), 2),
+        ("no_end", Truncated, 1),
+        ("503", Overloaded, 2),
+        ("429", RateLimited, 2),
+    ],
+)
+def test_what_goes_wrong_ends_in_its_error_and_the_next_turn_goes_well(
+    talking, emulator, fault, kind, tries
+):
+    shell, chat = talking
+    emulator.faults.extend([Fault.of(fault)] * tries)
+    failing = chat(IMPATIENT.get(fault, PATIENT))
+    with pytest.raises(kind):
+        shell.send(failing, SUM)
+    assert len(emulator.log.entries) == tries
+    assert failing.messages == ()
+    assert "391" in shell.send(chat(PATIENT, failing.messages), SUM).text
+
+
+@pytest.mark.parametrize("fault", ["refused", "503", "trickle", "split", "slow 0.01"])
+def test_what_passes_is_not_noticed(talking, emulator, fault):
+    shell, chat = talking
+    emulator.faults.append(Fault.of(fault))
+    talk = chat(PATIENT)
+    assert "391" in shell.send(talk, SUM).text
+    assert len(talk.messages) == 2

@@ -1,0 +1,83 @@
+"""Every scenario can fail: a defect planted in a dialect is seen by each that looks at it."""
+
+from functools import cache
+
+import pytest
+from tests.contract.decoders import Mutant
+from tests.contract.mutants import MUTANTS
+
+from pondero.catalog import Entry
+from pondero.client import lookup
+from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
+from pondero.contract.running import BROKEN
+from pondero.dialects import NAMES, dialect
+from pondero.emulator import houses
+
+BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
+# The first service of every wire; that of the chat wire never shows its thinking, two others do.
+PROVIDERS = [*(house.name for house in houses()), "deepseek", "groq"]
+# What no model passes on a wire, so that nothing is shown of it there.
+UNSHOWN = {
+    "anthropic": {"grounding", "safety_ratings"},
+    "bedrock": {"grounding", "safety_ratings"},
+    "cohere": {"grounding", "safety_ratings", "content_filter", "thinking_summary_flag"},
+    "gemini": set(),
+    "ollama": {
+        *("grounding", "safety_ratings", "content_filter", "thinking_summary_flag", "error_auth")
+    },
+    "openai_chat": {"grounding", "safety_ratings"},
+    "openai_responses": {"grounding", "safety_ratings"},
+}
+
+
+@cache
+def subjects(provider: str, name: str) -> list[Entry]:
+    """The models of a provider on which the scenario passes as things are."""
+    return [
+        entry
+        for entry in stand_ins(provider)
+        if run_one(entry, BY_NAME[name], Emulated()).status == "passed"
+    ]
+
+
+def fails(entry: Entry, scenario: Scenario, mutant: Mutant) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        mutant(patch, dialect(entry.provider.dialect))
+        result = run_one(entry, scenario, Emulated())
+    assert result.check is None or result.check.field != BROKEN, result.detail
+    return result.status == "failed"
+
+
+def test_every_scenario_has_a_mutant():
+    assert list(MUTANTS) == [scenario.name for scenario in SCENARIOS]
+
+
+@pytest.mark.parametrize("wire", UNSHOWN)
+def test_every_scenario_is_put_to_the_test_on_every_wire_but_for_what_is_written_down(wire):
+    here = [name for name in PROVIDERS if lookup().catalog.providers[name].dialect == wire]
+    shown = {name for name in MUTANTS for provider in here if subjects(provider, name)}
+    assert set(MUTANTS) - shown == UNSHOWN[wire]
+
+
+def test_every_wire_is_written_down():
+    assert set(UNSHOWN) == set(NAMES)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_scenario_that_passes_on_a_wire_fails_when_that_wire_is_broken(provider, name):
+    scenario = BY_NAME[name]
+    for entry in subjects(provider, name):
+        assert any(fails(entry, scenario, mutant) for mutant in MUTANTS[name].values()), entry.id
+
+
+@pytest.mark.parametrize(
+    ("name", "defect"), [(name, defect) for name in MUTANTS for defect in MUTANTS[name]]
+)
+def test_every_mutant_makes_its_scenario_fail_somewhere(name, defect):
+    scenario = BY_NAME[name]
+    assert any(
+        fails(entry, scenario, MUTANTS[name][defect])
+        for provider in PROVIDERS
+        for entry in subjects(provider, name)
+    )

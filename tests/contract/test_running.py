@@ -1,0 +1,141 @@
+"""What comes of a scenario: the first check that does not hold decides, and nothing ends a run."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pondero.contract import Check, Emulated, Result, as_junit, named, report, run, run_one
+from pondero.contract.bench import Bench
+from pondero.contract.check import lacking, offered, same, true
+from pondero.contract.scenario import of
+from pondero.errors import BadRequest
+from pondero.transport import Recorded
+
+GOOGLE = named("google", "gemini-3-flash-preview")
+
+
+class Sparing(Emulated):
+    """An emulator that is held to no more than a server at somebody's address."""
+
+    sparing = True
+    stages = False
+
+
+def holds(bench: Bench) -> Iterator[Check]:
+    """All is well."""
+    bench.ask("Hello.")
+    yield same("one", 1, 1)
+
+
+def fails(bench: Bench) -> Iterator[Check]:
+    """Something is not."""
+    bench.ask("Hello.")
+    yield same("one", 1, 2)
+    raise AssertionError("nothing is looked at after a check that does not hold")
+
+
+def cannot(bench: Bench) -> Iterator[Check]:
+    """Nobody does this here."""
+    yield same("one", 1, 1)
+    raise lacking("there is none")
+
+
+def is_refused(bench: Bench) -> Iterator[Check]:
+    """The service says no."""
+    yield same("one", 1, 1)
+    raise BadRequest("never heard of it", status=400)
+
+
+def breaks(bench: Bench) -> Iterator[Check]:
+    """Nobody thought of this."""
+    yield same("one", 1, 1)
+    raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "detail"),
+    [
+        (holds, "passed", ""),
+        (fails, "failed", "one: expected 1, got 2"),
+        (cannot, "unsupported", "there is none"),
+        (is_refused, "failed", "BadRequest: never heard of it"),
+        (breaks, "failed", "our own code: expected 'no such error', got 'ZeroDivisionError: by"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_scenario_ends_as_its_checks_do(function, status, detail):
+    result = run_one(GOOGLE, of(function, row="000 A00"), Emulated())
+    assert result.status == status
+    assert result.detail.startswith(detail)
+    assert (result.check is not None) == (status == "failed")
+
+
+def test_a_refusal_before_somebodys_server_is_unsupported_unless_it_is_of_something_basic():
+    plain = of(is_refused, row="000 A00")
+    assert run_one(GOOGLE, plain, Sparing()).status == "unsupported"
+    assert run_one(GOOGLE, of(is_refused, row="000 A00", basic=True), Sparing()).status == "failed"
+
+
+def test_what_no_service_does_on_demand_is_skipped_where_it_cannot_be_staged():
+    staged = of(holds, row="000 A00", staged=True)
+    assert run_one(GOOGLE, staged, Emulated()).status == "passed"
+    assert run_one(GOOGLE, staged, Sparing()).status == "skipped"
+
+
+def test_what_a_model_cannot_do_by_the_catalog_is_not_tried():
+    thinking = of(breaks, row="000 A00", needs=("thinking",))
+    result = run_one(named("openai", "gpt-4o"), thinking, Emulated())
+    assert result.status == "unsupported"
+    assert result.detail == "nothing can be said to this model about thinking"
+
+
+def test_an_offer_is_due_on_the_emulator_only():
+    def offers(bench: Bench) -> Iterator[Check]:
+        """Perhaps."""
+        yield offered("reply.tool_calls", "a call", (), holds=False)
+
+    class Elsewhere(Emulated):
+        def bench(self, entry, scenario):
+            from contextlib import nullcontext
+
+            from pondero.emulator import Emulator
+
+            return nullcontext(Bench(entry, Emulator()))
+
+    scenario = of(offers, row="000 A00")
+    assert run_one(GOOGLE, scenario, Emulated()).status == "failed"
+    assert run_one(GOOGLE, scenario, Elsewhere()).status == "unsupported"
+
+
+def test_one_scenario_that_breaks_does_not_end_the_others():
+    heard = []
+    scenarios = [of(each, row="000 A00") for each in (breaks, holds)]
+    results = run([GOOGLE], scenarios, Emulated(), done=heard.append)
+    assert [result.status for result in results] == ["failed", "passed"]
+    assert heard == results
+
+
+def test_a_failure_shows_the_exchange_it_was_seen_in_without_the_key(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "AIza" + "x1" * 17)
+    result = run_one(GOOGLE, of(fails, row="000 A00"), Emulated())
+    shown = report(result)
+    assert shown.startswith("google:gemini-3-flash-preview fails\n  field     one\n  expected  1\n")
+    assert "streamGenerateContent" in shown
+    assert "x-goog-api-key: REDACTED" in shown
+    assert "AIza" not in shown
+
+
+def test_an_answer_that_is_no_text_is_shown_by_the_json_in_it():
+    check = true("reply.text", "words", "", holds=False)
+    passed = run_one(GOOGLE, of(fails, row="000 A00"), Emulated())
+    assert passed.exchange is not None
+    binary = Recorded(passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',))
+    shown = report(Result("google", "x", "fails", "failed", "", check, binary))
+    assert '(17 bytes)\n            {"text":"four"}' in shown
+
+
+def test_what_a_terminal_would_obey_and_xml_cannot_say_is_not_shown():
+    check = true("reply.text", "words", "\x00\x1b[31m red", holds=False)
+    failed = Result("google", "x", "fails", "failed", "a \x00 in it", check)
+    assert "  actual    ??[31m red" in report(failed)
+    assert b'message="a ? in it"' in as_junit([failed])

@@ -1,0 +1,165 @@
+"""Requests as our own side writes them."""
+
+import base64
+
+import pytest
+
+from pondero.canon import (
+    Blob,
+    Image,
+    Message,
+    Output,
+    Seal,
+    Target,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+)
+from pondero.dialects import repair
+from pondero.dialects.ollama import encode
+from pondero.errors import BadParameter, BadRequest
+
+from .making import NAME, PNG, encoded, said, sent, user
+
+WEATHER = Tool("weather", "Tells it.", {"type": "object", "properties": {}})
+
+
+def test_whether_it_streams_is_always_said_because_left_out_it_means_yes():
+    assert sent(stream=False)["stream"] is False
+    assert sent(stream=True)["stream"] is True
+
+
+@pytest.mark.parametrize("url", ["http://box:11434", "http://box:11434/"])
+def test_the_address_has_the_path_of_this_wire(url):
+    assert encoded(target=Target(NAME, url)).url == "http://box:11434/api/chat"
+
+
+def test_caps_and_sampling_stand_under_options_and_the_plan_has_the_last_word():
+    body = sent(
+        max_tokens=9,
+        temperature=0.5,
+        top_p=0.9,
+        top_k=3,
+        stop=("x",),
+        extras={"keep_alive": "5m", "options": {"seed": 1}},
+        fields={"think": "low", "options": {"num_predict": 5}},
+    )
+    options = {"num_predict": 5, "temperature": 0.5, "top_p": 0.9, "top_k": 3, "stop": ["x"]}
+    assert body["options"] == options | {"seed": 1}
+    assert (body["think"], body["keep_alive"]) == ("low", "5m")
+
+
+def test_nothing_is_said_of_thinking_where_the_plan_says_nothing():
+    assert sent().keys() == {"model", "messages", "stream"}
+
+
+def test_the_shape_of_an_answer_is_its_schema_or_the_word_json():
+    assert sent(output=Output({"type": "object"}))["format"] == {"type": "object"}
+    assert sent(output=Output())["format"] == "json"
+
+
+def test_tools_are_functions_and_none_are_offered_where_none_may_be_called():
+    tools = sent(tools=(WEATHER,))["tools"]
+    function = {"name": "weather", "description": "Tells it.", "parameters": WEATHER.parameters}
+    assert tools == [{"type": "function", "function": function}]
+    assert "tools" not in sent(tools=(WEATHER,), tool_choice=ToolChoice("none"))
+
+
+def test_a_forced_call_has_no_words_here():
+    assert "tool_choice" in encode.UNSAID
+
+
+def test_system_prompts_come_first_and_may_stand_amid_the_others():
+    talk = (user(Text("a")), Message("system", (Text("b"),)), user(Text("c")))
+    body = sent(*talk, system=(Text("x"), Text("y")))
+    assert [(each["role"], each["content"]) for each in body["messages"]] == [
+        *(("system", "x"), ("system", "y"), ("user", "a"), ("system", "b"), ("user", "c")),
+    ]
+
+
+def test_thinking_goes_back_in_its_own_field_and_a_sealed_one_stays_here():
+    foreign = Thinking("other", Seal("another", "s"))
+    (message,) = sent(said(Thinking("a"), foreign, Text("b"), Thinking("c")))["messages"]
+    assert message == {"role": "assistant", "content": "b", "thinking": "ac"}
+
+
+def test_a_turn_that_says_nothing_is_left_out():
+    assert sent(said(Thinking("", Seal("another", "s"))), user(Text("a")))["messages"] == [
+        {"role": "user", "content": "a"}
+    ]
+
+
+def test_an_id_that_a_server_gave_goes_back_and_one_of_ours_does_not():
+    calls = said(ToolCall("call_1", "f", {"a": 1}), ToolCall("ours", "g", {}, minted=True))
+    answers = user(ToolResult("call_1", (Text("x"),)), ToolResult("ours", (Text("y"),)))
+    turn, first, second = sent(calls, answers)["messages"]
+    assert turn["tool_calls"] == [
+        {"id": "call_1", "function": {"name": "f", "arguments": {"a": 1}}},
+        {"function": {"name": "g", "arguments": {}}},
+    ]
+    assert first == {"role": "tool", "content": "x", "tool_name": "f", "tool_call_id": "call_1"}
+    assert second == {"role": "tool", "content": "y", "tool_name": "g"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wire"), [(None, {}), ("broken", {"arguments": "broken"}), ({"a": 1}, {"a": 1})]
+)
+def test_arguments_are_always_an_object(arguments, wire):
+    (message,) = sent(said(ToolCall("c", "f", arguments)))["messages"]
+    assert message["tool_calls"][0]["function"]["arguments"] == wire
+
+
+def test_words_after_results_are_the_users():
+    body = sent(said(ToolCall("c", "f", {})), user(ToolResult("c", (Text("x"),)), Text("and?")))
+    assert [each["role"] for each in body["messages"]] == ["assistant", "tool", "user"]
+
+
+def test_pictures_stand_beside_the_words_and_words_they_parted_begin_a_new_line():
+    shown = Image("image/png", PNG)
+    linked = Image(url=f"data:image/png;base64,{base64.b64encode(PNG).decode()}")
+    (message,) = sent(user(Text("a"), Text("b"), shown, Text("c"), linked))["messages"]
+    assert message["content"] == "ab\nc"
+    assert message["images"] == [base64.b64encode(PNG).decode()] * 2
+
+
+@pytest.mark.parametrize("part", [Image(url="https://x/y.png"), Blob("application/pdf", b"%PDF")])
+def test_what_cannot_be_shown_here_is_an_error_and_no_silence(part):
+    with pytest.raises(BadParameter, match="this wire takes"):
+        sent(user(part))
+
+
+# -- refusals that name their own cure -------------------------------------------------------
+
+
+def cured(think, words):
+    made = repair(NAME, encoded(fields={"think": think}), BadRequest(words))
+    return made and (made.adjustment, made.request.body)
+
+
+@pytest.mark.parametrize(("think", "asked"), [(True, "on"), ("high", "high")])
+def test_a_model_that_cannot_think_is_asked_without(think, asked):
+    note, body = cured(think, '"gemma3" does not support thinking')
+    assert (note.code, note.asked, note.got) == ("no_thinking", asked, "off")
+    assert b"think" not in body
+
+
+def test_a_word_an_older_server_does_not_know_becomes_the_nearest_it_lists():
+    words = 'invalid think value: "max" (must be "high", "medium", "low", true, or false)'
+    note, body = cured("max", words)
+    assert (note.code, note.asked, note.got) == ("unsupported_level", "max", "high")
+    assert b'"think":"high"' in body
+
+
+@pytest.mark.parametrize(
+    ("think", "words"),
+    [
+        (False, '"gemma3" does not support thinking'),
+        ("low", "model 'x' not found"),
+        (True, "invalid think value"),
+    ],
+)
+def test_other_refusals_are_not_cured(think, words):
+    assert cured(think, words) is None

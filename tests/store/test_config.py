@@ -1,0 +1,118 @@
+"""config.toml: what may stand in it, and that a change leaves the rest as it is."""
+
+import pytest
+
+from pondero.errors import BadConfig
+from pondero.store import (
+    SETTINGS,
+    Settings,
+    check_config,
+    config_file,
+    set_config,
+    settings,
+    unset_config,
+)
+from pondero.thinking import CHOICES, Policy
+
+TEXT = """\
+# mine
+thinking = "low"  # not too much
+
+[policy]
+# be strict
+unsupported = "strict"
+"""
+
+
+def test_without_a_file_everything_has_its_default(config_dir):
+    assert settings() == Settings(None, None, True, Policy(), {})
+
+
+def test_what_stands_in_the_file_counts(config_dir):
+    config_file().write_text(TEXT + "answer_room = 100\n")
+    found = settings()
+    assert (found.thinking, found.policy) == ("low", Policy(unsupported="strict", answer_room=100))
+    assert found.values == {
+        "thinking": "low",
+        "policy.unsupported": "strict",
+        "policy.answer_room": 100,
+    }
+
+
+def test_a_change_keeps_every_comment(config_dir):
+    config_file().write_text(TEXT)
+    set_config("thinking", "high")
+    set_config("policy.off", "floor")
+    set_config("save", "false")
+    text = config_file().read_text()
+    for comment in ("# mine", "# not too much", "# be strict"):
+        assert comment in text
+    assert (settings().thinking, settings().save) == ("high", False)
+    assert settings().policy == Policy(unsupported="strict", off="floor")
+    assert unset_config("policy.unsupported")
+    assert not unset_config("policy.unsupported")
+    assert settings().policy == Policy(off="floor")
+
+
+def test_a_first_change_makes_the_file(config_dir):
+    assert not unset_config("policy.off")
+    assert set_config("policy.answer_room", "8192") == 8192
+    assert set_config("thinking", "8k") == "8k"
+    assert set_config("model", "claude-opus-5/high") == "claude-opus-5/high"
+    assert settings().policy == Policy(answer_room=8192)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("thinkin", "low", "did you mean 'thinking'?"),
+        ("policy.unsuported", "warn", "did you mean 'policy.unsupported'?"),
+        ("policy", "x", "unknown setting 'policy'"),
+        ("thinking", "hihg", "did you mean 'high'?"),
+        ("save", "perhaps", "use true or false"),
+        ("model", " ", "cannot be"),
+        ("policy.off", "never", "use least floor omit"),
+        ("policy.answer_room", "-1", "whole number"),
+        ("openai.api_key", "x", "pondero keys set"),
+        ("key", "x", "pondero keys set"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_written(config_dir, name, value, said):
+    with pytest.raises(BadConfig, match=said.replace("?", r"\?")):
+        set_config(name, value)
+    assert not config_file().exists()
+
+
+def test_a_key_cannot_hide_in_another_setting(config_dir, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-key-0123456789")
+    with pytest.raises(BadConfig, match="pondero keys set") as raised:
+        set_config("model", "planted-key-0123456789")
+    assert "planted-key" not in str(raised.value)
+    assert not config_file().exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["thinking = ", "nonsense = 1", "[policy]\noff = 3", "thinking = [1]"]
+)
+def test_a_file_that_cannot_be_is_a_sentence(config_dir, text):
+    config_file().write_text(text)
+    with pytest.raises(BadConfig):
+        check_config()
+
+
+def test_a_name_of_a_newer_version_is_let_be_where_nobody_asks_about_it(config_dir):
+    config_file().write_text('thinking = "low"\nnewer = 1\n')
+    assert settings().values == {"thinking": "low"}
+    config_file().write_text("save = 3\n")
+    with pytest.raises(BadConfig, match="use true or false"):
+        settings()
+
+
+def test_a_table_that_is_none_is_a_sentence(config_dir):
+    config_file().write_text("policy = 1\n")
+    with pytest.raises(BadConfig, match="policy is no table"):
+        set_config("policy.off", "floor")
+
+
+def test_every_policy_can_be_set():
+    assert {f"policy.{name}" for name in CHOICES} < set(SETTINGS)

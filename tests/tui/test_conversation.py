@@ -1,0 +1,96 @@
+"""Talking, without a screen."""
+
+import pytest
+from tests.tui.stage import DIAL, Clock
+
+from pondero.canon import Finished, Message, Started, Text, TextDelta
+from pondero.chat import effects
+from pondero.client import AsyncClient
+from pondero.emulator import Emulator
+from pondero.store import Kept
+from pondero.tui import Conversation, Keeper, theme_of
+from pondero.tui.timing import Timing
+
+
+def conversation(**how) -> Conversation:
+    client = AsyncClient(transport=Emulator(), policy=DIAL.policy)
+    return Conversation(client, Keeper(), DIAL, clock=Clock(), **how)
+
+
+def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.Ask:
+    return effects.Ask(words, model, "low", "")
+
+
+def test_a_move_says_what_the_cache_was_worth():
+    pytest.importorskip("genai_prices")
+    move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
+    (said,) = conversation(paid=True).handoff(move).lines
+    assert said.startswith("  Cache: 120,000 cached tokens are read anew (about $0.3")
+    (said,) = conversation(paid=False).handoff(move).lines
+    assert said == "  Cache: 120,000 cached tokens are read anew"
+
+
+@pytest.mark.anyio
+async def test_what_a_service_is_paid_is_counted_and_what_an_emulator_says_is_not():
+    pytest.importorskip("genai_prices")
+    paid = await conversation(paid=True).turn(ask("say hi"), lambda event: None)
+    free = await conversation(paid=False).turn(ask("say hi"), lambda event: None)
+    assert paid.exchanges[0].cost > 0
+    assert free.exchanges[0].cost is None
+
+
+@pytest.mark.anyio
+async def test_the_system_prompt_and_the_past_go_along():
+    seen = []
+
+    def mind(accepted):
+        from pondero.emulator import ponder
+
+        seen.append(accepted.request)
+        return ponder(accepted)
+
+    client = AsyncClient(transport=Emulator(mind=mind), policy=DIAL.policy)
+    talk = Conversation(client, Keeper(), DIAL, clock=Clock(), paid=False)
+    await talk.turn(ask("say one"), lambda event: None)
+    second = effects.Ask("say two", "anthropic:claude-sonnet-4-5", "low", "Be brief.")
+    await talk.turn(second, lambda event: None)
+    assert [text.text for text in seen[1].system] == ["Be brief."]
+    assert [message.text for message in seen[1].messages] == ["say one", "one", "say two"]
+
+
+def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
+    clock = Clock()
+    timing = Timing(clock)
+    for event, later in (
+        (Started("m"), 1.0),
+        (TextDelta(0, "a"), 2.0),
+        (TextDelta(0, "b"), 1.0),
+        (Finished("stop"), 0.0),
+    ):
+        clock.now += later
+        timing.feed(event)
+    assert [(lap.first, lap.seconds) for lap in timing.laps] == [(3.0, 4.0)]
+    clock.now += 5
+    assert (timing.now().first, timing.now().seconds) == (None, 5.0)
+
+
+def test_an_unsaved_chat_still_has_its_pages():
+    keeper = Keeper(unsaved="the disk is full")
+    turn = [Kept(Message("user", (Text("a"),))), Kept(Message("assistant", (Text("b"),)))]
+    saved = keeper.add(turn, model="gpt-5", wish=None, system="")
+    assert (saved.thread, saved.unsaved) == (None, "the disk is full")
+    assert [(past.number, past.message.text) for past in keeper.page(1, 2)] == [(1, "b")]
+
+
+@pytest.mark.parametrize(
+    ("environment", "theme"),
+    [
+        ({}, "dark"),
+        ({"COLORFGBG": "0;15"}, "light"),
+        ({"COLORFGBG": "15;0"}, "dark"),
+        ({"PONDERO_THEME": "light", "COLORFGBG": "15;0"}, "light"),
+        ({"PONDERO_THEME": "pink"}, "dark"),
+    ],
+)
+def test_the_terminal_says_whether_it_is_light(environment, theme):
+    assert theme_of(environment) == theme

@@ -1,0 +1,222 @@
+"""What keys do."""
+
+import pytest
+from tests.tui.stage import stage
+
+from pondero.chat import Said, Spoken, Thought, Told
+from pondero.tui.picker import Picker
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "What is 17 * 23?"
+
+
+def cells(chat, kind):
+    return [cell for cell in chat.app.state.page if isinstance(cell, kind)]
+
+
+async def test_words_are_typed_and_sent():
+    async with stage() as chat:
+        await chat.type("say hi")
+        await chat.press("enter")
+        assert cells(chat, Said)[0].text == "say hi"
+        assert cells(chat, Spoken)[0].text == "hi"
+        assert chat.app._prompt.text == ""
+
+
+async def test_what_is_typed_ahead_of_an_answer_waits_in_the_input_line():
+    async with stage() as chat:
+        await chat.say_until_held(QUESTION, pieces=5)
+        await chat.type("and 2?")
+        await chat.pilot.press("enter")
+        assert chat.app._prompt.text == "and 2?"
+        assert "wait for the answer" in chat.text
+
+
+async def test_several_lines_are_written_with_ctrl_j_or_a_backslash():
+    async with stage() as chat:
+        await chat.type("a\nb\\")
+        await chat.pilot.press("enter")
+        await chat.type("c")
+        assert chat.app._prompt.text == "a\nb\nc"
+        await chat.press("enter")
+        assert cells(chat, Said)[0].text == "a\nb\nc"
+
+
+async def test_a_paste_of_several_lines_is_not_sent_until_enter():
+    async with stage() as chat:
+        await chat.paste("say one\ntwo\nthree")
+        assert cells(chat, Said) == []
+        await chat.press("enter")
+        assert cells(chat, Said)[0].text == "say one\ntwo\nthree"
+
+
+async def test_earlier_words_come_back_with_up_and_the_draft_with_down():
+    async with stage() as chat:
+        await chat.say("say one")
+        await chat.say("say two")
+        await chat.paste("a draft")
+        await chat.pilot.press("up")
+        assert chat.app._prompt.text == "say two"
+        await chat.pilot.press("up", "up", "up")
+        assert chat.app._prompt.text == "say one"
+        await chat.pilot.press("down", "down")
+        assert chat.app._prompt.text == "a draft"
+
+
+async def test_tab_completes_the_line_and_more_can_be_typed_at_once():
+    async with stage() as chat:
+        await chat.type("/mod")
+        await chat.pilot.press("tab")
+        await chat.type("gpt-5/low")
+        await chat.press("enter")
+        assert chat.app.state.model == "openai:gpt-5"
+
+
+async def test_the_completions_can_be_gone_through_and_closed():
+    async with stage() as chat:
+        await chat.type("/t")
+        await chat.pilot.press("down", "tab")
+        assert chat.app._prompt.text == "/theme "
+        await chat.pilot.press("escape")
+        assert not chat.app._completion.display
+
+
+async def test_enter_on_half_a_command_completes_it():
+    async with stage() as chat:
+        await chat.type("/hel")
+        await chat.press("enter")
+        assert chat.app._prompt.text == "/help"
+        await chat.press("enter")
+        assert "/model" in cells(chat, Told)[-1].lines[0]
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
+    async with stage("claude-opus-5/off") as chat:
+        await chat.say_until_held("say one two three four five six seven eight", pieces=3)
+        assert "one two" in chat.text
+        await chat.press(key)
+        assert cells(chat, Spoken)[0].cut == "stopped here"
+        assert "— stopped here —" in chat.text
+        assert len(chat.app._conversation.keeper.messages) == 2
+        chat.gate.open()
+        await chat.say("say more")
+        assert cells(chat, Spoken)[1].text == "more"
+
+
+async def test_a_stop_while_it_thinks_gives_the_words_back():
+    async with stage() as chat:
+        await chat.say_until_held(QUESTION, pieces=10)
+        await chat.press("escape")
+        assert chat.app._prompt.text == QUESTION
+        assert chat.app._conversation.keeper.messages == ()
+
+
+async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():
+    async with stage() as chat:
+        await chat.type("abc")
+        await chat.pilot.press("ctrl+c")
+        assert chat.app._prompt.text == ""
+        await chat.pilot.press("ctrl+c")
+        assert "Ctrl+C again" in chat.text
+        assert chat.app.is_running
+        await chat.pilot.press("ctrl+c")
+        assert chat.app._exit
+
+
+async def test_ctrl_d_leaves_only_from_an_empty_line():
+    async with stage() as chat:
+        await chat.type("ab")
+        await chat.pilot.press("home", "ctrl+d")
+        assert chat.app._prompt.text == "b"
+        await chat.pilot.press("ctrl+c", "ctrl+d")
+        assert chat.app._exit
+
+
+@pytest.mark.parametrize("key", ["ctrl+t", "shift+tab"])
+async def test_the_picker_opens_chooses_and_closes(key):
+    async with stage("gemini-3-pro/low") as chat:
+        await chat.pilot.press(key)
+        assert isinstance(chat.app.screen, Picker)
+        await chat.press("down", "enter")
+        assert not isinstance(chat.app.screen, Picker)
+        assert chat.app.state.wish == "high"
+        await chat.press(key, "escape")
+        assert chat.app.state.wish == "high"
+        assert chat.app.state.choosing is None
+
+
+async def test_one_thought_or_all_open_and_fold():
+    async with stage() as chat:
+        await chat.say(QUESTION)
+        await chat.say("What is 2 * 3?")
+        await chat.press("ctrl+o")
+        assert [thought.open for thought in cells(chat, Thought)] == [False, True]
+        await chat.press("ctrl+g")
+        assert [thought.open for thought in cells(chat, Thought)] == [True, True]
+        await chat.press("ctrl+g")
+        assert [thought.open for thought in cells(chat, Thought)] == [False, False]
+
+
+async def test_a_thought_opens_where_it_is_clicked():
+    async with stage() as chat:
+        await chat.say(QUESTION)
+        await chat.pilot.click(".thought")
+        await chat.quiet()
+        assert cells(chat, Thought)[0].open
+
+
+async def test_hidden_thoughts_take_no_place():
+    async with stage() as chat:
+        await chat.say(QUESTION)
+        await chat.say("/show hidden")
+        assert "thought 114" not in chat.text
+        await chat.say("/show open")
+        assert "First, 17 * 23 = 391." in chat.text
+
+
+@pytest.mark.parametrize("word", ["redacted", "signature-only"])
+async def test_thinking_that_cannot_be_read_says_so(word):
+    async with stage() as chat:
+        await chat.say(f"{QUESTION} [emulator: {word}]")
+        said = {"redacted": "redacted by the service", "signature-only": "not shown by the service"}
+        assert f"· medium · {said[word]}" in chat.text
+
+
+async def test_the_screen_may_change_its_size_at_any_time():
+    async with stage() as chat:
+        await chat.say(QUESTION)
+        for size in ((30, 10), (20, 6), (120, 40), (80, 24)):
+            await chat.pilot.resize_terminal(*size)
+            await chat.drawn()
+            assert "claude-opus-5" in chat.text.splitlines()[-1]
+        assert "17 * 23 = 391" in chat.text
+
+
+async def test_the_theme_can_be_changed():
+    async with stage() as chat:
+        await chat.say("/theme light")
+        assert chat.app.theme == "light"
+
+
+async def test_trouble_of_any_kind_lets_the_chat_go_on():
+    async with stage() as chat:
+        for fault in ("refused", "cut 200", "html", "empty", "401", "no_end", "error_event 3"):
+            await chat.say(f"say hi [emulator: fault {fault}]")
+            assert chat.app.state.page[-1].tone == "error", fault
+            chat.app._prompt.put("")
+        await chat.say("say hi")
+        assert cells(chat, Spoken)[-1].text == "hi"
+
+
+async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypatch):
+    async with stage() as chat:
+        keeper = chat.app._conversation.keeper
+        with monkeypatch.context() as patch:
+            patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
+            await chat.say("say hi")
+        assert "something unforeseen happened" in " ".join(cells(chat, Told)[-1].lines)
+        chat.app._prompt.put("")
+        await chat.say("say hi")
+        assert cells(chat, Spoken)[-1].text == "hi"

@@ -1,0 +1,92 @@
+"""The real program in a terminal, against the emulator."""
+
+import pytest
+from tests.tui.terminal import running
+
+from pondero.store import Threads
+
+KEY = "sk-ant-planted-0123456789-abcdefghij"
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "PONDERO_CONFIG_DIR": str(tmp_path / "config"),
+        "PONDERO_DATA_DIR": str(tmp_path / "data"),
+        "ANTHROPIC_API_KEY": KEY,
+    }
+
+
+def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
+    with running("chat", "--offline", "claude-opus-5/low", environment=environment) as terminal:
+        terminal.until("Anthropic claude-opus-5", "low effort", "offline", "/help")
+        terminal.press("What is 17 * 23?\r")
+        terminal.until("▸ thought", "17 * 23 = 391", "thinking ")
+        terminal.press("\x0f")  # ctrl+o
+        terminal.until("▾ thought", "First, 17 * 23 = 391.")
+        terminal.press("/model gemini-3-pro/none\r")
+        terminal.until("✓ Switched to Google gemini-3-pro", "Handoff:", "off → low")
+        terminal.press("My number is 17.\r")
+        terminal.until("Noted: number is 17.")
+        terminal.press("/raw\r")
+        terminal.until("thinkingLevel", "text/event-stream")
+        terminal.resize(60, 20)
+        terminal.until("gemini-3-pro")
+        terminal.press("\x04")  # ctrl+d
+        assert terminal.ended() == 0
+        assert KEY.encode() not in terminal.seen
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        assert threads.get("last").messages == 4
+    with running("chat", "--offline", "--resume", environment=environment) as terminal:
+        terminal.until("Noted: number is 17.", "gemini-3-pro")
+        terminal.press("What is my number?\r")
+        terminal.until("number is 17.\n", "thinking ")
+        terminal.press("/quit\r")
+        assert terminal.ended() == 0
+
+
+def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
+    with running("chat", "--offline", "claude-opus-5/off", environment=environment) as terminal:
+        terminal.until("thinking: off")
+        terminal.press("say one two three four five [emulator: fault slow 30]\r")
+        terminal.until("waiting for claude-opus-5")
+        terminal.press("\x1b")
+        terminal.until("stopped before an answer")
+        terminal.until("│ say one")
+        terminal.press("\x03")  # ctrl+c clears the words that came back
+        terminal.until("│ Say something")
+        terminal.press("say six\r")
+        terminal.until("▌ say six", "cost unknown")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        assert [message.text for message in threads.messages("last")] == ["say six", "six"]
+
+
+def test_a_damaged_file_is_put_aside_and_the_chat_begins(environment, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "threads.db").write_bytes(b"this is no database" * 1000)
+    with running("chat", "--offline", environment=environment) as terminal:
+        terminal.until("was damaged", "moved to")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+    assert len(list((tmp_path / "data").glob("threads*"))) >= 2
+
+
+def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
+    with running("chat", "claud-opus-5", environment=environment) as terminal:
+        assert terminal.ended() == 2
+        assert "did you mean 'claude-opus-5'" in terminal.text.replace("\n", "")
+    with running("chat", "--resume", "zzz", environment=environment) as terminal:
+        assert terminal.ended() == 2
+        assert "no thread 'zzz'" in terminal.text
+
+
+def test_a_dumb_terminal_is_told_what_works_there(environment):
+    with running("chat", environment={**environment, "TERM": "dumb"}) as terminal:
+        assert terminal.ended() == 2
+        assert "'pondero ask' works in it" in terminal.text.replace("\n", "")

@@ -1,0 +1,253 @@
+"""A chat and the threads on disk."""
+
+import os
+from contextlib import suppress
+
+import pytest
+from tests.tui.stage import stage
+
+from pondero.canon import Message, Role, Text
+from pondero.chat import Said, Spoken, Told
+from pondero.errors import StoreError
+from pondero.store import Kept, Threads
+from pondero.tui import ChatApp, Keeper
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-ant-planted-0123456789-abcdefghij"
+
+
+@pytest.fixture
+def threads(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as opened:
+        yield opened
+
+
+def long_thread(threads: Threads, messages: int) -> str:
+    """A thread of so many messages, written as one turn."""
+    id = threads.start(model="claude-opus-5", thinking="low").id
+    roles: tuple[Role, Role] = ("user", "assistant")
+    threads.add(id, [Kept(Message(roles[n % 2], (Text(f"message {n}"),))) for n in range(messages)])
+    return id
+
+
+def shown(chat):
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+
+
+def last_told(chat):
+    return next(c for c in reversed(chat.app.state.page) if isinstance(c, Told)).lines
+
+
+async def test_every_turn_is_kept_with_its_plan_counts_and_time(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("What is 17 * 23?")
+        thread = threads.get("last")
+        question, answer = threads.kept(thread.id)
+        assert (thread.title, thread.model, thread.thinking) == (
+            "What is 17 * 23?",
+            "anthropic:claude-opus-5",
+            "medium",
+        )
+        assert question.message.text == "What is 17 * 23?"
+        assert (answer.verdict, answer.finish, answer.partial) == ("as_planned", "stop", False)
+        assert answer.plan["level"] == "medium"
+        assert answer.usage.thinking == 114
+        assert answer.seconds == 0.0
+        assert answer.message.parts[0].seal is not None
+        assert chat.app.state.thread.id == thread.id
+
+
+async def test_a_stopped_answer_is_kept_and_marked(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say_until_held("say one two three four five six seven eight", pieces=3)
+        await chat.press("escape")
+        assert [kept.partial for kept in threads.kept("last")] == [False, True]
+
+
+async def test_leaving_while_an_answer_comes_keeps_what_came(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say_until_held("say one two three four five six seven eight", pieces=3)
+    assert [kept.partial for kept in threads.kept("last")] == [False, True]
+
+
+async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("My number is 17.")
+        await chat.say("/new")
+        assert shown(chat) == []
+        await chat.say("/resume last")
+        await chat.say("What is my number?")
+        assert shown(chat)[-1] == "number is 17."
+        assert threads.get("last").messages == 4
+        assert len(threads.list()) == 1
+
+
+async def test_a_thread_is_picked_from_a_list(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say first")
+        await chat.say("/new")
+        await chat.say("say second")
+        await chat.say("/resume")
+        assert "say first" in chat.text
+        await chat.press("enter")
+        assert shown(chat) == ["say first", "first"]
+
+
+async def test_a_switch_is_noted_in_the_thread_and_seen_when_it_is_resumed(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        await chat.say("/model gemini-3-pro/high")
+        await chat.say("/new")
+        await chat.say("/model gpt-5/low")
+        await chat.say("/resume last")
+        assert (chat.app.state.model, chat.app.state.wish) == ("google:gemini-3-pro", "high")
+
+
+async def test_a_copy_goes_on_by_itself(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        first = chat.app.state.thread.id
+        await chat.say("/fork gpt-5/low")
+        await chat.say("say more")
+        assert threads.get(first).messages == 2
+        assert threads.get(chat.app.state.thread.id).messages == 4
+        assert threads.get(chat.app.state.thread.id).parent == first
+        assert chat.app.state.model == "openai:gpt-5"
+
+
+async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        await chat.say("/rename Greetings")
+        assert threads.get("last").title == "Greetings"
+        for ending in ("md", "jsonl", "html"):
+            await chat.say(f"/export {tmp_path}/talk.{ending}")
+            assert "say hi" in (tmp_path / f"talk.{ending}").read_text("utf-8")
+
+
+async def test_only_the_end_of_a_long_thread_is_drawn_and_the_rest_when_it_is_scrolled_to(threads):
+    id = long_thread(threads, 100)
+    async with stage(threads=threads) as chat:
+        await chat.say(f"/resume {id}")
+        assert shown(chat) == [f"message {n}" for n in range(80, 100)]
+        assert "message 99" in chat.text
+        await chat.press("ctrl+home")
+        assert chat.app.state.first == 60
+        assert "message 80" in chat.text
+        while chat.app.state.first:
+            await chat.press("ctrl+home")
+            assert len(chat.app._page._views) <= 80
+        await chat.press("ctrl+home")
+        assert "message 0" in chat.text
+        await chat.say("say hi")
+        assert shown(chat)[-3:] == ["message 99", "say hi", "hi"]
+
+
+async def test_where_the_folder_is_read_only_the_chat_goes_on(tmp_path):
+    class Full(Threads):
+        def start(self, **said):
+            raise StoreError("the disk is full: threads.db cannot grow; make room")
+
+    with Full.open(tmp_path / "threads.db") as full:
+        async with stage(threads=full) as chat:
+            await chat.say("say hi")
+            assert shown(chat) == ["say hi", "hi"]
+            assert "the chat goes on, unsaved" in chat.text
+            assert "· unsaved" in chat.text
+            await chat.say("say more")
+            assert shown(chat)[-1] == "more"
+
+
+async def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path):
+    class Sometimes(Threads):
+        broken = True
+
+        def add(self, id, kept):
+            if self.broken:
+                raise StoreError("the disk is full")
+            super().add(id, kept)
+
+    with Sometimes.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("say one")
+            threads.broken = False
+            await chat.say("say two")
+            assert [m.text for m in threads.messages("last")] == [
+                "say one",
+                "one",
+                "say two",
+                "two",
+            ]
+            assert chat.app.state.unsaved is None
+
+
+async def test_without_threads_the_commands_about_them_say_why():
+    async with stage(keeper=Keeper(unsaved="the folder cannot be written")) as chat:
+        await chat.say("say hi")
+        for command in ("/resume", "/fork", "/export a.md"):
+            await chat.say(command)
+            assert "the folder cannot be written" in last_told(chat)[0]
+
+
+async def test_an_unknown_thread_is_a_sentence(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        await chat.say("/resume zzz999")
+        assert "no thread 'zzz999'" in last_told(chat)[0]
+        assert shown(chat) == ["say hi", "hi"]
+
+
+# -- secrets --------------------------------------------------------------------------------------
+
+
+async def test_a_key_never_appears_on_screen_on_disk_or_in_an_export(
+    threads, tmp_path, monkeypatch, caplog, capfd
+):
+    from pondero.emulator import Emulator, Fault
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    repeats = Fault(kind="status", status=401, message=f"invalid x-api-key: {KEY}")
+
+    def emulator(**how):
+        return Emulator(faults=[None, repeats], **how)
+
+    seen = []
+    async with stage(threads=threads, emulator=emulator, size=(120, 50)) as chat:
+        for line in (
+            "say hi",
+            "/raw",
+            "say more",
+            "/raw",
+            "/doctor",
+            f"/export {tmp_path}/t.jsonl",
+        ):
+            chat.app._prompt.put("")
+            await chat.say(line)
+            seen += [chat.text, chat.picture(), repr(chat.app.state)]
+        assert "invalid x-api-key: REDACTED" in "".join(seen)
+        assert "x-api-key: REDACTED" in "".join(seen)
+        with monkeypatch.context() as patch:
+            patch.setattr(Keeper, "messages", property(lambda self: {}[KEY]))
+            chat.app._prompt.put("")
+            await chat.say("say hi")
+            seen += [chat.text, repr(chat.app.state)]
+    written = [path.read_bytes() for path in tmp_path.iterdir()]
+    captured = capfd.readouterr()
+    everything = "".join([*seen, caplog.text, captured.out, captured.err])
+    assert KEY not in everything
+    assert not any(KEY.encode() in data for data in written)
+
+
+async def test_when_the_program_itself_fails_it_leaves_with_a_sentence(monkeypatch, capfd):
+    from textual.worker import WorkerFailed
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setattr(ChatApp, "_frame", lambda self: {}[os.environ["ANTHROPIC_API_KEY"]])
+    with suppress(WorkerFailed):  # how a test is told of it
+        async with stage() as chat:
+            await chat.say("say hi")
+    said = capfd.readouterr().err
+    assert "something unforeseen happened" in said
+    assert "Traceback" not in said
+    assert KEY not in said
