@@ -41,7 +41,7 @@ demo: $(READY) ## see the dial at work; no key, no network
 	$(BIN)/pondero demo
 
 .PHONY: test
-test: lint ## lint, then the whole suite
+test: lint contract ## lint, the contract kit (with it all of test-thinking), then the whole suite
 	$(BIN)/pytest -n 2 --inline-snapshot=disable
 
 .PHONY: test-pure

@@ -10,6 +10,7 @@ from tests.laws.test_emulator import encoded, refusal
 
 import pondero
 from pondero.client import dial, lookup
+from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
 from pondero.emulator import Emulator, routes, serving
 from pondero.errors import BadCatalog, MissingKey
 from pondero.thinking import LEVELS, Asked, Policy
@@ -101,6 +102,22 @@ def test_a_conversation_with_tools_goes_on_with_its_thinking(level):
     turns = [m for m in emulator.log.entries[-1].body["messages"] if m["role"] == "assistant"]
     assert all(("reasoning_content" in turn) for turn in turns)
     assert bool(turns[0]["reasoning_content"]) == (level != "off")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_it_keeps_the_contracts(scenario):
+    for entry in stand_ins("acme"):
+        result = run_one(entry, scenario, Emulated())
+        assert result.status in ("passed", "unsupported"), report(result)
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_what_its_models_cannot_do_is_excused_of_the_contracts():
+    results = run(stand_ins("acme"), SCENARIOS, Emulated())
+    assert {each.scenario for each in results if each.status == "unsupported"} == {
+        *("grounding", "safety_ratings", "thinking_summary_flag", "thinking_unsupported_model"),
+    }
 
 
 @pytest.mark.usefixtures("folder")

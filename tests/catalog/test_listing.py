@@ -56,9 +56,9 @@ def test_what_nobody_says_does_not_differ():
 
 
 def test_what_is_not_listed_is_gone_only_where_its_provider_is_listed():
-    gone = found(listed(deepseek=seller(model("deepseek-v4-pro"))), "gone")
-    assert {each.provider for each in gone} == {"deepseek"}
-    assert "deepseek-v4-pro" not in {each.model for each in gone}
+    gone = found(listed(cohere=seller(model("command-a-plus-05-2026"))), "gone")
+    assert {each.provider for each in gone} == {"cohere"}
+    assert "command-a-plus-05-2026" not in {each.model for each in gone}
 
 
 def test_a_deprecated_model_is_as_good_as_gone():

@@ -129,3 +129,30 @@ def test_every_fact_has_a_source_and_a_date(finder):
     for fact in (*facts, *catalog.providers.values()):
         assert fact.source
         assert fact.checked == "2026-11-15"
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("bedrock:claude-opus-5", "anthropic.claude-opus-5"),
+        ("bedrock:anthropic.claude-opus-5", "anthropic.claude-opus-5"),
+        ("bedrock:us.anthropic.claude-opus-5", "us.anthropic.claude-opus-5"),
+        ("bedrock:amazon.nova-2-lite-v1:0", "amazon.nova-2-lite-v1:0"),
+        ("vertex-anthropic:claude-opus-5", "claude-opus-5"),
+    ],
+)
+def test_a_model_without_its_maker_gets_it_where_the_provider_wants_one(finder, text, model):
+    assert finder.entry(text).model == model
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("us-gov.anthropic.claude-opus-5", "never"),
+        ("arn:aws-us-gov:bedrock:us-gov-west-1:1:inference-profile/us-gov.anthropic.claude-opus-5", "never"),
+        ("us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0", "summary"),
+        ("us.anthropic.claude-opus-5", "ask"),
+    ],
+)  # fmt: skip
+def test_thinking_is_not_asked_to_be_shown_where_that_is_refused(finder, text, shown):
+    assert finder.entry(f"bedrock:{text}").capability.shown == shown

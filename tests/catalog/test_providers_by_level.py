@@ -46,8 +46,16 @@ def parsed(word: str) -> Fields:
     return {"reasoning_effort": word, "reasoning_format": "parsed"}
 
 
-def kind(word: str, **more: int) -> Fields:
+def kind(word: str, **more: int | str) -> Fields:
     return {"thinking": {"type": word, **more}}
+
+
+def nova(word: str) -> Fields:
+    return {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": word}}
+
+
+def think(said: bool | str) -> Fields:
+    return {"think": said}
 
 
 def adaptive(word: str) -> Fields:
@@ -131,7 +139,68 @@ ROWS: dict[str, list[Fields]] = {
         converse(kind("disabled")),
         *[converse(adaptive(word)) for word in WITH_MAX],
     ],
+    "bedrock:us.anthropic.claude-opus-4-8": [
+        converse(kind("adaptive", display="summarized")),
+        converse(kind("disabled")),
+        *[converse({**adaptive(w), **kind("adaptive", display="summarized")}) for w in ALL_FIVE],
+    ],
+    "bedrock:us.anthropic.claude-sonnet-5-5": [
+        converse(kind("adaptive", display="summarized")),
+        converse(kind("between_tools")),
+        *[converse({**adaptive(w), **kind("adaptive", display="summarized")}) for w in ALL_FIVE],
+    ],
+    "bedrock:us.anthropic.claude-opus-5-5": [
+        converse(kind("adaptive", display="summarized")),
+        converse(adaptive("low")),
+        *[converse({**adaptive(w), **kind("adaptive", display="summarized")}) for w in ALL_FIVE],
+    ],
+    "bedrock:us-gov.anthropic.claude-opus-5": [
+        converse(kind("adaptive")),
+        converse(kind("disabled")),
+        *[converse(adaptive(word)) for word in ALL_FIVE],
+    ],
+    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0": [
+        converse(kind("enabled", budget_tokens=43_008)),
+        converse(kind("disabled")),
+        *[
+            converse(kind("enabled", budget_tokens=tokens))
+            for tokens in (22_016, 43_008, 59_904, 59_904, 59_904)
+        ],
+    ],
+    # Bedrock: the other makers' spellings
+    "bedrock:amazon.nova-2-lite-v1:0": [
+        converse(nova("medium")),
+        converse({"reasoningConfig": {"type": "disabled"}}),
+        *[converse(nova(word)) for word in UP_TO_HIGH],
+    ],
+    "bedrock:openai.gpt-oss-120b-1:0": [
+        *(NOTHING, converse(effort("low"))),
+        *[converse(effort(word)) for word in UP_TO_HIGH],
+    ],
+    "bedrock:openai.gpt-6-sol": [
+        *(NOTHING, converse(nested("none"))),
+        *[converse(nested(word)) for word in UP_TO_XHIGH],
+    ],
+    "bedrock:openai.gpt-6-astra": [
+        *(NOTHING, converse(nested("low"))),
+        *[converse(nested(word)) for word in UP_TO_XHIGH],
+    ],
+    "bedrock:us.xai.grok-4.7": [
+        *(NOTHING, converse(nested("low"))),
+        *[converse(nested(word)) for word in UP_TO_XHIGH],
+    ],
+    "bedrock:qwen.qwen3-32b-v1:0": [
+        converse({"reasoning_config": "high"}),
+        converse({"reasoning_config": "none"}),
+        *[converse({"reasoning_config": word}) for word in ONLY_HIGH],
+    ],
+    "bedrock:deepseek.v3-v1:0": [
+        *(converse(effort("high")), converse(effort("none"))),
+        *[converse(effort(word)) for word in ONLY_HIGH],
+    ],
     "bedrock:us.deepseek.r1-v1:0": [NOTHING] * 7,
+    "bedrock:moonshot.kimi-k2-thinking": [NOTHING] * 7,
+    "bedrock:amazon.nova-pro-v1:0": [NOTHING] * 7,
     # OpenRouter: what each model takes; some cannot be off
     "openrouter:anthropic/claude-opus-4.8": [ON, OFF, *ladder(routed, *ALL_FIVE)],
     "openrouter:anthropic/claude-fable-5": [ON, hidden("low"), *ladder(routed, *ALL_FIVE)],
@@ -139,6 +208,12 @@ ROWS: dict[str, list[Fields]] = {
     "openrouter:z-ai/glm-5.2": [
         *(ON, OFF),
         *ladder(routed, "high", "high", "high", "xhigh", "xhigh"),
+    ],
+    "openrouter:anthropic/claude-sonnet-5.5": [ON, hidden("low"), *ladder(routed, *ALL_FIVE)],
+    "openrouter:deepseek/deepseek-v4-pro-0813": [ON, OFF, *ladder(routed, *LOW_HIGH_MAX)],
+    "openrouter:qwen/qwen3.8-27b": [
+        *(ON, OFF),
+        *ladder(routed, "low", "medium", "xhigh", "xhigh", "xhigh"),
     ],
     # Groq
     "groq:openai/gpt-oss-120b": [
@@ -148,6 +223,7 @@ ROWS: dict[str, list[Fields]] = {
     ],
     "groq:qwen/qwen3.8-27b": [PARSED, effort("none"), *ladder(parsed, *UP_TO_HIGH)],
     "groq:qwen/qwen3-32b": [parsed("default"), effort("none"), *[parsed("default")] * 5],
+    "groq:llama-3.3-70b-versatile": [NOTHING] * 7,
     # Cerebras: GLM (only a switch), GPT-OSS (only levels), Qwen (both)
     "cerebras:zai-glm-4.7": [NOTHING, effort("none"), *[NOTHING] * 5],
     "cerebras:gpt-oss-120b": [
@@ -163,12 +239,15 @@ ROWS: dict[str, list[Fields]] = {
         *ladder(effort, *ONLY_HIGH),
     ],
     "mistral:zai-glm-5-3": [NOTHING, effort("low"), *ladder(effort, *LOW_HIGH_MAX)],
+    "mistral:mistral-small-latest": [effort("high"), effort("none"), *ladder(effort, *ONLY_HIGH)],
+    "mistral:mistral-large-latest": [NOTHING] * 7,
     # Cohere: a switch and a number
     "cohere:command-a-reasoning-08-2025": [
         kind("enabled"),
         kind("disabled"),
         *[kind("enabled", token_budget=n) for n in (10_674, 20_837, 31_000, 31_000, 31_000)],
     ],
+    "cohere:command-a-03-2025": [NOTHING] * 7,
     # xAI: two levels, four, four and more, none at all
     "xai:grok-3-mini": [
         *(NOTHING, effort("none")),
@@ -184,6 +263,30 @@ ROWS: dict[str, list[Fields]] = {
         *(kind("enabled"), kind("disabled")),
         *ladder(glm, *LOW_HIGH_MAX),
     ],
+    # Ollama: a switch, words, or neither
+    "ollama:qwen3:8b": [think(True), think(False), *ladder(think, *WITH_MAX)],
+    "ollama:gpt-oss:20b": [NOTHING, think("low"), *ladder(think, *UP_TO_HIGH)],
+    "ollama:llama3.2": [NOTHING] * 7,
+    "ollama-cloud:deepseek-v4-pro": [
+        *(think(True), think(False)),
+        *ladder(think, "high", "high", "high", "max", "max"),
+    ],
+    # the same models elsewhere
+    "azure:gpt-5.1": [
+        nested("medium", summary="auto"),
+        nested("none"),
+        *[nested(word, summary="auto") for word in UP_TO_HIGH],
+    ],
+    "azure-chat:gpt-5": [NOTHING, effort("minimal"), *ladder(effort, *UP_TO_HIGH)],
+    "vertex:gemini-3-flash-preview": [
+        gemini(),
+        gemini(shown=False, thinkingLevel="MINIMAL"),
+        *[gemini(thinkingLevel=word.upper()) for word in UP_TO_HIGH],
+    ],
+    "vertex-anthropic:claude-opus-4-6": [
+        *(kind("adaptive"), kind("disabled")),
+        *ladder(adaptive, *WITH_MAX),
+    ],
     # Those the first table does not have
     "zai:glm-5.3": [kind("enabled"), glm("low"), *ladder(glm, *LOW_HIGH_MAX)],
     "zai:glm-4.6": [kind("enabled"), kind("disabled"), *[kind("enabled")] * 5],
@@ -193,8 +296,24 @@ ROWS: dict[str, list[Fields]] = {
         *({"enable_thinking": True}, effort("none")),
         *ladder(effort, "low", "medium", "xhigh", "xhigh", "xhigh"),
     ],
+    "dashscope:qwen3.8-max": [
+        *({"enable_thinking": True}, effort("none")),
+        *ladder(effort, "low", "medium", "xhigh", "xhigh", "xhigh"),
+    ],
+    "dashscope:qwen3.8-max-preview": [
+        *({"enable_thinking": True}, effort("low")),
+        *ladder(effort, "low", "medium", "xhigh", "xhigh", "xhigh"),
+    ],
     "minimax:MiniMax-M3": [kind("adaptive"), kind("disabled"), *[kind("adaptive")] * 5],
     "together:openai/gpt-oss-120b": [NOTHING, effort("low"), *ladder(effort, *UP_TO_HIGH)],
+    "together:deepseek-ai/DeepSeek-V3.1": [ON, {"reasoning": {"enabled": False}}, *[ON] * 5],
+    "huggingface:openai/gpt-oss-120b": [NOTHING, effort("low"), *ladder(effort, *UP_TO_HIGH)],
+    "zai:glm-5.2": [
+        *(kind("enabled"), kind("disabled")),
+        *ladder(glm, "high", "high", "high", "max", "max"),
+    ],
+    "moonshot:kimi-k2-thinking": [NOTHING] * 7,
+    "minimax:MiniMax-M2.7": [NOTHING] * 7,
     "fireworks:accounts/fireworks/models/gpt-oss-120b": [
         *(NOTHING, effort("low")),
         *ladder(effort, *UP_TO_HIGH),

@@ -3,9 +3,21 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chat.doing import do, had, say, told
+from tests.chat.doing import do, ended, had, say, told
 
-from pondero.chat import COMMANDS, Choice, Dial, Known, actions, begin, completions, effects, reduce
+from pondero.canon import Usage
+from pondero.chat import (
+    COMMANDS,
+    Choice,
+    Dial,
+    Known,
+    Tally,
+    actions,
+    begin,
+    completions,
+    effects,
+    reduce,
+)
 from pondero.client import lookup
 from pondero.thinking import Policy
 
@@ -142,7 +154,7 @@ def test_a_copy_may_go_on_with_another_model(chat, dial):
 
 def test_a_new_thread_is_empty_and_keeps_the_model(chat, dial):
     state, asked = say(had(chat, dial), dial, "/new")
-    assert (state.page, state.count, state.thread, state.tally.exchanges) == ((), 0, None, 0)
+    assert (state.page, state.count, state.thread, state.tally) == ((), 0, None, Tally())
     assert state.model == chat.model
     assert asked == (effects.Begin(),)
 
@@ -191,6 +203,21 @@ def test_cost_says_what_is_unknown(chat, dial):
     lines = told(say(had(chat, dial, turns=2), dial, "/cost")[0]).splitlines()
     assert lines[3].split() == ["thinking", "40", "80"]
     assert lines[5].split() == ["cost", "unknown", "unknown"]
+    assert lines[6] == "a price is not known"
+
+
+def test_cost_says_why_a_price_is_not_known(chat, dial):
+    state = had(chat.but(unpriced="nothing is paid"), dial)
+    assert told(say(state, dial, "/cost")[0]).endswith("a price is not known: nothing is paid")
+
+
+def test_what_is_written_to_a_cache_is_input_in_both_columns(chat, dial):
+    usage = Usage(input=10, cache_write=1000, cache_read=5, output=3)
+    exchange = actions.Exchanged(usage, "stop", "unknown")
+    state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(exchange,)))
+    lines = told(say(state, dial, "/cost")[0]).splitlines()
+    assert lines[1].split() == ["in", "1,010", "1,010"]
+    assert lines[3].split() == ["thinking", "unknown", "unknown"]
 
 
 @pytest.mark.parametrize(

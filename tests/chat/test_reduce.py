@@ -11,6 +11,7 @@ from pondero.chat import (
     Past,
     Said,
     Spoken,
+    Tally,
     Thought,
     Told,
     Waiting,
@@ -69,6 +70,21 @@ def test_one_unknown_price_makes_the_sum_unknown(chat, dial):
     known = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
     unknown = actions.Exchanged(USAGE, "stop", "as_planned")
     assert do(say(chat, dial, "a")[0], dial, ended(exchanges=(known, unknown))).tally.cost is None
+
+
+def test_a_count_that_no_service_said_is_unknown_and_not_nothing(chat, dial):
+    silent = actions.Exchanged(Usage(input=10, output=5), "stop", "unknown")
+    tally = do(say(chat, dial, "a")[0], dial, ended(exchanges=(silent, silent))).tally
+    assert (tally.input, tally.thinking, tally.output) == (20, None, 10)
+
+
+def test_a_repair_that_is_made_every_time_is_spoken_of_once(chat, dial):
+    repaired = actions.Exchanged(USAGE, "stop", "as_planned", notes=("without a summary",))
+    for _ in range(2):
+        chat = do(say(chat, dial, "a")[0], dial, ended(exchanges=(repaired,)))
+    assert [c.lines for c in chat.page if isinstance(c, Told) and c.tone == "warning"] == [
+        ("⚠ without a summary",)
+    ]
 
 
 # -- stopping and leaving -------------------------------------------------------------------------
@@ -235,6 +251,17 @@ def test_a_thread_opens_at_its_end_with_its_model_and_level(long):
     assert long.tally.context == 999
 
 
+def test_of_long_messages_only_a_screenful_is_shown_and_begins_with_a_question(chat, dial):
+    roles = ("user", "assistant")
+    thread = tuple(
+        Past(n, Message(roles[n % 2], (Text("a line\n" * (30 * (n % 2) + 1)),))) for n in range(20)
+    )
+    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=20))
+    assert [cell.number for cell in state.page] == [14, 15, 16, 17, 18, 19]
+    assert (state.first, state.last) == (14, 20)
+    assert reduce(state, actions.Scrolled("older"), dial)[1] == (effects.Fetch(0, 20),)
+
+
 def test_a_thread_of_a_model_nobody_knows_now_goes_on_with_the_present_one(chat, dial):
     state = do(chat, dial, actions.Opened(model="nobody:nothing", past=past(0, 2), count=2))
     assert state.model == chat.model
@@ -321,8 +348,25 @@ def test_a_thread_that_is_opened_shows_its_thinking(chat, dial):
     answer = Message("assistant", parts, Origin("openai", "gpt-5", "low"))
     thread = (Past(0, answer, Usage(thinking=40), 6.5),)
     state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
-    assert state.page[0].line == "▸ thought 6 s · 40 tokens · low"
+    assert state.page[0].line == "▸ thought 6 s · 40 tokens · low · summary"
     assert state.page[0].text == "let me see"
+
+
+def test_thinking_that_was_never_shown_is_spoken_of_when_its_thread_is_opened(chat, dial):
+    answer = Message("assistant", (Text("391"),), Origin("openai", "gpt-5", "low"))
+    thread = (Past(0, answer, Usage(thinking=640)),)
+    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    assert state.page[0].line == "· thought 640 tokens · low · not shown by the service"
+
+
+def test_a_thread_that_is_opened_has_taken_what_it_took_before(chat, dial):
+    answer = Message("assistant", (Text("391"),), Origin("openai", "gpt-5", "low"))
+    thread = (Past(0, answer, USAGE, cost=Decimal("0.25")),)
+    before = Tally(input=100, thinking=400, output=50, used=True, cost=Decimal("2.50"))
+    opened = actions.Opened(model="gpt-5", past=thread, count=1, tally=before)
+    tally = do(chat, dial, opened).tally
+    assert (tally.input, tally.thinking, tally.cost) == (100, 400, Decimal("2.50"))
+    assert (tally.last, tally.last_cost, tally.context) == (USAGE, Decimal("0.25"), 55)
 
 
 def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):

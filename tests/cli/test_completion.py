@@ -60,6 +60,8 @@ def test_commands_offer_models_threads_providers_and_settings(call, data_dir):
     last, id = offered("threads", "show", "")
     assert (last, len(id)) == ("last", 6)
     assert offered("doctor", id[:3]) == [id]
+    assert "claude-opus-5/high" in offered("chat", "claude-opus-5/h")
+    assert offered("chat", "--resume", id[:3]) == [id]
 
 
 def test_no_thread_is_offered_where_there_can_be_none(tmp_path, monkeypatch):

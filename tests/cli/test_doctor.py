@@ -95,6 +95,16 @@ def test_a_terminal_too_small_or_without_unicode_is_told_of(monkeypatch):
     assert (characters.ok, characters.value) == (False, "latin-1")
 
 
+def test_what_stands_in_for_a_terminal_need_not_have_characters(monkeypatch):
+    class Screen:
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdout", Screen())
+    characters = found()["characters"]
+    assert (characters.ok, characters.value) == (False, "unknown")
+
+
 def test_a_thread_for_another_model_says_what_it_would_not_be_shown(call, doctor):
     call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
     code, out, _ = doctor("last", "--for", "gemini-3-flash-preview")

@@ -166,7 +166,12 @@ def test_standard_input_is_a_file_too(fine, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "there is no file"), (b"", "this is empty"), (b"hello", "neither a cassette")],
+    [
+        (None, "there is no file"),
+        (b"", "this is empty"),
+        (b"hello", "neither a cassette"),
+        (b'{"pondero_thread":1,"thread":{}}\n{"turn"', "exported thread"),
+    ],
 )
 def test_a_file_that_cannot_be_judged_is_one_line_and_the_others_are_read(
     content, words, fine, tmp_path, capsys
@@ -177,6 +182,7 @@ def test_a_file_that_cannot_be_judged_is_one_line_and_the_others_are_read(
     assert run(["guard", str(path), fine]) == 2
     told = capsys.readouterr()
     assert words in told.err
+    assert str(path) in told.err
     assert told.err.count("\n") == 1
     assert "no trap, nothing lost" in told.out
 

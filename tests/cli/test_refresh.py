@@ -63,6 +63,12 @@ def test_it_reports_and_writes_nothing(cli, theirs, mine):
     assert not mine.exists()
 
 
+def test_a_provider_nobody_knows_is_no_provider_without_differences(cli, theirs):
+    code, out, err = cli(theirs, "--provider", "antropic")
+    assert (code, out) == (2, "")
+    assert "did you mean 'anthropic'" in err
+
+
 def test_json_has_every_difference(cli, theirs):
     code, out, _ = cli(theirs, "--json")
     said = json.loads(out)

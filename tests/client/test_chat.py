@@ -317,3 +317,12 @@ def test_deltas_of_thinking_come_before_words():
     chat = chat_with(Emulator(), "claude-opus-5/high")
     kinds = [type(event) for event in chat.stream("What is 17 * 23?")]
     assert kinds.index(ThinkingDelta) < kinds.index(TextDelta)
+
+
+@pytest.mark.parametrize(
+    ("chat", "client"),
+    [(pondero.Chat, pondero.AsyncClient), (pondero.AsyncChat, pondero.Client)],
+)
+def test_a_chat_is_told_at_once_that_it_got_the_other_kind_of_client(chat, client):
+    with pytest.raises(UsageError, match="awaits"):
+        chat("claude-opus-5", client=client())

@@ -8,14 +8,26 @@ import msgspec
 import pytest
 
 import pondero
-from pondero.canon import Finished, Image, Message, Text, TextDelta, ThinkingDelta, Tool, ToolResult
+from pondero.canon import (
+    Finished,
+    Image,
+    Message,
+    Text,
+    TextDelta,
+    ThinkingDelta,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from pondero.emulator import Call, Emulator, Turn
 from pondero.errors import (
     BadParameter,
     BadThinking,
     MissingKey,
     Overloaded,
+    PonderoWarning,
     UnknownModel,
+    Unsupported,
     UsageError,
 )
 from pondero.exchange import Retry, Timeouts
@@ -270,7 +282,32 @@ def test_a_schema_stands_in_the_prompt_where_a_service_takes_none_and_the_plan_s
     assert isinstance(reply.value(), dict)
 
 
-def test_a_picture_is_not_sent_to_a_service_that_takes_only_words():
+def test_a_picture_is_not_sent_to_a_service_that_takes_only_words_and_the_plan_says_so():
     emulator = Emulator()
-    ask(emulator, "deepseek:deepseek-v4-flash", ["What is this?", Image("image/png", b"png")])
+    seeing = ("deepseek:deepseek-v4-flash", ["What is this?", Image("image/png", b"png")])
+    reply = ask(emulator, *seeing)
     assert "image_url" not in json.dumps(body(emulator)["messages"])
+    assert [note.code for note in reply.plan.adjustments] == ["medium_unseen"]
+    with pytest.raises(Unsupported, match="medium_unseen"):
+        pondero.Client(transport=emulator).ask(*seeing, policy={"unsupported": "strict"})
+
+
+LOOP = [
+    Message("user", (Text("What is the weather in Bern?"),)),
+    Message("assistant", (ToolCall("toolu_1", "look", {}),)),
+    Message("user", (ToolResult("toolu_1", (Text("Fine."),), name="look"),)),
+]
+
+
+def test_what_the_conversation_adds_to_the_plan_is_the_policys_concern_too():
+    def asked(policy):
+        client = pondero.Client(transport=Emulator())
+        tools = [Tool("look", "Look.", {"type": "object", "properties": {}})]
+        model = "claude-sonnet-4-5/low"
+        return client.ask(model, LOOP, tools=tools, policy={"unsupported": policy})
+
+    assert "open_tool_loop" in [note.code for note in asked("adjust").plan.adjustments]
+    with pytest.warns(PonderoWarning, match="open_tool_loop"):
+        asked("warn")
+    with pytest.raises(Unsupported, match="open_tool_loop"):
+        asked("strict")

@@ -38,6 +38,8 @@ def test_a_missing_key_names_its_variable(monkeypatch, empty):
         ("openai", "OPENAI_BASE_URL", "http://localhost:9/api/v1/", "http://localhost:9/api/v1"),
         ("openai", "OPENAI_BASE_URL", "http://localhost:9", "http://localhost:9/v1"),
         ("anthropic", "ANTHROPIC_BASE_URL", "http://localhost:9/", "http://localhost:9"),
+        ("groq", "GROQ_BASE_URL", "http://localhost:9", "http://localhost:9/openai/v1"),
+        ("cerebras", "CEREBRAS_BASE_URL", "http://localhost:9", "http://localhost:9/v1"),
         ("google", "GOOGLE_GEMINI_BASE_URL", "http://localhost:9", "http://localhost:9/v1beta"),
         ("azure", "AZURE_OPENAI_ENDPOINT", "https://me.openai.azure.com/", "https://me.openai.azure.com/openai/v1"),
         ("ollama", "OLLAMA_HOST", "box:8080", "http://box:8080"),

@@ -54,6 +54,48 @@ def test_nothing_is_repaired_under_the_policy_strict():
         client.ask("gpt-5.1/high", "What is 17 * 23?")
 
 
+@pytest.mark.parametrize(
+    "model", ["groq:qwen/qwen4-1", "cerebras:qwen-4", "xai:grok-5", "moonshot:kimi-k4"]
+)
+def test_a_model_nobody_has_met_that_takes_no_word_is_asked_once_without_and_remembered(model):
+    emulator = Emulator()
+    client = pondero.Client(transport=emulator)
+    for tries in ([400, 200], [400, 200, 200]):
+        reply = client.ask(f"{model}/high", "What is 17 * 23?")
+        assert ("391" in reply.text, codes(reply)) == (True, ["unknown_model", "no_control"])
+        assert [entry.status for entry in emulator.log.entries] == tries
+    assert "reasoning_effort" not in emulator.log.entries[-1].body
+
+
+@pytest.mark.parametrize(
+    ("words", "cured"),
+    [
+        ("Unrecognized request argument supplied: reasoning_effort", True),
+        ("Unsupported parameter: 'reasoning_effort' is not supported with this model.", True),
+        ("Model grok-5 does not support parameter reasoningEffort.", True),
+        ("body.reasoning_effort: Extra inputs are not permitted", True),
+        ("Function tools with reasoning_effort are not supported for gpt-6-astra", False),
+        ("Unsupported parameter: 'logprobs' is not supported with this model.", False),
+        ("reasoning cannot be disabled for model gpt-oss-120b", False),
+    ],
+)
+def test_a_word_is_left_out_only_where_the_refusal_is_about_its_field(words, cured):
+    body = msgspec.json.encode({"model": "m", "messages": [], "reasoning_effort": "high"})
+    made = repair("openai_chat", HttpRequest("POST", "https://x", {}, body), BadRequest(words))
+    assert (made is not None) == cured
+    assert made is None or "reasoning_effort" not in msgspec.json.decode(made.request.body)
+
+
+def test_a_region_that_shows_no_thinking_is_asked_once_without_and_remembered():
+    emulator = Emulator()
+    url = "https://bedrock-runtime.us-gov-west-1.amazonaws.com"
+    client = pondero.Client(transport=emulator, urls={"bedrock": url})
+    for tries in ([400, 200], [400, 200, 200]):
+        reply = client.ask("bedrock:anthropic.claude-opus-5/high", "What is 17 * 23?")
+        assert ("391" in reply.text, codes(reply)) == (True, ["summary_refused"])
+        assert [entry.status for entry in emulator.log.entries] == tries
+
+
 @pytest.mark.parametrize("level", ["high", "off"])
 def test_thinking_bound_to_another_beginning_is_dropped(level):
     client = pondero.Client(transport=Emulator())

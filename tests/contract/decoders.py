@@ -162,6 +162,12 @@ def lost_call() -> Edit:
     return edit
 
 
+def all_is_well(event: Event) -> list[Event]:
+    """Whatever else an answer ended for is taken for a stop."""
+    strange = isinstance(event, Finished) and event.finish == "other"
+    return [replace(event, finish="stop")] if strange else [event]
+
+
 def nameless(event: Event) -> list[Event]:
     return [replace(event, model=None)] if isinstance(event, Started | Finished) else [event]
 

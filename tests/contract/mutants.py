@@ -25,6 +25,7 @@ IN_THE_ANSWER = counting(
 SWAPPED = counting(lambda u: replace(u, input=u.output, output=u.input))
 ZERO = counting(lambda u: replace(u, thinking=u.thinking or 0))
 TWICE = counting(lambda u: replace(u, input=(u.input or 0) + (u.cache_read or 0)))
+ALL_IS_WELL = each(decoders.all_is_well)
 NEVER_MIND = ending(finish="other", raw_finish=None)
 
 MUTANTS: dict[str, dict[str, Mutant]] = {
@@ -74,7 +75,7 @@ MUTANTS: dict[str, dict[str, Mutant]] = {
     "token_usage": {"the cache counted twice": TWICE, "buckets swapped": SWAPPED},
     "grounding": {"sources lost": ending(grounding=None)},
     "safety_ratings": {"ratings lost": ending(safety=None)},
-    "finish_reasons": {"another finish": NEVER_MIND},
+    "finish_reasons": {"another finish": NEVER_MIND, "all is well": ALL_IS_WELL},
     "content_filter": {"taken for an end": ending(finish="stop")},
     "model_echo": {
         "the name forgotten": each(decoders.nameless),

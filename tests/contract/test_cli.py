@@ -13,7 +13,7 @@ from tests.contract.mutants import LOST_DELTA
 from pondero.cli.app import run
 from pondero.contract import SCENARIOS
 from pondero.dialects import dialect
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, Fault, Turn, serving
 
 KEY = "sk-ant-" + "a1" * 12  # shaped like one, and none
 
@@ -131,6 +131,30 @@ def test_a_failure_says_field_expected_actual_request_and_response_and_no_key(ca
     assert KEY not in shown
 
 
+@pytest.mark.parametrize("scenario", ["simple_text", "tool_call"])  # a failure, and no failure
+def test_a_key_that_a_server_repeats_is_not_shown(scenario, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    said = Turn(fault=Fault(kind="status", status=400, message=f"this key is odd: {KEY}"))
+    file = tmp_path / "report.xml"
+    with serving(emulator := Emulator()) as url:
+        emulator.expect(Turn(text="Hello."), said)
+        run(
+            [
+                "contract",
+                "anthropic",
+                "--base-url",
+                url,
+                "--scenario",
+                scenario,
+                "--junit",
+                str(file),
+            ]
+        )
+    shown = capsys.readouterr().out + file.read_text("utf-8")
+    assert "this key is odd: REDACTED" in shown
+    assert KEY not in shown
+
+
 @pytest.mark.usefixtures("broken")
 def test_a_junit_report_has_the_failure_and_every_case(tmp_path, capsys):
     file = tmp_path / "report.xml"
@@ -174,6 +198,26 @@ def test_a_server_at_an_address_is_held_to_what_it_can_do(capsys):
     assert told["error_rate_limit"] == "skipped"
     assert told["error_auth"] == "unsupported"  # any key will do there
     assert "failed" not in told.values()
+
+
+def test_every_exchange_with_a_server_has_a_connection_of_its_own(page, capsys, monkeypatch):
+    ports = []
+
+    def answer(self: Page) -> None:
+        ports.append(self.client_address[1])
+        self.rfile.read(int(self.headers["content-length"]))
+        body = b'{"choices": [{"message": {"content": "Four."}, "finish_reason": "stop"}]}'
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    monkeypatch.setattr(Page, "do_POST", answer)
+    monkeypatch.setattr(Page, "protocol_version", "HTTP/1.1")  # it keeps connections
+    arguments = ["contract", "llamacpp", "--model", "m", "--base-url", page]
+    assert run([*arguments, "--scenario", "thinking_transition", "--json"]) == 0
+    assert len(set(ports)) == len(ports) == 3
 
 
 def test_what_a_server_refuses_is_unsupported_and_no_failure(capsys):

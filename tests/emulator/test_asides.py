@@ -34,7 +34,7 @@ def ids(body):
         (f"{LOCAL}/v1/models", BEARER, "gpt-5.1"),
         ("https://api.groq.com/openai/v1/models", BEARER, "openai/gpt-oss-120b"),
         (f"{LOCAL}/groq/v1/models", BEARER, "openai/gpt-oss-120b"),
-        ("https://api.deepseek.com/models", BEARER, "deepseek-reasoner"),
+        ("https://api.deepseek.com/models", BEARER, "deepseek-v4-pro"),
     ],
 )
 def test_models_are_listed_by_whoever_lives_there_or_takes_the_key(url, headers, model):

@@ -44,6 +44,11 @@ def test_it_answers(http):
     assert answer.json()["content"][-1]["text"] == "17 * 23 = 391"
 
 
+def test_every_answer_says_that_it_is_the_emulators(http):
+    for answer in (ask(http), ask(http, stream=True), http.get("/nowhere")):
+        assert answer.headers.get_list("server") == ["pondero-emulator"]
+
+
 def test_it_streams(http):
     with http.stream("POST", "/v1/messages", headers=KEY, json={**BODY, "stream": True}) as answer:
         pieces = list(answer.iter_bytes())

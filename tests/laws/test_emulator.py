@@ -17,49 +17,12 @@ from pondero.thinking import CHOICES, LEVELS, Asked, Policy, parse
 
 PROVIDERS = ("anthropic", "openai", "openai-chat", "google", "bedrock")
 ENTRIES = [entry for provider in PROVIDERS for entry in pondero.models(provider)]
-# Beginnings of names in the catalog that are no ids themselves, and an id they stand for.
-IDS = {
-    "chatgpt-4o": "chatgpt-4o-latest",
-    "codex-mini": "codex-mini-latest",
-    "gpt-3.5": "gpt-3.5-turbo",
-    "gpt-4.5": "gpt-4.5-preview",
-    "gpt-5-chat": "gpt-5-chat-latest",
-    "gpt-5.1-chat": "gpt-5.1-chat-latest",
-    "gpt-5.2-chat": "gpt-5.2-chat-latest",
-    "gpt-5.3": "gpt-5.3-codex",
-    "gpt-5.3-chat": "gpt-5.3-chat-latest",
-    "gpt-daybreak": "gpt-daybreak-blue-latest",
-}
-# What the catalog knows of and the service itself does not serve, or no longer.
-UNSERVED = {
-    "anthropic": {
-        *("claude-2", "claude-2.0", "claude-2.1", "claude-3-sonnet", "claude-instant"),
-        # Spelt so by resellers only.
-        *("claude-4-opus", "claude-4-sonnet", "claude-4-5-haiku", "claude-4-5-opus"),
-        *("claude-4-5-sonnet", "claude-4-6-opus", "claude-4-6-sonnet"),
-    },
-    "openai": {"babbage-002", "davinci-002", "o1-mini", "o1-preview"},
-    "openai-chat": {
-        *("babbage-002", "davinci-002", "gpt-4.5", "o1-mini", "o1-preview"),
-        # On the other surface only.
-        *("codex-mini", "gpt-5-pro", "gpt-5.2-codex", "gpt-5.2-pro", "gpt-5.4-pro", "gpt-5.5-pro"),
-        *("gpt-5.6-cyber", "gpt-6-cyber", "gpt-6-rosalind", "gpt-daybreak"),
-        *("gpt-rosalind-research", "o1-pro", "o3-pro", "o3-deep-research", "o4-mini-deep-research"),
-    },
-    "google": set(),
-    "bedrock": {
-        *("claude-4-opus", "claude-4-sonnet", "claude-4-5-haiku", "claude-4-5-opus"),
-        *("claude-4-5-sonnet", "claude-4-6-opus", "claude-4-6-sonnet"),
-        *("openai.gpt-oss-20b-1", "openai.gpt-oss-120b-1"),  # a version follows
-    },
-}
 # Models that take no function tools at all, whatever is said about thinking.
 TOOLLESS = {
     "openai": {"o3-deep-research", "o4-mini-deep-research"},
     "openai-chat": {"gpt-6-astra", "gpt-6.1-sol"},
     "azure-chat": {"gpt-6-astra", "gpt-6.1-sol"},
 }
-SERVED = [e for e in ENTRIES if e.model not in UNSERVED[e.provider.name]]
 WEATHER = Tool(
     "get_weather",
     "Tells the weather of a city.",
@@ -93,7 +56,7 @@ def encoded(
         }
         choice = modes.get(asked.tool_choice or "auto", ToolChoice("tool", WEATHER.name))
     request = Request(
-        IDS.get(entry.model, entry.model),
+        entry.model,
         QUESTION,
         tools=(WEATHER,) if asked.tools else (),
         tool_choice=choice,
@@ -114,17 +77,26 @@ def takes_tools(entry: Entry) -> bool:
     return entry.model not in TOOLLESS.get(entry.provider.name, ())
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_models_a_service_does_not_serve_are_those_we_wrote_down(provider):
+@pytest.mark.parametrize("provider", lookup().catalog.providers)
+def test_every_name_that_is_listed_is_served(provider):
     refused = {
-        entry.model
+        entry.id: words
         for entry in pondero.models(provider)
-        if refusal(encoded(entry, None, Asked(), Policy())) is not None
+        if (words := refusal(encoded(entry, None, Asked(), Policy()))) is not None
     }
-    assert refused == UNSERVED[provider]
+    assert refused == {}
 
 
-@pytest.mark.parametrize("entry", SERVED, ids=lambda entry: entry.id)
+@pytest.mark.parametrize("provider", lookup().catalog.providers.values(), ids=lambda p: p.name)
+def test_what_is_absent_is_a_name_of_its_families_and_not_listed(provider):
+    groups = [lookup().catalog.groups[name] for name in provider.families]
+    known = {name for group in groups for family in group.family for name in family.match}
+    assert set(provider.absent) <= known
+    listed = {entry.model for entry in pondero.models(provider.name)}
+    assert listed.isdisjoint(provider.absent)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
 def test_every_level_of_every_model_is_accepted(entry):
     for wish in (None, True, *LEVELS, *entry.capability.extra_words, 1, 1024, 8000, 200_000):
         for tools in (False, True) if takes_tools(entry) else (False,):
@@ -145,9 +117,8 @@ def test_every_level_is_accepted_by_everyone_else_on_these_wires(provider):
     families = {entry.family: entry for entry in reversed(pondero.models(provider))}
     for entry in families.values():
         for wish in (None, True, *LEVELS, *entry.capability.extra_words, 8000):
-            if entry.model not in UNSERVED["anthropic"] | UNSERVED["openai-chat"]:
-                http = encoded(entry, wish, Asked(tools=takes_tools(entry)), Policy())
-                assert refusal(http) is None, (entry.id, wish, http.body)
+            http = encoded(entry, wish, Asked(tools=takes_tools(entry)), Policy())
+            assert refusal(http) is None, (entry.id, wish, http.body)
 
 
 _policies = st.builds(
@@ -171,7 +142,7 @@ _wishes = (
 )
 
 
-@given(st.sampled_from(SERVED), _wishes, _policies, _asked)
+@given(st.sampled_from(ENTRIES), _wishes, _policies, _asked)
 def test_no_policy_cap_or_parameter_makes_it_refused(entry, wish, policy, asked):
     if asked.tools and not takes_tools(entry):
         return

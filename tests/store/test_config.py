@@ -12,7 +12,7 @@ from pondero.store import (
     settings,
     unset_config,
 )
-from pondero.thinking import CHOICES, Policy
+from pondero.thinking import Policy
 
 TEXT = """\
 # mine
@@ -57,9 +57,10 @@ def test_a_change_keeps_every_comment(config_dir):
 def test_a_first_change_makes_the_file(config_dir):
     assert not unset_config("policy.off")
     assert set_config("policy.answer_room", "8192") == 8192
+    assert set_config("policy.context_cap", "10000") == 10000
     assert set_config("thinking", "8k") == "8k"
     assert set_config("model", "claude-opus-5/high") == "claude-opus-5/high"
-    assert settings().policy == Policy(answer_room=8192)
+    assert settings().policy == Policy(answer_room=8192, context_cap=10000)
 
 
 @pytest.mark.parametrize(
@@ -115,4 +116,4 @@ def test_a_table_that_is_none_is_a_sentence(config_dir):
 
 
 def test_every_policy_can_be_set():
-    assert {f"policy.{name}" for name in CHOICES} < set(SETTINGS)
+    assert {f"policy.{name}" for name, _ in Policy()} < set(SETTINGS)

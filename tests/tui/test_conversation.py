@@ -39,6 +39,14 @@ async def test_what_a_service_is_paid_is_counted_and_what_an_emulator_says_is_no
     assert free.exchanges[0].cost is None
 
 
+def test_why_a_price_is_not_known_is_what_is_so_here(monkeypatch):
+    assert "nothing is paid" in conversation(paid=False).unpriced
+    monkeypatch.setattr("pondero.client.prices.find_spec", lambda name: object())
+    assert "genai-prices lacks a model" in conversation(paid=True).unpriced
+    monkeypatch.setattr("pondero.client.prices.find_spec", lambda name: None)
+    assert "pip install 'pondero[prices]'" in conversation(paid=True).unpriced
+
+
 @pytest.mark.anyio
 async def test_the_system_prompt_and_the_past_go_along():
     seen = []

@@ -77,6 +77,17 @@ def test_a_damaged_file_is_put_aside_and_the_chat_begins(environment, tmp_path):
     assert len(list((tmp_path / "data").glob("threads*"))) >= 2
 
 
+def test_where_nothing_can_be_kept_the_chat_begins_all_the_same(environment, tmp_path):
+    (tmp_path / "data").write_text("a file where the folder should be")
+    with running("chat", "--offline", environment=environment) as terminal:
+        terminal.until("the chat goes on, unsaved", "· unsaved")
+        terminal.press("say hi\r")
+        terminal.until("· unsaved", "out 1")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+    assert (tmp_path / "data").read_text() == "a file where the folder should be"
+
+
 def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
     with running("chat", "claud-opus-5", environment=environment) as terminal:
         assert terminal.ended() == 2
@@ -84,6 +95,9 @@ def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
     with running("chat", "--resume", "zzz", environment=environment) as terminal:
         assert terminal.ended() == 2
         assert "no thread 'zzz'" in terminal.text
+    with running("chat", "--resume", "--no-save", environment=environment) as terminal:
+        assert terminal.ended() == 2
+        assert "--no-save keeps none" in terminal.text.replace("\n", " ")
 
 
 def test_a_dumb_terminal_is_told_what_works_there(environment):

@@ -2,12 +2,14 @@
 
 import os
 from contextlib import suppress
+from decimal import Decimal
 
 import pytest
 from tests.tui.stage import stage
 
-from pondero.canon import Message, Role, Text
-from pondero.chat import Said, Spoken, Told
+from pondero.canon import Message, Role, Text, Usage
+from pondero.chat import Said, Spoken, Tally, Told
+from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
 from pondero.store import Kept, Threads
 from pondero.tui import ChatApp, Keeper
@@ -126,6 +128,55 @@ async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
             assert "say hi" in (tmp_path / f"talk.{ending}").read_text("utf-8")
 
 
+async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("What is 17 * 23?")
+        await chat.say("What is 5 * 5?")
+        before = chat.app.state.tally
+        await chat.say("/new")
+        await chat.say("/resume last")
+        assert chat.app.state.tally == before
+        assert f"thinking {before.thinking:,} · out {before.output:,}" in chat.text
+        await chat.say("/fork")  # what its answers took was paid once, by the first
+        assert chat.app.state.tally == Tally(last=before.last)
+
+
+@pytest.mark.parametrize(("costs", "sum_"), [(("0.25", "0.5"), "0.75"), (("0.25", None), None)])
+async def test_a_thread_that_is_opened_cost_what_its_answers_cost(threads, costs, sum_):
+    id = threads.start(model="claude-opus-5").id
+    answer = Message("assistant", (Text("yes"),))
+    usage = Usage(input=10, output=5)
+    threads.add(id, [Kept(answer, usage=usage, cost=cost) for cost in costs])
+    threads.add(id, [Kept(answer, partial=True)])  # nobody counted it
+    tally = Keeper(threads).open(id).tally
+    assert (tally.input, tally.output, tally.thinking) == (20, 10, None)
+    assert tally.cost == (None if sum_ is None else Decimal(sum_))
+
+
+async def test_what_was_refused_of_a_thread_is_not_sent_again_when_it_is_resumed(threads):
+    emulators: list[Emulator] = []
+
+    def emulator(**how):
+        emulators.append(Emulator(**how))
+        return emulators[-1]
+
+    async with stage("claude-opus-5-5/high", threads=threads, emulator=emulator) as chat:
+        await chat.say("What is 17 * 23?")
+        await chat.say("/system Be brief.")
+        await chat.say("What is 5 * 5?")
+        await chat.say("What is 6 * 6?")
+        await chat.say("/new")
+        await chat.say("/resume last")
+        await chat.say("What is 7 * 7?")
+        assert shown(chat)[-1] == "7 * 7 = 49"
+    async with stage(threads=threads, emulator=emulator) as chat:
+        await chat.say("/resume last")
+        await chat.say("What is 8 * 8?")
+        assert shown(chat)[-1] == "8 * 8 = 64"
+    tries = [[entry.status for entry in each.log.entries] for each in emulators]
+    assert tries == [[200, 400, 200, 200, 200], [200]]
+
+
 async def test_only_the_end_of_a_long_thread_is_drawn_and_the_rest_when_it_is_scrolled_to(threads):
     id = long_thread(threads, 100)
     async with stage(threads=threads) as chat:
@@ -204,8 +255,6 @@ async def test_an_unknown_thread_is_a_sentence(threads):
 async def test_a_key_never_appears_on_screen_on_disk_or_in_an_export(
     threads, tmp_path, monkeypatch, caplog, capfd
 ):
-    from pondero.emulator import Emulator, Fault
-
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     repeats = Fault(kind="status", status=401, message=f"invalid x-api-key: {KEY}")
 

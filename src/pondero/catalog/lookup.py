@@ -4,6 +4,7 @@ import re
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import BadThinking, UnknownModel, UnknownProvider
 from ..thinking import NOTHING, NOWHERE, Capability, Placement, is_wish, parse
@@ -106,12 +107,15 @@ class Lookup:
         model = provider.aliases.get(name.model, name.model)
         if hit is None or (hit.inferred and unknown == "omit"):
             return Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
+        model = self._prefixed(provider, model, hit.family)
         facts = provider.override.get(hit.family.name, hit.family.capability)
+        if facts.shown == "ask" and model.startswith(provider.unshown):
+            facts = replace(facts, shown="never")
         placement = provider.placement.get(facts.style or "", NOWHERE)
         return Entry(provider, model, hit.family.name, facts, placement, hit.inferred)
 
     def entries(self, provider: str | None = None) -> list[Entry]:
-        """Return every catalogued model, of one provider or of all."""
+        """Return every catalogued model that is served, of one provider or of all."""
         if provider is not None and provider not in self.catalog.providers:
             raise UnknownProvider(self._no_provider(provider))
         names = [provider] if provider else list(self.catalog.providers)
@@ -121,8 +125,16 @@ class Lookup:
             for group in self.catalog.providers[name].families
             for family in self.catalog.groups[group].family
             for model in family.match
-            if model and "*" not in model
+            if model and "*" not in model and model not in self.catalog.providers[name].absent
         ]
+
+    def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
+        """Return the name with its maker before it, where this provider wants one and none is."""
+        for group, prefix in provider.prefix.items():
+            whole = len(_bare_names(model, provider.strip)) == 1  # nothing was before it
+            if whole and family in self.catalog.groups[group].family:
+                return f"{prefix}{model}"
+        return model
 
     def _at(self, name: Name) -> tuple[Provider, "_Hit | None"]:
         provider = self.catalog.providers[name.provider or ""]

@@ -51,7 +51,10 @@ class Provider(
     """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
 
     ``claims`` are beginnings of bare model names that mean this provider; ``strip`` are taken
-    off a name before the families are searched. ``path`` follows the address, be it ``url`` or one
+    off a name before the families are searched, and ``prefix`` is put before the names of a group
+    that were given without their maker. ``absent`` are names of its families that it does not
+    serve: understood, and never listed. ``unshown`` are beginnings of names whose thinking cannot
+    be asked to be shown. ``path`` follows the address, be it ``url`` or one
     of the caller's; ``fill`` says what stands in the ``{blanks}`` of both. ``override`` has the
     facts of a family that are different here. ``api`` is what the provider calls this surface,
     where it has several; ``output_buffer`` is how many tokens of output it advises to leave room
@@ -72,6 +75,9 @@ class Provider(
     families: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
+    prefix: Mapping[str, str] = {}
+    absent: tuple[str, ...] = ()
+    unshown: tuple[str, ...] = ()
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}
     max_tokens_required: bool = False

@@ -14,6 +14,7 @@ from .past import Past
 from .reduce import begin, reduce
 from .state import Choosing, Known, State
 from .status import BETWEEN, Piece, status
+from .tally import Tally
 from .trouble import trouble
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Said",
     "Spoken",
     "State",
+    "Tally",
     "Thought",
     "Told",
     "Waiting",

@@ -11,6 +11,7 @@ from .cells import Tone
 from .dial import Choice
 from .past import Past
 from .state import Known
+from .tally import Tally
 
 # -- the user -----------------------------------------------------------------------------------
 
@@ -104,7 +105,7 @@ class HandedOff(Struct, frozen=True):
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """Another thread is open now: its end, and how many messages it has."""
+    """Another thread is open now: its end, how many messages it has, and what they took."""
 
     model: str
     wish: str | None = None
@@ -112,7 +113,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     thread: Known | None = None
     past: tuple[Past, ...] = ()
     count: int = 0
-    words: tuple[str, ...] = ()
+    tally: Tally = Tally()
 
 
 class Turned(Struct, frozen=True):

@@ -18,6 +18,7 @@ from ..canon import (
     ToolCall,
 )
 from .cells import Called, Cell, Nature, Spoken, Thought, Waiting
+from .dial import SUMMARIES
 from .past import arguments_of
 from .state import State
 
@@ -152,7 +153,7 @@ class _Drawing:
         return thought
 
     def _nature(self) -> Nature:
-        return "full" if self._was.shown == "full" else "summary"
+        return "summary" if self._was.shown in SUMMARIES else "full"
 
     def _over(self, cell: Thought) -> Thought:
         return replace(cell, live=False, seconds=self._at - cell.began)

@@ -5,10 +5,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from ..canon import Origin
 from ..catalog import Entry, Lookup
 from ..errors import PonderoError
 from ..exchange import plan
 from ..thinking import LEVELS, Asked, Plan, Policy, parse
+
+SUMMARIES = ("summary", "ask")
+"""Ways of showing thinking in which it is a summary of what was thought, and billed."""
+
+_VERSION = re.compile(r"\d{1,3}(?!\d)")
 
 
 class Choice(Struct, frozen=True):
@@ -26,7 +32,7 @@ class Dial:
         quiet = "strict" if policy.unsupported == "strict" else "adjust"
         self.policy = policy.but(unsupported=quiet)
         self._lookup = lookup
-        self._ids: tuple[str, ...] | None = None
+        self._ids: dict[str, str] | None = None
 
     def entry(self, model: str) -> Entry:
         """Return where a model lives; raises for one that nobody knows."""
@@ -42,6 +48,15 @@ class Dial:
         intent = parse(wish, words=entry.capability.extra_words)
         return plan(entry, intent, asked=Asked(context=context), policy=self.policy)
 
+    def summarises(self, origin: Origin | None) -> bool:
+        """Return whether what this model shows of its thinking is a summary, as far as is known."""
+        if origin is None:
+            return False
+        try:
+            return self.entry(f"{origin.provider}:{origin.model}").capability.shown in SUMMARIES
+        except PonderoError:
+            return False
+
     def levels(self, model: str) -> tuple[str, ...]:
         """Return the levels this model really has, weakest first."""
         facts = self.entry(model).capability
@@ -54,24 +69,32 @@ class Dial:
         )
 
     def names(self, beginning: str, *, most: int) -> tuple[str, ...]:
-        """Return the models whose names begin so, then those that have it somewhere in them."""
+        """Return the models whose names begin so, then those that have it somewhere in them.
+
+        Names that mean a model by themselves come first, and the newest versions.
+        """
         wanted = beginning.lower()
         if self._ids is None:
-            self._ids = tuple(dict.fromkeys(entry.id for entry in self._lookup.entries()))
+            self._ids = {entry.id: self._said(entry) for entry in self._lookup.entries()}
         found = [id for id in self._ids if wanted in id.lower()]
-        newest_first = sorted(found, key=_numbers, reverse=True)
-        ranked = sorted(newest_first, key=lambda id: _rank(id, wanted))
-        return tuple(self._said(id, wanted) for id in ranked[:most])
+        ranked = sorted(found, key=lambda id: self._rank(id, wanted))
+        whose = ":" in wanted
+        return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
-    def _said(self, id: str, wanted: str) -> str:
-        """Return the shortest name that still means this model."""
+    def _said(self, entry: Entry) -> str:
+        """Return the shortest name that means this model: without its provider in its home."""
+        groups = self._lookup.catalog.groups
+        homes = (groups[name].home for name in entry.provider.families if name in groups)
+        at_home = entry.provider.name in homes and self.entry(entry.model).id == entry.id
+        return entry.model if at_home else entry.id
+
+    def _rank(self, id: str, wanted: str) -> tuple[bool, bool, list[int], str, str]:
         bare = id.partition(":")[2]
-        if wanted.startswith(id.partition(":")[0] + ":"):
-            return id
-        try:
-            return bare if self.entry(bare).id == id else id
-        except PonderoError:
-            return id
+        begins = bare.lower().startswith(wanted) or id.lower().startswith(wanted)
+        at_home = (self._ids or {}).get(id) == bare
+        line, *rest = re.split(r"[-.](?=\d)", bare)
+        versions = [-int(number[0]) for part in rest if (number := _VERSION.match(part))]
+        return not begins, not at_home, [*versions, 0], line, bare
 
     def wishes(self, model: str) -> Iterator[str]:
         """Yield what can be said of thinking to this model, most useful first."""
@@ -81,17 +104,3 @@ class Dial:
     def _detail(self, model: str, level: str) -> str:
         made = self.plan(model, level)
         return f"{made.budget:,} tokens" if made.budget is not None else ""
-
-
-def _rank(id: str, wanted: str) -> int:
-    """Return 0 for a model whose own name begins so, 1 for a provider's, 2 for the rest."""
-    bare = id.lower().partition(":")[2]
-    return 0 if bare.startswith(wanted) else 1 if id.lower().startswith(wanted) else 2
-
-
-def _numbers(id: str) -> tuple[str, list[int], str]:
-    """Return what orders the names of one line by their version, dated ones first of all."""
-    bare = id.partition(":")[2]
-    line, *rest = re.split(r"[-.](?=\d)", bare)
-    versions = [int(part) for part in rest if part.isdigit() and len(part) < 4]
-    return line, versions, id

@@ -59,8 +59,9 @@ def ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effec
 def _remarks(state: State, action: actions.Ended) -> State:
     """Return the state with what has to be said about how the turn ended."""
     for each in action.exchanges:
-        if each.notes:
-            state = state.tell(*(f"⚠ {note}" for note in each.notes), tone="warning")
+        if fresh := [note for note in each.notes if note not in state.noted]:
+            state = state.but(noted=(*state.noted, *fresh))
+            state = state.tell(*(f"⚠ {note}" for note in fresh), tone="warning")
         if each.verdict == "exhausted":
             lines = ("⚠ All output went into thinking, none into an answer",)
             state = state.tell(*lines, "  → a lower level with Ctrl+T leaves room", tone="warning")

@@ -62,6 +62,7 @@ def emptied(state: State) -> State:
         last=0,
         count=0,
         turns=(),
+        noted=(),
         tally=Tally(),
         verdict=None,
     )

@@ -7,7 +7,7 @@ from .cells import Cell, Thought
 from .dial import Dial
 from .effects import Dress, Effects, Examine, Note, Wire
 from .state import Show, State
-from .tally import money
+from .tally import Tally, money
 
 _SHOWS: tuple[Show, ...] = ("auto", "open", "hidden")
 _THEMES = ("dark", "light")
@@ -21,15 +21,15 @@ def plan(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
 
 
 def cost(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    """Say what was used since the thread was opened."""
+    """Say what the thread has used."""
     del argument, dial
     tally = state.tally
-    if not tally.exchanges:
+    if not tally.used:
         return state.tell("nothing was used yet"), ()
-    last = tally.last
+    last = Tally().plus(tally.last, tally.last_cost)
     rows = (
         ("in", last.input, tally.input),
-        ("cached", last.cache_read, tally.cached),
+        ("cached", last.cached, tally.cached),
         ("thinking", last.thinking, tally.thinking),
         ("out", last.output, tally.output),
     )
@@ -37,7 +37,7 @@ def cost(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
     lines.append(f"{'cost':<10}{money(tally.last_cost):>12}{money(tally.cost):>12}")
     if tally.cost is None:
-        lines.append("a price is not known; pip install 'pondero[prices]' knows most")
+        lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")
     return state.tell(*lines), ()
 
 

@@ -2,7 +2,8 @@
 
 from itertools import groupby
 
-from ..canon import Usage
+from msgspec.structs import replace
+
 from ..errors import PonderoError
 from . import actions, effects
 from .cells import Cell
@@ -18,6 +19,10 @@ PAGE = 20
 """How many messages come to the page at once."""
 MOST = 4 * PAGE
 """How many messages the page holds at most: memory does not grow with the thread."""
+
+_FULL = 80
+"""Lines that fill a usual screen: an opened thread shows no more, for drawing is what takes long."""
+_WIDTH = 80
 
 
 def scrolled(state: State, action: actions.Scrolled, dial: Dial) -> tuple[State, Effects]:
@@ -38,15 +43,16 @@ def opened(state: State, action: actions.Opened, dial: Dial) -> tuple[State, Eff
     empty = emptied(state).but(system=action.system)
     there = _still_there(action, dial)
     after = moved(empty, *(there or (state.model, state.wish)), dial)
-    cells = cells_of(action.past, keys=keys, opened=state.show == "open")
-    first = action.past[0].number if action.past else 0
+    past = _screenful(action.past)
+    cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
+    first = past[0].number if past else 0
     after = after.but(
         thread=action.thread,
         page=cells,
         first=first,
         last=action.count,
         count=action.count,
-        tally=Tally(last=_last_usage(action.past)),
+        tally=_tally(action),
         next_key=next(keys),
         unsaved=None,
     )
@@ -56,9 +62,23 @@ def opened(state: State, action: actions.Opened, dial: Dial) -> tuple[State, Eff
     return after, ()
 
 
-def _last_usage(past: tuple[Past, ...]) -> Usage:
-    """Return what the newest answer was counted as: so full is the context."""
-    return next((each.usage for each in reversed(past) if each.usage.counted), Usage())
+def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
+    """Return the newest messages, from a question on, that fill a screen."""
+    lines = 0
+    for at in range(len(past) - 1, -1, -1):
+        message = past[at].message
+        lines += 2 + message.text.count("\n") + len(message.text) // _WIDTH
+        if lines >= _FULL and message.role == "user":
+            return past[at:]
+    return past
+
+
+def _tally(action: actions.Opened) -> Tally:
+    """Return what the thread took; what its newest answer was counted as fills the context."""
+    counted = (each for each in reversed(action.past) if each.usage.counted)
+    if (last := next(counted, None)) is None:
+        return action.tally
+    return replace(action.tally, last=last.usage, last_cost=last.cost)
 
 
 def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] | None:
@@ -73,7 +93,6 @@ def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] |
 
 def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Effects]:
     """Show another part of the thread; what was on the page already stays as it was."""
-    del dial
     last = action.first + len(action.past)
     here: dict[int, list[Cell]] = {}
     for cell in state.page:
@@ -86,7 +105,7 @@ def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Eff
         if number in here:
             cells += here[number]
         else:
-            draw(cells, group, keys=keys, opened=state.show == "open")
+            draw(cells, group, dial, keys=keys, opened=state.show == "open")
     if last >= state.count:
         cells += [c for c in state.page if c.number is None or c.number >= state.count]
     return state.but(page=tuple(cells), first=action.first, last=last, next_key=next(keys)), ()

@@ -1,6 +1,7 @@
 """Messages of a thread as cells of a page."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from itertools import count
 
 import msgspec
@@ -20,6 +21,7 @@ from ..canon import (
     Usage,
 )
 from .cells import Called, Cell, Nature, Said, Spoken, Thought
+from .dial import Dial
 
 _LONGEST = 400
 
@@ -32,28 +34,36 @@ class Past(Struct, frozen=True):
     usage: Usage = Usage()
     seconds: float | None = None
     partial: bool = False
+    cost: Decimal | None = None
 
 
 def cells_of(
-    past: Iterable[Past], *, keys: Iterator[int], opened: bool = False
+    past: Iterable[Past], dial: Dial, *, keys: Iterator[int], opened: bool = False
 ) -> tuple[Cell, ...]:
     """Return the cells of these messages."""
     cells: list[Cell] = []
-    draw(cells, past, keys=keys, opened=opened)
+    draw(cells, past, dial, keys=keys, opened=opened)
     return tuple(cells)
 
 
-def draw(cells: list[Cell], past: Iterable[Past], *, keys: Iterator[int], opened: bool) -> None:
+def draw(
+    cells: list[Cell], past: Iterable[Past], dial: Dial, *, keys: Iterator[int], opened: bool
+) -> None:
     """Add the cells of these messages to others; results go to the calls they answer."""
     for each in past:
-        thoughts = [part for part in each.message.parts if _is_shown(part)]
+        shown = [part for part in each.message.parts if _is_shown(part)]
+        tokens = each.usage.thinking if len(shown) < 2 else None
+        summary = dial.summarises(each.message.origin)
+        if tokens and not shown:
+            cells.append(_thought(each, next(keys), tokens=tokens, nature="hidden"))
         for part in each.message.parts:
             if isinstance(part, ToolResult):
                 _answer(cells, part, keys, each.number)
             elif isinstance(part, Thinking):
-                if part in thoughts:
-                    tokens = each.usage.thinking if len(thoughts) == 1 else None
-                    cells.append(_thought(part, each, tokens, next(keys), opened=opened))
+                if part in shown:
+                    nature = _nature(part, summary=summary)
+                    thought = _thought(each, next(keys), tokens=tokens, nature=nature)
+                    cells.append(msgspec.structs.replace(thought, text=part.text, open=opened))
             elif (cell := _cell(part, each, next(keys))) is not None:
                 cells.append(cell)
 
@@ -89,11 +99,10 @@ def with_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Ce
     return tuple(changed)
 
 
-def nature_of(part: Thinking) -> Nature:
-    """Return whether a kept thought can be read."""
+def _nature(part: Thinking, *, summary: bool) -> Nature:
     if part.redacted:
         return "redacted"
-    return "full" if part.text else "hidden"
+    return "summary" if summary else "full"
 
 
 def _is_shown(part: Part) -> bool:
@@ -101,16 +110,14 @@ def _is_shown(part: Part) -> bool:
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
-def _thought(part: Thinking, each: Past, tokens: int | None, key: int, *, opened: bool) -> Thought:
+def _thought(each: Past, key: int, *, tokens: int | None, nature: Nature) -> Thought:
     origin = each.message.origin
     return Thought(
         key=key,
-        text=part.text,
         level=origin.level if origin else None,
         seconds=each.seconds,
         tokens=tokens,
-        nature=nature_of(part),
-        open=opened,
+        nature=nature,
         number=each.number,
     )
 

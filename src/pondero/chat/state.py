@@ -50,7 +50,8 @@ class State(Struct, frozen=True, kw_only=True):
     ``first`` and ``last`` are the messages the page shows, of ``count`` in the thread. ``wish``
     is the thinking asked for, as it was said; ``plan`` is what it becomes. ``turns`` are
     those had here: the number of each one's first message, which its cells have, and of the one
-    after its last.
+    after its last. ``unpriced`` is why a price may not be known here; ``noted`` are the repairs
+    of requests that were spoken of already.
     """
 
     model: str
@@ -68,12 +69,14 @@ class State(Struct, frozen=True, kw_only=True):
     last: int = 0
     count: int = 0
     tally: Tally = Tally()
+    unpriced: str = ""
     verdict: str | None = None
     show: Show = "auto"
     choosing: Choosing | None = None
     hint: str = ""
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()
+    noted: tuple[str, ...] = ()
     next_key: int = 1
 
     @property

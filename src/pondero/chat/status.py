@@ -32,9 +32,9 @@ def _pieces(state: State) -> list[Piece]:
         Piece(_level(state), 1, "level"),
         Piece("unsaved" if state.unsaved else "", 2, "warning"),
         Piece(_context(state), 5),
-        Piece(f"in {tally.input + tally.cached:,}" if tally.exchanges else "", 6),
-        Piece(f"thinking {tally.thinking:,}" if tally.exchanges else "", 4),
-        Piece(f"out {tally.output:,}" if tally.exchanges else "", 7),
+        Piece(_count("in", tally.all_input), 6),
+        Piece(_count("thinking", tally.thinking), 4),
+        Piece(_count("out", tally.output), 7),
         Piece(_cost(state), 8),
         Piece((state.verdict or "").replace("_", " "), 3 if odd else 9, _tone(odd=odd)),
     ]
@@ -48,6 +48,11 @@ def _level(state: State) -> str:
         return "thinking unset"
     asked = f"{plan.asked:,}" if isinstance(plan.asked, int) else plan.asked
     return asked if asked == got else f"{asked} → {got or 'up to the model'}"
+
+
+def _count(what: str, tokens: int | None) -> str:
+    """Return a figure with its name; nothing where no service has said it."""
+    return "" if tokens is None else f"{what} {tokens:,}"
 
 
 def _context(state: State) -> str:
@@ -68,7 +73,7 @@ def _short(tokens: int) -> str:
 
 
 def _cost(state: State) -> str:
-    if not state.tally.exchanges:
+    if not state.tally.used:
         return ""
     cost = state.tally.cost
     return "cost unknown" if cost is None else money(cost)

@@ -8,16 +8,17 @@ from ..canon import Usage
 
 
 class Tally(Struct, frozen=True):
-    """Sums since the thread was opened; ``last`` is the newest exchange's own usage.
+    """Sums over a thread; ``last`` is the newest exchange's own usage.
 
-    ``cost`` is None as soon as the price of one exchange is not known.
+    A count is None while no service has said it. ``cost`` is None as soon as the price of one
+    exchange is not known.
     """
 
-    input: int = 0
-    cached: int = 0
-    thinking: int = 0
-    output: int = 0
-    exchanges: int = 0
+    input: int | None = None
+    cached: int | None = None
+    thinking: int | None = None
+    output: int | None = None
+    used: bool = False
     cost: Decimal | None = Decimal(0)
     last: Usage = Usage()
     last_cost: Decimal | None = None
@@ -27,18 +28,28 @@ class Tally(Struct, frozen=True):
         """Return the tokens of the conversation so far; None before anything was counted."""
         return self.last.counted or None
 
+    @property
+    def all_input(self) -> int | None:
+        """Return what was read, from a cache or not."""
+        return _sum(self.input, self.cached)
+
     def plus(self, usage: Usage, cost: Decimal | None) -> "Tally":
         """Return the tally with one more exchange in it."""
         return Tally(
-            input=self.input + (usage.input or 0) + (usage.cache_write or 0),
-            cached=self.cached + (usage.cache_read or 0),
-            thinking=self.thinking + (usage.thinking or 0),
-            output=self.output + (usage.output or 0),
-            exchanges=self.exchanges + 1,
+            input=_sum(self.input, usage.input, usage.cache_write),
+            cached=_sum(self.cached, usage.cache_read),
+            thinking=_sum(self.thinking, usage.thinking),
+            output=_sum(self.output, usage.output),
+            used=True,
             cost=None if cost is None or self.cost is None else self.cost + cost,
             last=usage,
             last_cost=cost,
         )
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def money(cost: Decimal | None) -> str:

@@ -69,23 +69,33 @@ def chat(
 
     settled = settings()
     dial = Dial(lookup(), policy_from(policy_of(policies)))
-    keeper, first = _keeper(save=settled.save and not no_save)
+    save = settled.save and not no_save
+    if resume is not None and not save:
+        said = "--no-save" if no_save else "save = false in config.toml"
+        message = f"--resume needs the threads, and {said} keeps none; take one of them away"
+        raise UsageError(message)
+    keeper, first = _keeper(save=save)
     if offline:
         first = (_report("offline: the built-in emulator answers in its place"), *first)
     if resume is not None:
         first = (*_resumed(keeper, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))
     client = AsyncClient(transport=tap, policy=dial.policy)
+    conversation = Conversation(client, keeper, dial, clock=monotonic, paid=not offline)
+    state = begin(dial, *_model(model, settled), system=system)
     app = ChatApp(
-        begin(dial, *_model(model, settled), system=system).but(unsaved=keeper.unsaved),
+        state.but(unsaved=keeper.unsaved, unpriced=conversation.unpriced),
         dial,
-        Conversation(client, keeper, dial, clock=monotonic, paid=not offline),
+        conversation,
         tap=tap,
         clock=monotonic,
         first=first,
         theme=theme_of(os.environ),
     )
-    app.run()
+    try:
+        app.run()
+    finally:
+        keeper.close()
 
 
 def _check_terminal() -> None:

@@ -41,7 +41,7 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
         try:
             reports.append(guarded(_read(name), _shown(name)))
         except (CassetteError, UsageError) as error:
-            errors[name] = str(error)
+            errors[name] = _told(str(error), _shown(name))
     if as_json:
         click.echo(pretty(encode(_json(reports, errors)), indent=2).decode())
     else:
@@ -67,6 +67,11 @@ def _read(name: str) -> bytes:
 
 def _shown(name: str) -> str:
     return "stdin" if name == "-" else name
+
+
+def _told(error: str, name: str) -> str:
+    """Return an error that says which of the files it is about."""
+    return error if name in error else f"{name}: {error}"
 
 
 def _json(reports: list[Report], errors: dict[str, str]) -> dict[str, object]:

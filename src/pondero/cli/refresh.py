@@ -18,6 +18,8 @@ _SHOWN = 40  # rows of a table; --json has them all
 
 def refresh(where: str, *, provider: str | None, as_json: bool, write: bool, yes: bool) -> None:
     """Report in what a list differs from the catalog; write models.toml where that is wanted."""
+    if provider is not None:
+        lookup().entries(provider)  # raises for a provider that nobody knows
     if write and not yes and (as_json or not sys.stdin.isatty()):
         raise BadParameter("nobody can be asked here: add --yes to --write")
     found = compare(read_listing(_read(where)), lookup())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .course import AsyncTurnStream, TurnStream
     from .doctor import Finding, findings
     from .keeping import cost_of, kept_of, kept_turn
-    from .prices import cost
+    from .prices import cost, has_prices
     from .rewriting import dialled
 
 _HOMES = {
@@ -29,6 +29,7 @@ _HOMES = {
     "cost_of": "keeping",
     "dialled": "rewriting",
     "findings": "doctor",
+    "has_prices": "prices",
     "kept_of": "keeping",
     "kept_turn": "keeping",
     "levels_of": "completion",
@@ -50,6 +51,7 @@ __all__ = [
     "cost_of",
     "dialled",
     "findings",
+    "has_prices",
     "kept_of",
     "kept_turn",
     "levels",

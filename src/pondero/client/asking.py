@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..canon import Message, Request
 from ..catalog import Entry
-from ..exchange import Exchange, Retry, Timeouts, compose, destination
+from ..exchange import Exchange, Retry, Timeouts, compose, destination, insist
 from ..handoff import Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .dial import PolicyLike, asked_of, planned, policy_of, warn
@@ -71,12 +71,12 @@ def question(
     )
     effort = options.get("thinking_effort")
     entry, plan = planned(model, thinking, effort, asked=asked, policy=policy)
-    repairs = policy.unsupported != "strict"
+    said, repairs = plan.adjustments, policy.unsupported != "strict"
     known = refused_by(entry, refusals) if repairs else ()
     view = handoff(messages, destination(entry, policy, refused=seals(known)))
     if view.unthought_loop and _must_begin_thinking(entry, plan):
         plan = _unthinking(model, plan, asked, policy)
-    before, plan = plan, noted(plan, view.manifest)
+    plan = noted(plan, view.manifest)
     request = _request(entry, view.messages, options, tools=tools, tool_choice=choice)
     provider = entry.provider
     exchange = compose(
@@ -89,9 +89,17 @@ def question(
         repairs=repairs,
     )
     exchange = heeded(exchange, known)
-    if policy.unsupported == "warn":
-        warn(exchange.plan, exchange.plan.adjustments[len(before.adjustments) :])
+    _say(entry, exchange.plan, said, policy)
     return Question(exchange, view.manifest, _timeouts(settings.timeouts, request), policy)
+
+
+def _say(entry: Entry, plan: Plan, said: tuple[Adjustment, ...], policy: Policy) -> None:
+    """Raise for, or warn of, what the conversation added to what the plan had said before."""
+    notes = tuple(note for note in plan.adjustments if note not in said)
+    if policy.unsupported == "strict":
+        insist(entry, notes)
+    elif policy.unsupported == "warn":
+        warn(plan, notes)
 
 
 def say_repairs(asked: Question, plan: Plan) -> None:

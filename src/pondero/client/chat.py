@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from typing import Self, Unpack
 
 from ..canon import Event, Message, Reply, ToolResult
+from ..errors import UsageError
 from ..thinking import Policy
 from .client import AsyncClient, Client, ashared, shared
 from .course import AsyncTurnStream, TurnStream
@@ -34,6 +35,8 @@ class Chat(Talk):
         client: Client | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
+        if not isinstance(client, Client | None):
+            raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
         self._client = client or shared()
         super().__init__(model, thinking, tools=tools, steps=steps, messages=messages, **options)
 
@@ -121,6 +124,8 @@ class AsyncChat(Talk):
         client: AsyncClient | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
+        if not isinstance(client, AsyncClient | None):
+            raise UsageError("an AsyncChat awaits, and asks through an AsyncClient; Chat waits")
         self._client = client or ashared()
         super().__init__(model, thinking, tools=tools, steps=steps, messages=messages, **options)
 

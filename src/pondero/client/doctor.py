@@ -133,7 +133,8 @@ def _terminal() -> Iterator[Finding]:
     fix = None if wide else f"make it {_SMALLEST[0]} by {_SMALLEST[1]} or larger"
     value = f"{size.columns} by {size.lines}, {_colours()}"
     yield Finding("terminal", ok=wide, value=value, fix=fix)
-    encoding = (sys.stdout.encoding or "unknown").lower()
+    # What stands in for stdout need not have one.
+    encoding = (getattr(sys.stdout, "encoding", None) or "unknown").lower()
     unicode = encoding.replace("-", "") == "utf8"
     fix = None if unicode else "set LANG to a UTF-8 locale, or PYTHONUTF8=1"
     yield Finding("characters", ok=unicode, value=encoding, fix=fix)

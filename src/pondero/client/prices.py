@@ -5,11 +5,17 @@ Its prices come with the package: nothing is fetched. What it does not know is u
 
 import re
 from decimal import Decimal
+from importlib.util import find_spec
 
 from ..canon import Usage
 from .dial import lookup
 
 _BLANK = re.compile(r"[{}]")
+
+
+def has_prices() -> bool:
+    """Return whether genai-prices is installed."""
+    return find_spec("genai_prices") is not None
 
 
 def cost(provider: str, model: str, usage: Usage) -> Decimal | None:

@@ -13,7 +13,7 @@ from ..catalog import Entry
 from ..dialects import Repair
 from ..errors import BadRequest, ServiceError
 from ..exchange import Exchange, cured
-from ..handoff import REFUSED, Manifest, Refusal, mark
+from ..handoff import REFUSED, UNSEEN, Manifest, Refusal, mark
 from ..thinking import Adjustment, Plan
 
 Learn = Callable[[Refusal], None]
@@ -47,12 +47,33 @@ def seals(refusals: Iterable[Refusal]) -> frozenset[str]:
 
 
 def noted(plan: Plan, manifest: Manifest) -> Plan:
-    """Return the plan; it says so where seals were withheld because they were refused before."""
-    if not any(change.why == REFUSED for change in manifest.changes):
+    """Return the plan; it says what the model would have been shown, were it not for the service.
+
+    What another model thought is not among it: that is the manifest's to tell.
+    """
+    whys = {change.why for change in manifest.changes}
+    notes = tuple(note for why, note in _WITHHELD.items() if why in whys)
+    if not notes:
         return plan
-    why = "earlier thinking was not accepted by the service before; it is not sent again"
-    note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return msgspec.structs.replace(plan, adjustments=(*plan.adjustments, note))
+    return msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes))
+
+
+_WITHHELD = {
+    REFUSED: Adjustment(
+        "seal_refused",
+        "thinking",
+        "replayed",
+        "dropped",
+        "earlier thinking was not accepted by the service before; it is not sent again",
+    ),
+    UNSEEN: Adjustment(
+        "medium_unseen",
+        "media",
+        "shown",
+        "described",
+        "this model takes no such picture or file; words stand in its place",
+    ),
+}
 
 
 def heeded(exchange: Exchange, refusals: Iterable[Refusal]) -> Exchange:

@@ -85,7 +85,7 @@ class Bench:
 
     @property
     def stages(self) -> bool:
-        """Return whether an answer can be had that no service gives on demand."""
+        """Return whether an answer can be had that was staged, now or when it was recorded."""
         return self._emulator is not None or self._plays
 
     def stage(self, *turns: Turn) -> None:

@@ -21,6 +21,7 @@ from ..errors import (
 )
 from ..exchange import Transport
 from ..transport import Cassette, HttpTransport, load
+from .apart import Apart
 from .bench import Bench
 from .check import Lacking
 from .scenario import Scenario
@@ -33,7 +34,7 @@ class Counterpart(Protocol):
 
     @property
     def stages(self) -> bool:
-        """Return whether what no service does on demand can be had here."""
+        """Return whether staged answers can be had here."""
         ...
 
     @property
@@ -80,7 +81,7 @@ class Reached:
     def bench(self, entry: Entry, scenario: Scenario | None = None) -> Iterator[Bench]:
         """Yield a bench before the service."""
         del scenario
-        transport = HttpTransport()
+        transport = Apart()
         try:
             yield Bench(entry, transport, live=self._url is None, url=self._url)
         finally:

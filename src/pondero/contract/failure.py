@@ -3,6 +3,7 @@
 import msgspec
 
 from ..canon import HttpRequest
+from ..store import hidden
 from ..transport import Recorded, presentable
 from .running import Result
 from .wire import objects, printable
@@ -21,7 +22,7 @@ def report(result: Result) -> str:
         ]
     if result.exchange is not None:
         lines += _exchange(presentable(result.exchange))
-    return printable("\n".join(lines))
+    return printable(hidden("\n".join(lines)))
 
 
 def _exchange(exchange: Recorded) -> list[str]:

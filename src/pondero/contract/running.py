@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ..catalog import Entry
 from ..errors import BadRequest, NotFound, PonderoError, ServerFailed, Unsupported
+from ..store import hidden
 from ..transport import Recorded
 from .bench import Bench
 from .check import Check, Failing, Lacking
@@ -19,7 +20,7 @@ Status = Literal["passed", "failed", "skipped", "unsupported"]
 SKIPPED = "PONDERO_SKIP_CONTRACT is set: nothing was checked"
 BROKEN = "our own code"
 """The field of a check that something nobody foresaw has made fail."""
-_NOT_ON_DEMAND = "no service does this on demand; use the emulator or a cassette"
+_NOT_STAGED = "its answers must be staged: by the emulator, or on a cassette"
 # What a server says to something it has never heard of.
 _REFUSALS = (BadRequest, NotFound, ServerFailed)
 
@@ -73,7 +74,7 @@ def run_one(entry: Entry, scenario: Scenario, counterpart: Counterpart) -> Resul
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
     if scenario.staged and not counterpart.stages:
-        return _result(entry, scenario, "skipped", _NOT_ON_DEMAND)
+        return _result(entry, scenario, "skipped", _NOT_STAGED)
     bench: Bench | None = None
     try:
         with counterpart.bench(entry, scenario) as bench:
@@ -131,5 +132,5 @@ def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, check: Check)
 
 
 def _line(said: object) -> str:
-    text = printable(" ".join(str(said).split()))
+    text = printable(" ".join(hidden(str(said)).split()))
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -41,7 +41,7 @@ NEEDS = {
 class Scenario(Struct, frozen=True, kw_only=True):
     """One contract. ``row`` is where the documents ask for it.
 
-    ``staged``: no service does this on demand. ``talks``: exchanges are had, so that there is a
+    ``staged``: its answers must be staged. ``talks``: exchanges are had, so that there is a
     cassette. ``basic``: who refuses this cannot be talked to at all.
     """
 

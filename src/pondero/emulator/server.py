@@ -71,7 +71,7 @@ def bind(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
-        message = f"cannot listen on {host} port {port}: {why}; choose another with --port"
+        message = f"cannot listen on {host} port {port}: {why}; try another --host or --port"
         raise BadParameter(message) from None
 
 

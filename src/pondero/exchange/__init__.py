@@ -1,7 +1,7 @@
 """What next: prepare, send, read, wait, give up? Decisions without a socket or a clock."""
 
 from ..lazy import lazily
-from .prepare import plan
+from .prepare import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ __all__ = [
     "decode",
     "destination",
     "flow",
+    "insist",
     "plan",
     "verdict",
 ]

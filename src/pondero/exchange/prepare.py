@@ -27,7 +27,7 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
     )
     adjustments = (*_stand_in(entry), *decision.adjustments)
     if policy.unsupported == "strict":
-        _insist(entry, adjustments)
+        insist(entry, adjustments)
     return Plan(
         model=entry.id,
         dialect=entry.provider.dialect,
@@ -64,7 +64,8 @@ def _stand_in(entry: Entry) -> tuple[Adjustment, ...]:
     return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)
 
 
-def _insist(entry: Entry, adjustments: tuple[Adjustment, ...]) -> None:
+def insist(entry: Entry, adjustments: tuple[Adjustment, ...]) -> None:
+    """Raise Unsupported for what a strict policy does not let pass."""
     refused = [note for note in adjustments if note.code not in BENIGN]
     if refused:
         reasons = "; ".join(f"{note.why} ({note.code})" for note in refused)

@@ -2,7 +2,7 @@
 
 import re
 
-# What is cut off before its end goes to the end, so that no page is looked at twice.
+# A style or script that is never closed goes on to the end, so that nothing is scanned twice.
 _TAGS = re.compile(r"<(style|script)\b.*?(?:</\1>|$)|<[^>]{0,1000}>", re.DOTALL | re.IGNORECASE)
 _LOOKED_AT = 20_000
 _SHOWN = 300

@@ -4,13 +4,14 @@ Nothing here changes the thread, so going back to who made it gives everything b
 """
 
 from .destination import Destination, Scope
-from .fitting import REFUSED
+from .fitting import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
 from .refused import Refusal, mark
 from .view import View, handoff
 
 __all__ = [
     "REFUSED",
+    "UNSEEN",
     "Action",
     "Change",
     "Destination",

@@ -31,7 +31,7 @@ _NOTHING = "there is nothing in it"
 _FOREIGN = "another model or route thought it"
 _HALVES = "half a character cannot be sent"
 _ALPHABET = "the destination takes other ids, or this one was used before"
-_MEDIUM = "the destination does not take this kind of medium here"
+UNSEEN = "the destination does not take this kind of medium here"
 _UNREADABLE = "only the service that made it can read it"
 
 Inner = Text | Image | Blob | Other
@@ -125,14 +125,14 @@ class Fitting:
             return self._unsealed(part, at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
-            self._ledger.rewrite(at, kind, _MEDIUM)
+            self._ledger.rewrite(at, kind, UNSEEN)
             return unseen(part)
         if self._takes(self._to.media, part):
             self._ledger.rewrite(at, kind, "only the user may show this here: it goes before")
             self._ledger.add(at[0], "note", f"it says where the {kind} is from")
             self.notes += (from_answer(part), replace(part, seal=None))
         else:
-            self._ledger.rewrite(at, kind, _MEDIUM)
+            self._ledger.rewrite(at, kind, UNSEEN)
             self.notes.append(unseen_in_answer(part))
         return None
 
@@ -202,7 +202,7 @@ class Fitting:
             return unread()
         if self._takes(self._to.result_media, part):
             return self._unsealed(part, at, _A_USER)
-        self._ledger.rewrite(at, str(part.__struct_config__.tag), _MEDIUM)
+        self._ledger.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
         return unseen(part)
 
 

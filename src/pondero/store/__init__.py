@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .keys import forget_key, keys_file, save_key, saved_key, saved_keys
     from .markdown import to_markdown
     from .models import models_file, with_models, write_models
+    from .rows import money
     from .secrets import hidden, remember
     from .threads import Threads
     from .wording import day, dollars, footing, heading, medium, speaker, thought
@@ -48,6 +49,7 @@ _HOMES = {
     "keys_file": "keys",
     "medium": "wording",
     "models_file": "models",
+    "money": "rows",
     "remember": "secrets",
     "save_key": "keys",
     "saved_key": "keys",
@@ -91,6 +93,7 @@ __all__ = [
     "keys_file",
     "medium",
     "models_file",
+    "money",
     "remember",
     "save_key",
     "saved_key",

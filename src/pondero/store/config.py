@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..errors import BadConfig, BadPolicy, BadThinking
-from ..thinking import CHOICES, Policy, parse
+from ..thinking import CHOICES, TOKENS, Policy, parse
 from .files import write_whole
 from .folders import config_folder, config_text
 from .secrets import hidden
@@ -187,7 +187,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "model": _model,
     "thinking": _thinking,
     "save": _save,
-    **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, "answer_room")},
+    **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, *TOKENS)},
 }
 
 SETTINGS = tuple(_CHECKS)

@@ -16,6 +16,13 @@ ORDER BY model, level
 """
 
 
+_UNPRICED = """
+SELECT EXISTS (
+    SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
+)
+"""
+
+
 class _Total:
     """Adds up costs, exactly."""
 
@@ -36,3 +43,8 @@ def spent(database: Database, *, since: float | None) -> tuple[Spent, ...]:
     return tuple(
         Spent(*row) for row in database.rows(_SUMS, (float("-inf") if since is None else since,))
     )
+
+
+def priced(database: Database, thread: str) -> bool:
+    """Return whether the cost of every counted reply of a thread is known, copies left out."""
+    return not database.rows(_UNPRICED, (thread,))[0][0]

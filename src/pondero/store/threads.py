@@ -16,7 +16,7 @@ from ..handoff import Refusal
 from .database import Database, integrity, opened
 from .folders import data_folder
 from .kept import Found, Kept, Line, Spent, Thread
-from .ledger import spent
+from .ledger import priced, spent
 from .rows import THREAD, kept_of, text_of, thread_of, written
 from .search import Index
 from .secrets import Hider
@@ -235,6 +235,10 @@ class Threads:
     def stats(self, *, days: float | None = None) -> tuple[Spent, ...]:
         """Return what each model took at each level, in these last days or ever."""
         return spent(self._database, since=None if days is None else time() - days * 86_400)
+
+    def priced(self, id: str) -> bool:
+        """Return whether a thread's ``cost`` is all of it: no counted reply lacks a price."""
+        return priced(self._database, self._exact(id))
 
     def check(self) -> str:
         """Return "ok", or what is wrong with the file."""

@@ -37,6 +37,7 @@ CODES: dict[str, str] = {
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
     "summary_refused": "readable thinking was asked for and cannot be had",
     "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
+    "medium_unseen": "the model takes no such picture or file; words stand in its place",
     "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
     "route_changed": "the request goes another way than asked, because this one refuses it",
 }

@@ -18,7 +18,6 @@ from ..chat import (
     Choosing,
     Dial,
     Effect,
-    Said,
     State,
     actions,
     completions,
@@ -40,7 +39,6 @@ from .prompt import Prompt
 from .views import ThoughtView
 
 _FRAMES_A_SECOND = 30
-_KEYS = "Enter sends · Ctrl+T thinking · Ctrl+O thoughts · /help"
 
 
 class ChatApp(App[None]):
@@ -118,12 +116,15 @@ class ChatApp(App[None]):
     def on_mount(self) -> None:
         """Begin."""
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self._frame, pause=True)
-        self._prompt.border_subtitle = _KEYS
         self._prompt.focus()
         self._draw()
         self.run_worker(self._conversation.warm_up, thread=True)
         for action in self._first:
             self.dispatch(action)
+
+    async def on_unmount(self) -> None:
+        """Let go of the network."""
+        await self._conversation.aclose()
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
@@ -152,9 +153,7 @@ class ChatApp(App[None]):
         state = self.state
         self._page.show((*state.page, *state.live), hidden=state.show == "hidden")
         self._bar.show(state)
-        self._prompt.border_subtitle = state.hint or _KEYS
-        title = state.thread.title if state.thread else ""
-        self._prompt.border_title = title[:60]
+        self._prompt.frame(title=state.thread.title if state.thread else "", hint=state.hint)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
             self.push_screen(Picker(state.choosing), self._picked)
@@ -292,9 +291,9 @@ class ChatApp(App[None]):
     def _opened(self, opened: actions.Opened) -> None:
         self._page.to_end()
         self.dispatch(opened)
-        for cell in self.state.page:
-            if isinstance(cell, Said):
-                self._prompt.remember(cell.text)
+        for past in opened.past:
+            if past.message.role == "user":
+                self._prompt.remember(past.message.text)
 
     def _rename(self, effect: effects.Rename) -> None:
         self.dispatch(actions.Renamed(self._conversation.keeper.rename(effect.title)))

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from ..chat import BETWEEN, State, status
+from ..chat import BETWEEN, Piece, State, status
 
 _STYLES = {
     "model": "bold $accent",
@@ -21,16 +21,18 @@ class Bar(Static):
     def __init__(self) -> None:
         super().__init__("", id="status")
         self._state: State | None = None
+        self._pieces: tuple[Piece, ...] = ()
 
     def show(self, state: State) -> None:
-        """Draw the status of a chat."""
+        """Draw the status of a chat, where it is another now."""
         self._state = state
-        width = self.content_size.width or self.app.size.width - 2
-        pieces = [
-            Content.styled(piece.text, _STYLES.get(piece.tone, _MUTED))
-            for piece in status(state, width)
-        ]
-        self.update(Content.styled(BETWEEN, _MUTED).join(pieces))
+        pieces = status(state, self.content_size.width or self.app.size.width - 2)
+        if pieces != self._pieces:
+            self._pieces = pieces
+            drawn = [
+                Content.styled(piece.text, _STYLES.get(piece.tone, _MUTED)) for piece in pieces
+            ]
+            self.update(Content.styled(BETWEEN, _MUTED).join(drawn), layout=False)
 
     def on_resize(self, event: Resize) -> None:
         """Draw it anew: more fits now, or less."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..canon import Event, Message, Reply, Usage
 from ..chat import Dial, actions, effects
-from ..client import AsyncChat, AsyncClient, cost, cost_of, kept_of
+from ..client import AsyncChat, AsyncClient, cost, cost_of, has_prices, kept_of
 from ..errors import PonderoError
 from ..store import Kept
 from .keeper import Keeper
@@ -38,10 +38,23 @@ class Conversation:
         self._paid = paid
         self._tools = tuple(tools)
 
+    @property
+    def unpriced(self) -> str:
+        """Return why the price of an answer may not be known."""
+        if not self._paid:
+            return "the emulator answers, and nothing is paid"
+        if not has_prices():
+            return "pip install 'pondero[prices]' has most of them"
+        return "genai-prices lacks a model, or the emulator answered"
+
     def warm_up(self) -> None:
         """Load the prices: they take a third of a second, and nobody waits for it here."""
         if self._paid:
             cost("", "", Usage(input=1, output=1))
+
+    async def aclose(self) -> None:
+        """Let go of every connection."""
+        await self._client.aclose()
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
         """Have one turn and keep what came of it. Cancelling it stops it; what came stays."""
@@ -62,6 +75,7 @@ class Conversation:
                         feed(event)
             finally:
                 replies, added = stream.replies, chat.messages[len(before) :]
+                self.keeper.refusals = chat.refusals
         except asyncio.CancelledError:
             stopped = True
         except PonderoError as broken:
@@ -91,7 +105,7 @@ class Conversation:
         return actions.HandedOff(tuple(lines))
 
     def _chat(self, model: str, wish: str | None, messages: Sequence[Message]) -> AsyncChat:
-        return AsyncChat(
+        chat = AsyncChat(
             model,
             wish,
             tools=self._tools,
@@ -99,6 +113,8 @@ class Conversation:
             client=self._client,
             policy=self._dial.policy,
         )
+        chat.refusals = self.keeper.refusals
+        return chat
 
     def _kept(
         self, added: Sequence[Message], replies: Sequence[Reply], timing: Timing
@@ -144,5 +160,7 @@ def unforeseen(error: BaseException | None) -> str:
     return f"something unforeseen happened{where}: {type(error).__name__}: {error}"
 
 
-_REPAIRS = frozenset({"summary_refused", "seal_refused", "open_tool_loop", "route_changed"})
+_REPAIRS = frozenset(
+    {"summary_refused", "seal_refused", "open_tool_loop", "route_changed", "medium_unseen"}
+)
 """Adjustments that are known only when the question was put, and were not said before."""

@@ -4,13 +4,15 @@ Where it cannot be written the chat goes on; what waits is written with the next
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from msgspec import Struct
 
 from ..canon import Message, Usage
-from ..chat import PAGE, Choice, Known, Past, actions
+from ..chat import PAGE, Choice, Known, Past, Tally, actions
 from ..errors import StoreError
-from ..store import Kept, Thread, Threads
+from ..handoff import Refusal
+from ..store import Kept, Thread, Threads, money
 
 _LISTED = 30
 
@@ -23,9 +25,13 @@ class Saved(Struct, frozen=True):
 
 
 class Keeper:
-    """One conversation. Without ``threads`` nothing is written; ``unsaved`` may say why."""
+    """One conversation. Without ``threads`` nothing is written; ``unsaved`` may say why.
+
+    ``refusals`` is what services did not take of it; it is written with the next turn.
+    """
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
+        self.refusals: tuple[Refusal, ...] = ()
         self._threads = threads
         self._unsaved = unsaved
         self._id: str | None = None
@@ -44,6 +50,11 @@ class Keeper:
             self._messages = self._on_disk().messages(self._id or "")
         return self._messages
 
+    def close(self) -> None:
+        """Close the file."""
+        if self._threads is not None:
+            self._threads.close()
+
     # -- a turn -----------------------------------------------------------------------------------
 
     def add(self, turn: Sequence[Kept], *, model: str, wish: str | None, system: str) -> Saved:
@@ -61,7 +72,10 @@ class Keeper:
             while self._waiting:
                 self._threads.add(self._id, self._waiting[0])
                 self._waiting.pop(0)
-            return Saved(_known(self._threads.get(self._id)))
+            thread = self._threads.get(self._id)
+            if thread.refusals != self.refusals:
+                self._threads.set(self._id, refusals=self.refusals)
+            return Saved(_known(thread))
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
             self._unsaved = str(error)
             return Saved(unsaved=self._unsaved)
@@ -75,7 +89,7 @@ class Keeper:
 
     def begin(self) -> None:
         """Begin another conversation; it is a thread when something was said in it."""
-        self._id, self._messages, self._waiting = None, (), []
+        self._id, self._messages, self._waiting, self.refusals = None, (), [], ()
 
     def open(self, id: str) -> actions.Opened:
         """Go on with a thread, and return its end."""
@@ -122,7 +136,7 @@ class Keeper:
 
     def _opened(self, thread: Thread) -> actions.Opened:
         self.begin()
-        self._id, self._messages = thread.id, None
+        self._id, self._messages, self.refusals = thread.id, None, thread.refusals
         wish = thread.thinking
         return actions.Opened(
             model=thread.model,
@@ -131,7 +145,13 @@ class Keeper:
             thread=_known(thread),
             past=self.page(max(0, thread.messages - PAGE), thread.messages),
             count=thread.messages,
+            tally=self._tally(thread),
         )
+
+    def _tally(self, thread: Thread) -> Tally:
+        usage, known = thread.usage, self._on_disk().priced(thread.id)
+        tally = Tally().plus(usage, (money(thread.cost) or Decimal(0)) if known else None)
+        return tally if usage != Usage() else Tally()
 
     def _on_disk(self) -> Threads:
         if self._threads is None:
@@ -150,4 +170,5 @@ def _choice(thread: Thread) -> Choice:
 
 def _past(number: int, kept: Kept) -> Past:
     seconds = kept.seconds if kept.message.role == "assistant" else None
-    return Past(number, kept.message, kept.usage or Usage(), seconds, kept.partial)
+    usage = kept.usage or Usage()
+    return Past(number, kept.message, usage, seconds, kept.partial, money(kept.cost))

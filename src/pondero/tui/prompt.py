@@ -12,6 +12,9 @@ from ..chat import COMMANDS
 
 Complete = Callable[[str], tuple[str, ...]]
 
+_KEYS = "Enter sends · Ctrl+T thinking · Ctrl+O thoughts · /help"
+_TITLE = 60
+
 
 class Prompt(TextArea):
     """Enter sends; Ctrl+J, Shift+Enter or a backslash before Enter begins a new line.
@@ -61,6 +64,7 @@ class Prompt(TextArea):
         self._history: list[str] = []
         self._at = 0
         self._draft = ""
+        self._framed: tuple[str, str] | None = None
         self._keys: dict[str, Callable[[], bool]] = {
             "enter": self._enter,
             "ctrl+j": self._break,
@@ -83,6 +87,12 @@ class Prompt(TextArea):
         self.load_text(words)
         self.move_cursor(self.document.end)
         self._look()
+
+    def frame(self, *, title: str, hint: str) -> None:
+        """Write a title and a hint on the frame, where they are others now: each draws it anew."""
+        if (title, hint) != self._framed:
+            self._framed = (title, hint)
+            self.border_title, self.border_subtitle = title[:_TITLE], hint or _KEYS
 
     # -- keys: one function each, which says whether it did something ------------------------------
 

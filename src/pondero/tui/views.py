@@ -1,9 +1,11 @@
 """How each cell looks."""
 
 import asyncio
+from contextlib import suppress
 from textwrap import wrap
 from time import perf_counter
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -44,10 +46,16 @@ class ThoughtView(Static):
     def __init__(self, cell: Thought) -> None:
         super().__init__(_thought(cell), classes="thought")
         self._key = cell.key
+        self._height: int | None = None
 
     def show(self, cell: Thought) -> None:
-        """Draw the cell as it is now."""
-        self.update(_thought(cell, self.content_size.width))
+        """Draw the cell as it is now; what keeps its height moves nothing else on the page."""
+        width = self.content_size.width
+        content = _thought(cell, width)
+        lines = content.plain.split("\n")
+        height = len(lines) if all(cell_len(line) <= width for line in lines) else None
+        self.update(content, layout=height is None or height != self._height)
+        self._height = height
 
     def on_click(self, event: Click) -> None:
         """Open it, or fold it."""
@@ -63,6 +71,7 @@ class SpokenView(Vertical):
         self._cell = cell
         self._drawn = ""
         self._drawing = True  # until there is something to draw on
+        self._whole = asyncio.Event()
         self._markdown = Markdown(open_links=False)
         self._below = Static(Content(_cut(cell.cut)), classes="cut")
 
@@ -78,9 +87,12 @@ class SpokenView(Vertical):
 
     def show(self, cell: Spoken) -> None:
         """Draw the cell as it is now."""
+        if cell.cut != self._cell.cut:
+            self._below.update(Content(_cut(cell.cut)))
         self._cell = cell
-        self._below.update(Content(_cut(cell.cut)))
         self._below.display = cell.cut is not None
+        if not cell.live:
+            self._whole.set()
         if not self._drawing and cell.text != self._drawn:
             self._drawing = True
             self.run_worker(self._draw())
@@ -92,7 +104,9 @@ class SpokenView(Vertical):
             if self._cell.live:
                 await self._laid_out()
                 # Laying out Markdown is dear: half of the time is left to everything else.
-                await asyncio.sleep(max(_BREATH, perf_counter() - began))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(_BREATH, perf_counter() - began)):
+                        await self._whole.wait()
         self._drawing = False
 
     async def _add(self, text: str) -> None:
@@ -192,7 +206,7 @@ def _folded(line: str, width: int) -> list[str]:
         return [line]
     words = line.lstrip()
     indent = " " * min(len(line) - len(words) + 2, width // 2)
-    return wrap(line, width, subsequent_indent=indent, replace_whitespace=False)
+    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _called(cell: Called) -> Content:

@@ -40,6 +40,12 @@ def test_every_kind_of_block_becomes_its_part():
     assert (finished.finish, finished.usage) == ("tool_calls", Usage(10, None, None, 20, None, 30))
 
 
+def test_thinking_is_read_where_a_stand_in_of_the_service_calls_it_text():
+    block = {"type": "thinking", "text": "Hm.", "signature": "c2ln"}
+    found, _ = assembled(whole(message([block], stop_reason="end_turn")))
+    assert found.parts == (Thinking("Hm.", seal("c2ln")),)
+
+
 def test_a_whole_answer_says_what_its_stream_says():
     streamed = fed(
         sse(

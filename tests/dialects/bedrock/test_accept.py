@@ -202,9 +202,47 @@ def test_a_model_is_known_by_its_id_and_by_its_address(model):
     assert sent(raw(), model).request.model == model
 
 
-@pytest.mark.parametrize("model", ["claude-none", "us.anthropic.claude-opus-9", "gpt-6-sol", "x"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "claude-none",
+        "claude-opus-5",
+        "us.claude-opus-5",
+        "us.anthropic.claude-opus-9",
+        "gpt-6-sol",
+        "x",
+    ],
+)
 def test_a_model_that_is_not_served_is_told_so(model):
     assert refusal(raw(), model) == "The provided model identifier is invalid."
+
+
+SHOWN = {"thinking": {"type": "adaptive", "display": "summarized"}}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "us-gov.anthropic.claude-opus-5",
+        "arn:aws-us-gov:bedrock:us-gov-west-1:1:inference-profile/us-gov.anthropic.claude-opus-5",
+    ],
+)
+def test_govcloud_does_not_know_the_wish_to_be_shown_thinking(model):
+    assert "thinking.adaptive.display: Extra inputs are not permitted" in refusal(
+        own(**SHOWN), model
+    )
+    assert sent(own(**ADAPTIVE), model).kind == "level"
+
+
+def test_govcloud_is_known_by_its_region_too():
+    http = HttpRequest(
+        "POST",
+        "https://bedrock-runtime.us-gov-east-1.amazonaws.com/model/anthropic.claude-opus-5/converse",
+        {"authorization": "Bearer k"},
+        json.dumps(own(**SHOWN)).encode(),
+    )
+    with pytest.raises(Rejected, match="display"):
+        WIRE.accept.request(http, service="bedrock")
 
 
 def test_the_address_says_whether_it_is_a_stream():

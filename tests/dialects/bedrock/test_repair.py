@@ -94,3 +94,17 @@ def test_a_refusal_without_a_cure_stands(words):
     fields = {} if "low" in words else {"reasoning_effort": "high"}
     http = encoded(ask(model="x"), {"additionalModelRequestFields": fields})
     assert repair("bedrock", http, BadRequest(words, status=400)) is None
+
+
+def test_a_region_that_does_not_know_the_wish_to_be_shown_thinking_is_not_told_it():
+    shown = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    http = encoded(ask(model=CLAUDE), {"additionalModelRequestFields": shown})
+    made, body = repaired(http, "thinking.adaptive.display: Extra inputs are not permitted")
+    assert body["additionalModelRequestFields"]["thinking"] == {"type": "adaptive"}
+    assert (made.adjustment.code, made.holds_for) == ("summary_refused", "model")
+
+
+def test_a_refusal_of_a_wish_that_was_not_there_says_no_cure():
+    http = encoded(ask(model=CLAUDE), ADAPTIVE)
+    words = "thinking.adaptive.display: Extra inputs are not permitted"
+    assert repair("bedrock", http, BadRequest(words, status=400)) is None

@@ -25,6 +25,7 @@ from ...canon import (
     ToolDelta,
     arguments_of,
 )
+from ...errors import Malformed
 from ...framing import parse
 from . import NAME
 
@@ -74,7 +75,8 @@ class _Text(Struct):
 
 
 class _Thinking(Struct):
-    thinking: str
+    thinking: str | None = None
+    text: str | None = None  # where some who stand in for the service put it
     signature: str = ""
 
 
@@ -139,8 +141,11 @@ class ThinkingBlock:
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _THINKING, at=at)
+        text = start.text if start.thinking is None else start.thinking
+        if text is None:
+            raise Malformed("Object missing required field `thinking`", path=at)
         self.index = index
-        self._texts = [start.thinking]
+        self._texts = [text]
         self._signature = start.signature
 
     def begin(self) -> list[Event]:

@@ -9,7 +9,7 @@ from . import conversation, makers, wire
 from .family import Family, family
 from .knobs import own_fields, wish
 from .reading import read
-from .refusal import refuse
+from .refusal import refuse, refuse_by_model
 from .typing import typed
 
 HOUSE = "bedrock"
@@ -19,6 +19,7 @@ _SIGNED = re.compile(
     r"SignedHeaders=[a-z0-9;-]+, *Signature=[0-9a-f]{64}"
 )
 _BINDING = "thinking-binding-controls-"
+_GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
 
 
 def serves(path: str) -> bool:
@@ -39,6 +40,8 @@ def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - t
     raw: Json = typed(http.body, dict)
     body = typed(http.body, wire.Body)
     own = own_fields(body.additional_model_request_fields, row)
+    if _GOVCLOUD.match(model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
+        _check_govcloud(own)
     told = read(body, raw, model=model, stream=asked["stream"] is not None, own=own)
     choice = told.tool_choice or ToolChoice()
     wanted = wish(body, own, row, forced=choice.forced)
@@ -71,6 +74,13 @@ def _check_auth(http: HttpRequest) -> None:
     if not _SIGNED.fullmatch(given) or "x-amz-date" not in http.headers:
         code = "IncompleteSignatureException"
         raise refuse("Authorization header requires a good signature", status=403, code=code)
+
+
+def _check_govcloud(own: makers.Own | None) -> None:
+    """Refuse what is not known there yet: a model is in GovCloud by its name or by its region."""
+    thinking = own.thinking if isinstance(own, makers.Claude) else None
+    if thinking is not None and thinking.display is not None:
+        raise refuse_by_model(f"thinking.{thinking.type}.display: Extra inputs are not permitted")
 
 
 def _check_choice(name: str | None, names: list[str]) -> None:

@@ -45,8 +45,7 @@ def _families() -> dict[str, Family]:
 @cache
 def family(model: str) -> Family | None:
     """Return the family of a model, by its id or the address of one; None where none is served."""
-    name = model.rpartition("/")[2]
-    name = _REGION.sub("", name).removeprefix("anthropic.")
+    name = _REGION.sub("", model.rpartition("/")[2])
     for known, row in _families().items():
         begin = known.removesuffix("*")
         if not name.startswith(begin):

@@ -16,6 +16,7 @@ _INVALID = re.compile(
     r"messages\.(\d+)\..*(?:Invalid `(?:signature|data)` in `|thinking\.signature: Field required)",
     re.DOTALL,
 )
+_DISPLAY = re.compile(r"thinking\.(?:\w+\.)?display\b")
 _UNSIGNED = re.compile(r"doesn't support the reasoningContent")
 _BETA = "thinking-binding-controls-2026-08-01"
 _OWN = "additionalModelRequestFields"
@@ -30,7 +31,20 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
         return _bare(request, body, int(invalid[1]))
     if _UNSIGNED.search(error.message):
         return _bare(request, body, 0)
+    if _DISPLAY.search(error.message) and (mended := _unshown(request, body)):
+        return mended
     return _lower(request, body, error.message)
+
+
+def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
+    """Return it without asking to be shown the thinking: GovCloud does not know the field."""
+    thinking = (body.get(_OWN) or {}).get("thinking")
+    if not isinstance(thinking, dict) or "display" not in thinking:
+        return None
+    asked = thinking.pop("display")
+    why = "this region of the service does not take a wish to be shown the thinking"
+    note = Adjustment("summary_refused", "show", asked, None, why)
+    return Repair(_sent(request, body), note, "model")
 
 
 def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:

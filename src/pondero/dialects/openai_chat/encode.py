@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice
+from ...canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
 from ...thinking import Plan
 from .messages import Messages
 from .quirks import Quirks, quirks_of
@@ -29,9 +29,8 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
         if quirks.usage_in_stream == "asked":
             body["stream_options"] = {"include_usage": True}
     if quirks.replay_with and any(is_replayed(message) for message in body["messages"]):
-        _merge(body, quirks.replay_with)
-    _merge(body, request.extras or {})
-    _merge(body, plan.fields)
+        body = overlaid(body, quirks.replay_with)
+    body = overlaid(overlaid(body, request.extras or {}), plan.fields)
     return HttpRequest(
         method="POST",
         url=_address(target.url, quirks.path),
@@ -95,16 +94,6 @@ def _response_format(output: Output) -> Json:
     if output.strict is not None:
         schema["strict"] = output.strict
     return {"type": "json_schema", "json_schema": schema}
-
-
-def _merge(body: dict[str, Json], above: Mapping[str, Json]) -> None:
-    for key, value in above.items():
-        below = body.get(key)
-        if isinstance(below, dict) and isinstance(value, Mapping):
-            body[key] = below = dict(below)
-            _merge(below, value)
-        else:
-            body[key] = value
 
 
 def _headers(*layers: Mapping[str, str]) -> dict[str, str]:

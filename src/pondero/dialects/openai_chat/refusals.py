@@ -159,7 +159,7 @@ def _error(raw: Json, *, head: Head, body: bytes) -> ServiceError:
         message,
         status=status,
         code=said.code if said.code is not None or status is None else str(status),
-        retry_after=_retry_after(head.headers, said),
+        retry_after=_retry_after(head, said),
         request_id=_request_id(head.headers) or said.request_id,
         body=body,
     )
@@ -231,10 +231,8 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
 
 
-def _retry_after(headers: Mapping[str, str], said: Said) -> float | None:
-    if (wait := _number(headers.get("retry-after-ms"))) is not None:
-        return wait / 1000
-    if (wait := _number(headers.get("retry-after"))) is not None:
+def _retry_after(head: Head, said: Said) -> float | None:
+    if (wait := head.retry_after) is not None:
         return wait
     if said.wait is not None:
         return said.wait

@@ -14,6 +14,12 @@ _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"
 _OPAQUE = ("signature", "data")
 _WORDS = ("text", "summary")
+_UNKNOWN = re.compile(
+    r"(?:unrecognized|unsupported|unknown|unexpected|does not support)\W[^.]{0,60}?"
+    r"\breasoning_?effort\b"
+    r"|\breasoning_?effort\b\W{0,3}(?:is not (?:supported|allowed|permitted)|extra inputs)",
+    re.IGNORECASE,
+)
 _DROPPED = Adjustment(
     "seal_refused",
     "thinking",
@@ -40,9 +46,8 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     body = msgspec.json.decode(request.body)
     if unsealed := _unsealed(body, f"{error.message} {_upstream(error)}"):
         return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
-    if (note := _lower(body, error.message)) is not None:
-        return Repair(_sent(request, body), note, "model")
-    return None
+    note = _lower(body, error.message) or _unsaid(body, error.message)
+    return None if note is None else Repair(_sent(request, body), note, "model")
 
 
 def _upstream(error: ServiceError) -> str:
@@ -60,9 +65,10 @@ def _sent(request: HttpRequest, body: Json) -> HttpRequest:
 
 def _unsealed(body: dict[str, Json], message: str) -> list[str]:
     """Take out thinking that whoever a router asks now cannot read; return what sealed it."""
-    sealed = [each for each in body.get("messages") or () if each.get(_SEALED)]
     if not _UNREADABLE.search(message):
         return []
+    messages = (each for each in body.get("messages") or () if isinstance(each, dict))
+    sealed = [each for each in messages if each.get(_SEALED)]
     return [seal for each in sealed for seal in _seals(each.pop(_SEALED))]
 
 
@@ -81,6 +87,16 @@ def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
     got = holder[key] = closest(asked, words)
     why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
     return Adjustment("unsupported_level", "level", asked, got, why)
+
+
+def _unsaid(body: dict[str, Json], message: str) -> Adjustment | None:
+    """Leave out the word where the service does not know the field: of models nobody has met."""
+    asked = body.get("reasoning_effort")
+    if asked is None or not _UNKNOWN.search(message):
+        return None
+    del body["reasoning_effort"]
+    why = "the service takes no word about thinking for this model; it thinks as it likes"
+    return Adjustment("no_control", "level", asked, None, why)
 
 
 def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
