@@ -81,6 +81,20 @@ def test_the_table_says_what_is_not_known(stats, asked):
     assert unset[1:] == ["1", "1", "unknown", "2", "$0.05"]
 
 
+@pytest.mark.parametrize("width", [120, 80, 60])
+def test_on_a_narrow_screen_names_and_figures_stay_whole(stats, data_dir, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    origin = Origin("anthropic", "claude-sonnet-4-5", "medium")
+    usage = Usage(1_234_567, None, None, 22_222, 333_333)
+    with Threads.open() as threads:
+        id = threads.start(model="m").id
+        threads.add(id, [Kept(Message("assistant", (Text("a"),), origin), usage=usage)])
+    out = stats()[1]
+    for word in ("claude-sonnet-4-5/medium", "thinking", "333,333", "answer", "22,222", "unknown"):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= width
+
+
 def test_nothing_asked_is_said(stats):
     assert stats() == (0, "", "nothing was asked yet\n")
     assert stats("--days", "7") == (0, "", "nothing in 7 days\n")

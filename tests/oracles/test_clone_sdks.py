@@ -384,6 +384,27 @@ def test_openrouter_says_its_upstream_and_an_error_within_a_stream(url):
             list(stream)
 
 
+def test_minimax_thinks_in_its_answer_or_apart_and_takes_either_back(url, emulator):
+    with with_openai("minimax/v1")(url) as client:
+        for split in (False, True):
+            asked = {
+                "model": "MiniMax-M3",
+                "tools": [WEATHER],
+                "extra_body": {"thinking": {"type": "adaptive"}, "reasoning_split": split},
+            }
+            first = client.chat.completions.create(messages=CITIES, **asked).choices[0].message
+            turn = first.model_dump(exclude_none=True)
+            assert ("reasoning_details" in turn) == split
+            assert (turn.get("content") or "").startswith("<think>") != split
+            results = [
+                {"role": "tool", "tool_call_id": call.id, "content": "18 degrees"}
+                for call in first.tool_calls
+            ]
+            second = client.chat.completions.create(messages=[*CITIES, turn, *results], **asked)
+            assert second.choices[0].message.content.endswith(BOTH)
+    assert {(entry.service, entry.status) for entry in emulator.log.entries} == {("minimax", 200)}
+
+
 # -- mistral -------------------------------------------------------------------------------------
 
 

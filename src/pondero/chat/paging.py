@@ -21,7 +21,7 @@ MOST = 4 * PAGE
 """How many messages the page holds at most: memory does not grow with the thread."""
 
 _FULL = 80
-"""Lines that fill a usual screen: an opened thread shows no more, for drawing is what takes long."""
+"""Lines that fill a usual screen: an opened thread shows no more, for drawing takes the time."""
 _WIDTH = 80
 
 

@@ -88,6 +88,8 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except PonderoError as error:
         click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        for note in getattr(error, "__notes__", ()):
+            click.echo(f"({note})", err=True)
         if (
             isinstance(error, Unreachable)
             and arguments[0] == "ask"

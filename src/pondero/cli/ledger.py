@@ -1,6 +1,6 @@
 """The rows of ``stats``: added up as asked, and printed as a table."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +10,8 @@ from msgspec import Struct
 from ..store import Spent, dollars
 
 _UNSAID = "unset"
+_LEAST = ("turns", "share", "in", "seconds")
+"""Columns that a narrow screen does without, the first of them first."""
 
 
 class Row(Struct, frozen=True):
@@ -50,26 +52,44 @@ def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
 
 
 def print_rows(rows: Iterable[Row]) -> None:
-    """Print the lines as a table."""
+    """Print the lines as a table; where it is narrow, without the columns that matter least."""
     from rich.text import Text
 
     from .tables import Screen, table
 
-    listed = table("what", "turns", "in", "thinking", "answer", "share", "cost", "seconds")
-    for row in rows:
-        cells = (
-            f"{row.turns:,}",
-            _count(_together(row.input, row.cached)),
-            _count(row.thinking),
-            _count(row.output),
-            _share(row),
-            _money(row),
-            "" if row.seconds is None else f"{row.seconds:,.1f}",
-        )
-        listed.add_row(Text(row.name), *cells)
+    screen = Screen()
+    columns = _columns(list(rows))
+    if _width(columns) > screen.width:
+        columns["what"] = [name.replace(":", ":\n  ", 1) for name in columns["what"]]
+    for least in _LEAST:
+        if _width(columns) > screen.width:
+            del columns[least]
+    listed = table(*columns)
+    for cells in zip(*columns.values(), strict=True):
+        listed.add_row(*map(Text, cells))
     for column in listed.columns[1:]:
         column.justify = "right"
-    Screen().print(listed)
+    screen.print(listed)
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
+    seconds = ["" if row.seconds is None else f"{row.seconds:,.1f}" for row in rows]
+    return {
+        "what": [row.name for row in rows],
+        "turns": [f"{row.turns:,}" for row in rows],
+        "in": [_count(_together(row.input, row.cached)) for row in rows],
+        "thinking": [_count(row.thinking) for row in rows],
+        "answer": [_count(row.output) for row in rows],
+        "share": [_share(row) for row in rows],
+        "cost": [_money(row) for row in rows],
+        "seconds": seconds,
+    }
+
+
+def _width(columns: Mapping[str, Iterable[str]]) -> int:
+    """Return how wide a table of these columns is, with the space around them."""
+    lines = ([name, *"\n".join(cells).split("\n")] for name, cells in columns.items())
+    return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
 def _row(model: str | None, level: str | None, group: list[Spent]) -> Row:

@@ -27,8 +27,8 @@ class Exchange(Struct, frozen=True):
     """One request, ready to be sent, and what is needed to read its answer.
 
     ``origin`` is what the answer's message will say of itself; ``repairs`` is whether a refusal
-    that names its own cure may be cured; ``absent`` what to say where nobody answers; ``signing``
-    how it is signed when it is sent, where no key does.
+    that names its own cure may be cured; ``absent`` what to say where nobody answers, ``locked``
+    where the key is not taken; ``signing`` how it is signed when it is sent, where no key does.
     """
 
     dialect: str
@@ -39,6 +39,7 @@ class Exchange(Struct, frozen=True):
     stream: bool = True
     repairs: bool = True
     absent: str = ""
+    locked: str = ""
     signing: Signing | None = None
 
 
@@ -67,6 +68,7 @@ def compose(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
+    signed = key is None and provider.auth == "aws"
     return Exchange(
         dialect=provider.dialect,
         http=wire.encode.request(request, plan, target),
@@ -76,11 +78,23 @@ def compose(
         stream=request.stream,
         repairs=repairs,
         signing=signing(provider, url, service=getattr(wire.encode, "SIGNED", provider.dialect))
-        if key is None and provider.auth == "aws"
+        if signed
         else None,
         absent=f"{provider.label} does not answer at {url}: {provider.start}"
         if provider.start
         else "",
+        locked=_locked(provider, signed=signed),
+    )
+
+
+def _locked(provider: Provider, *, signed: bool) -> str:
+    if signed:
+        return f"{provider.label} did not take the credentials that the request was signed with"
+    if not provider.keys:
+        return ""
+    return (
+        f"{provider.label} did not take the key: look at {' or '.join(provider.keys)}, or keep "
+        f"another with 'pondero keys set {provider.name}'"
     )
 
 

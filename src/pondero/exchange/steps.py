@@ -27,6 +27,7 @@ from ..canon import (
 )
 from ..dialects import Repair, dialect, repair
 from ..errors import (
+    AuthFailed,
     BadRequest,
     CassetteError,
     Malformed,
@@ -100,6 +101,8 @@ def flow(
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.absent:
                     raise Unreachable(f"{exchange.absent} ({error})") from error
+                if isinstance(error, AuthFailed) and exchange.locked:
+                    error.add_note(exchange.locked)
                 raise
             failed, seconds = error, retry.wait(error, tries, jitter)
         if seconds:

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from ..chat import actions
-from ..client import findings
 from ..errors import PonderoError
 from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
 from ..transport import AsyncTap
@@ -48,6 +47,8 @@ def export(threads: Threads, id: str, path: str) -> str:
 
 def examined() -> tuple[str, ...]:
     """Return whether all is well on this machine, a line for each thing that was looked at."""
+    from ..client import findings  # noqa: PLC0415 - 20 ms, and only the curious need it
+
     with redirect_stdout(sys.__stdout__):  # the real one: a screen has its own in this place
         found = findings()
     column = max(len(finding.check) for finding in found) + 2

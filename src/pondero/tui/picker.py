@@ -17,8 +17,7 @@ class Picker(ModalScreen[str | None]):
     """Returns the value that was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c,ctrl+t", "dismiss(None)", show=False),
-        Binding("shift+tab", "next", show=False),
+        Binding("escape,ctrl+c", "dismiss(None)", show=False),
     ]
 
     def __init__(self, choosing: Choosing) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from pondero.canon import Usage
+from pondero.client import lookup
 
 from .making import body, chunk, end, sse, streamed, whole
 
@@ -65,6 +66,12 @@ def test_where_no_total_tells_the_deployment_says_where_thinking_is_counted():
     assert counted(tokens(10, 5, **thought(7)), thinking_outside_completion=True) == Usage(
         10, output=5, thinking=7, total=22
     )
+
+
+def test_the_deployment_that_counts_thinking_beside_the_completion_says_so():
+    providers = lookup().catalog.providers.values()
+    outside = {each.name for each in providers if each.quirks.get("thinking_outside_completion")}
+    assert outside == {"xai"}
 
 
 @pytest.mark.parametrize(

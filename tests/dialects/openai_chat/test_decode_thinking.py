@@ -122,6 +122,16 @@ def test_text_and_encrypted_details_of_one_index_stay_apart():
     assert text == Text("Yes!")
 
 
+def test_text_goes_on_after_an_encrypted_detail_of_the_same_index():
+    encrypted = {"type": "reasoning.encrypted", "data": "gAAA", "index": 0}
+    summary = {"type": "reasoning.summary", "summary": "In short", "index": 0}
+    pieces = (detail(text="Hm"), encrypted, detail(text=", so"), summary, detail(text="."))
+    (thinking,) = parts(streamed(stream_of(*({"reasoning_details": [each]} for each in pieces))))
+    assert thinking.seal.value == {
+        "reasoning_details": [detail(text="Hm, so."), encrypted, summary]
+    }
+
+
 def test_two_encrypted_details_of_one_index_stay_apart():
     one, two = ({"type": "reasoning.encrypted", "data": d, "index": 0} for d in ("a", "b"))
     (thinking,) = parts(
