@@ -146,9 +146,11 @@ def test_where_there_is_no_thread_it_is_said(chat, dial):
 
 
 def test_a_copy_may_go_on_with_another_model(chat, dial):
-    assert say(had(chat, dial), dial, "/fork gpt-5/low")[1] == (
-        effects.Fork("openai:gpt-5", "low"),
-    )
+    talked = had(chat, dial)
+    copy = effects.Fork(chat.model, "medium", "gpt-5/low")
+    assert say(talked, dial, "/fork gpt-5/low")[1] == (copy,)
+    refused, asked = say(talked, dial, "/fork gtp-5/low")
+    assert ("unknown model 'gtp-5'" in told(refused), asked) == (True, ())
     assert say(chat, dial, "/fork")[1] == ()
 
 

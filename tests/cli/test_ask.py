@@ -162,3 +162,17 @@ def test_without_a_network_it_says_who_is_not_there_and_that_offline_works(ask, 
         "pondero: cannot reach 127.0.0.1: connection refused",
         "(ask --offline needs no network and no key)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("groq:openai/gpt-oss-120b", "Groq did not take the key: look at GROQ_API_KEY, or keep"),
+        ("cohere:command-a-plus", "Cohere did not take the key: look at CO_API_KEY or COHERE_API"),
+        ("bedrock:us.anthropic.claude-opus-5", "look at AWS_BEARER_TOKEN_BEDROCK"),
+    ],
+)
+def test_a_bad_key_is_named_by_its_service_and_its_variable(ask, model, said):
+    code, out, err = ask("--offline", "--no-save", model, "Hello [emulator: fault 401]")
+    assert (code, out) == (3, "")
+    assert said in err

@@ -4,7 +4,7 @@ import pytest
 
 from pondero.client import lookup
 from pondero.client.keys import NO_KEY, key_of, url_of
-from pondero.errors import MissingKey
+from pondero.errors import BadParameter, MissingKey
 
 
 def provider(name):
@@ -22,6 +22,16 @@ def test_the_first_of_a_providers_variables_that_is_set_counts(monkeypatch):
 def test_where_no_key_is_looked_at_none_is_needed():
     assert key_of(provider("openai"), {}, needed=False) == NO_KEY
     assert key_of(provider("lmstudio"), {}, needed=True) is None
+
+
+@pytest.mark.parametrize("key", ["sk–or–dashes", "schlüssel", "two\nlines"])
+def test_a_key_that_cannot_be_sent_is_told_by_its_variable_and_not_shown(monkeypatch, key):
+    monkeypatch.setenv("GROQ_API_KEY", key)
+    with pytest.raises(BadParameter, match=r"key of Groq in GROQ_API_KEY has letters") as caught:
+        key_of(provider("groq"), {}, needed=True)
+    assert key not in str(caught.value)
+    with pytest.raises(BadParameter, match="that was given"):
+        key_of(provider("groq"), {"groq": key}, needed=True)
 
 
 @pytest.mark.parametrize("empty", [None, "", "  "])

@@ -257,12 +257,17 @@ def test_what_the_live_service_refuses_is_a_failure(capsys, monkeypatch):
     assert result["status"] == "failed"
 
 
-def test_a_live_service_that_takes_no_key_of_ours_is_one_line(capsys, monkeypatch):
+def test_a_live_service_that_takes_no_key_of_ours_is_a_line_and_where_to_look(capsys, monkeypatch):
     with serving(Emulator(faults=["401"] * 60)) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         assert run(["contract", "anthropic", "--live"]) == 3
-    assert KEY not in one_line(capsys)
+    said = capsys.readouterr().err
+    assert KEY not in said
+    assert "Traceback" not in said
+    first, second = said.splitlines()
+    assert first == "pondero: The key is not valid."
+    assert "look at ANTHROPIC_API_KEY" in second
 
 
 # -- bad input --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from pondero.errors import (
     QuotaSpent,
     RateLimited,
     ServerFailed,
+    ServiceError,
     Timeout,
     Truncated,
     Unreachable,
@@ -248,3 +249,17 @@ def test_who_learns_is_told_of_a_refusal_only_once_its_cure_was_taken():
         exchange(), learn=lambda error, cure: told.append((error.message, cure.adjustment.got))
     )
     assert told == [(words, "high")]
+
+
+@pytest.mark.parametrize(
+    ("failed", "notes"),
+    [
+        (refusal(401, "authentication_error"), ["look there"]),
+        (refusal(403, "permission_error"), []),
+        (refusal(400, "invalid_request_error"), []),
+    ],
+)
+def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
+    with pytest.raises(ServiceError) as caught:
+        Drive(failed).run(msgspec.structs.replace(exchange(), locked="look there"))
+    assert getattr(caught.value, "__notes__", []) == notes

@@ -29,6 +29,7 @@ MODELS = (
     "vertex:gemini-3-flash-preview/high",
     "vertex-anthropic:claude-opus-5/high",
     "xai-responses:grok-4.6/high",
+    "openrouter:deepseek/deepseek-v4-pro/high",  # wants thinking on every turn
 )
 TALKED = [name for name in MODELS if lookup().entry(name).provider.dialect in NAMES]
 

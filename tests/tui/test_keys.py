@@ -1,5 +1,7 @@
 """What keys do."""
 
+import asyncio
+
 import pytest
 from tests.tui.stage import stage
 
@@ -220,3 +222,19 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
         chat.app._prompt.put("")
         await chat.say("say hi")
         assert cells(chat, Spoken)[-1].text == "hi"
+
+
+async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(monkeypatch):
+    monkeypatch.setattr("pondero.tui.views._BREATH", 3600)
+    words = "one two three four five six seven eight"
+    async with stage("claude-opus-5/off") as chat, asyncio.timeout(60):
+        chat.gate.hold_at = 3
+        await chat.paste(f"say {words}")
+        await chat.pilot.press("enter")
+        await chat.gate.held.wait()
+        chat.app._frame()
+        while "\n  one" not in chat.text:
+            await chat.pilot.pause()
+        chat.gate.open()
+        await chat.quiet()
+        assert f"\n  {words}" in chat.text

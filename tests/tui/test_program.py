@@ -49,6 +49,23 @@ def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
         assert terminal.ended() == 0
 
 
+def test_without_a_model_it_begins_with_what_was_settled(environment, tmp_path):
+    (tmp_path / "config").mkdir()
+    settled = 'model = "gpt-5.1"\nthinking = "high"\nsave = false\n'
+    (tmp_path / "config" / "config.toml").write_text(settled)
+    with running("chat", "--offline", environment=environment) as terminal:
+        terminal.until("OpenAI gpt-5.1 · thinking: high effort")
+        terminal.press("say hi\r")
+        terminal.until("out 1")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+    assert not (tmp_path / "data").exists()
+    with running("chat", "--offline", "claude-opus-5/low", environment=environment) as terminal:
+        terminal.until("Anthropic claude-opus-5 · thinking: low effort")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+
+
 def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
     with running("chat", "--offline", "claude-opus-5/off", environment=environment) as terminal:
         terminal.until("thinking: off")
@@ -69,12 +86,14 @@ def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
 
 def test_a_damaged_file_is_put_aside_and_the_chat_begins(environment, tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "threads.db").write_bytes(b"this is no database" * 1000)
+    damaged = b"this is no database" * 1000
+    (tmp_path / "data" / "threads.db").write_bytes(damaged)
     with running("chat", "--offline", environment=environment) as terminal:
         terminal.until("was damaged", "moved to")
         terminal.press("\x04")
         assert terminal.ended() == 0
-    assert len(list((tmp_path / "data").glob("threads*"))) >= 2
+    (aside,) = (tmp_path / "data").glob("threads.db.broken-*")
+    assert aside.read_bytes() == damaged
 
 
 def test_where_nothing_can_be_kept_the_chat_begins_all_the_same(environment, tmp_path):

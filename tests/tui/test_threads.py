@@ -111,11 +111,17 @@ async def test_a_copy_goes_on_by_itself(threads):
         await chat.say("say hi")
         first = chat.app.state.thread.id
         await chat.say("/fork gpt-5/low")
+        assert "✓ Switched to OpenAI gpt-5" in chat.text
+        assert "Handoff: 2 parts kept, 1 withheld" in chat.text
         await chat.say("say more")
         assert threads.get(first).messages == 2
         assert threads.get(chat.app.state.thread.id).messages == 4
         assert threads.get(chat.app.state.thread.id).parent == first
         assert chat.app.state.model == "openai:gpt-5"
+        assert [threads.get(id).model for id in (first, "last")] == [
+            "anthropic:claude-opus-5",
+            "openai:gpt-5",
+        ]
 
 
 async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
@@ -193,6 +199,19 @@ async def test_only_the_end_of_a_long_thread_is_drawn_and_the_rest_when_it_is_sc
         assert "message 0" in chat.text
         await chat.say("say hi")
         assert shown(chat)[-3:] == ["message 99", "say hi", "hi"]
+
+
+async def test_a_thread_that_is_opened_at_once_shows_a_screenful_and_fetches_no_more(threads):
+    id = threads.start(model="claude-opus-5", thinking="low").id
+    question = Kept(Message("user", (Text("And the next one?"),)))
+    answer = Kept(Message("assistant", (Text("# It\n\n" + "- goes on\n" * 40),)))
+    threads.add(id, [question, answer] * 20)
+    keeper = Keeper(threads)
+    async with stage(keeper=keeper, first=(keeper.open(id),)) as chat:
+        await chat.quiet()
+        assert (chat.app.state.first, chat.app.state.last) == (36, 40)
+        await chat.press("ctrl+home", "ctrl+home")
+        assert chat.app.state.first < 36
 
 
 async def test_where_the_folder_is_read_only_the_chat_goes_on(tmp_path):

@@ -48,10 +48,11 @@ class Open(Struct, frozen=True):
 
 
 class Fork(Struct, frozen=True):
-    """Go on in a copy of the thread; Opened follows."""
+    """Go on in a copy of the thread; Opened follows. ``to`` is the model it is switched to then."""
 
     model: str
     wish: str | None
+    to: str = ""
 
 
 class Rename(Struct, frozen=True):

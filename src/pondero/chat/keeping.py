@@ -19,9 +19,10 @@ def fork(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
     """Go on in a copy, with another model if one is named."""
     if not state.count:
         return state.tell("there is nothing to copy yet", tone="warning"), ()
-    name, wish = dial.split(argument) if argument else (state.model, state.wish)
-    changed = moved(state, name, wish or state.wish, dial)
-    return state, (Fork(changed.model, changed.wish),)
+    if argument:  # what cannot be is refused before anything is copied
+        name, wish = dial.split(argument)
+        moved(state, name, wish or state.wish, dial)
+    return state, (Fork(state.model, state.wish, argument),)
 
 
 def resume(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ..catalog import Fill, Provider
-from ..errors import MissingKey
+from ..errors import BadParameter, MissingKey
 
 NO_KEY = "offline"
 """What is sent as the key to those who look at none: the emulator, a cassette."""
@@ -23,14 +23,14 @@ _EVERYWHERE = re.compile(r"^(\w+://)(0\.0\.0\.0|\[::\])(?=[:/?]|$)")
 def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
     """Return the key: the given one, else the first of the provider's variables that is set."""
     if provider.name in given:
-        return given[provider.name]
+        return _sendable(given[provider.name], provider, "that was given")
     for name in provider.keys:
         if key := os.environ.get(name, "").strip():
-            return key
+            return _sendable(key, provider, f"in {name}")
     if not needed:
         return NO_KEY
     if (kept := kept_key(provider)) is not None:
-        return kept
+        return _sendable(kept, provider, "that is kept")
     if provider.auth in ("none", "aws"):
         return None
     variables = " or ".join(provider.keys)
@@ -39,6 +39,14 @@ def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
         f"{provider.name}'; --offline works without one"
     )
     raise MissingKey(message)
+
+
+def _sendable(key: str, provider: Provider, where: str) -> str:
+    """Return the key; raises BadParameter for what no header can carry, a typographic dash say."""
+    if key.isascii() and key.isprintable():
+        return key
+    message = f"the key of {provider.label} {where} has letters that no key has; copy it anew"
+    raise BadParameter(message)
 
 
 def kept_key(provider: Provider) -> str | None:

@@ -287,6 +287,8 @@ class ChatApp(App[None]):
         self.dispatch(
             actions.Reported(("✓ This is a copy; the first one stays as it was",), "good")
         )
+        if effect.to:
+            self.dispatch(actions.Submitted(f"/model {effect.to}"))
 
     def _opened(self, opened: actions.Opened) -> None:
         self._page.to_end()

@@ -74,9 +74,9 @@ class Page(VerticalScroll, can_focus=False):
             self.call_after_refresh(self._hold)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Say so when an end comes into view."""
+        """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""
         super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value and new_value <= 0:
+        if new_value < old_value and new_value <= 0 and not self._at_end():
             self.post_message(self.AtEdge(older=True))
         elif new_value > old_value and new_value >= self.max_scroll_y:
             self.post_message(self.AtEdge(older=False))

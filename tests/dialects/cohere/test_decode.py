@@ -256,6 +256,7 @@ def test_arguments_of_no_call_are_a_broken_contract():
         (403, "forbidden", PermissionDenied),
         (404, "model 'x' not found", NotFound),
         (422, "No valid response generated. Try updating messages", BadRequest),
+        (498, "invalid api token", AuthFailed),
         (429, "too many requests", RateLimited),
         (429, "You are past the per month request limit", QuotaSpent),
         (500, "oops", ServerFailed),

@@ -475,6 +475,17 @@ def test_a_turn_without_thinking_carries_what_must_stand_there():
     assert wire[1]["reasoning_content"] == ""
 
 
+@pytest.mark.parametrize(("of", "there"), [(["m"], True), (["n", "~n"], False)])
+def test_only_the_models_that_want_it_get_a_stand_in_for_thinking(of, there):
+    quirks = {"replay_field": "reasoning_details", "replay_missing": "", "replay_missing_of": of}
+    details = Thinking(
+        "Hm", seal({"reasoning_details": [{"type": "reasoning.text", "text": "Hm"}]})
+    )
+    bare, own = messages(turn(Text("a")), turn(details, Text("b")), quirks=quirks)
+    assert ("reasoning" in bare) == there
+    assert "reasoning" not in own
+
+
 def test_thinking_without_an_answer_is_still_a_turn():
     (wire,) = messages(turn(Thinking("Hm", seal({"reasoning_content": True}))))
     assert wire == {"role": "assistant", "content": "", "reasoning_content": "Hm"}

@@ -149,6 +149,13 @@ def test_a_page_is_read_as_its_words():
     assert told(502, page).message == "Bad gateway"
 
 
+def test_an_error_that_is_the_event_of_a_stream_is_read_though_no_stream_began():
+    event = b'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"code":"InvalidParameter","message":"no such model"}\n\n'
+    error = told(400, event)
+    assert (error.message, error.code) == ("no such model", "InvalidParameter")
+    assert error.body == event
+
+
 def test_a_huge_page_of_brackets_is_read_at_once():
     assert told(502, b"<" * 2_000_000).status == 502
 

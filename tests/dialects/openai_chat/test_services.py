@@ -90,6 +90,8 @@ def test_every_provider_of_this_wire_has_a_table():
         ("deepseek", "deepseek-flash", {"response_format": SCHEMA}, "This response_format type is unavailable now"),
         ("deepseek", "deepseek-flash", {"tools": [TOOL], "tool_choice": "required"}, "does not support this tool_choice"),
         ("deepseek", "deepseek-flash", {"messages": CALLED, "tools": [TOOL]}, "must be passed back"),
+        ("openrouter", "deepseek/deepseek-v4-pro", {"messages": CALLED, "tools": [TOOL]}, "must be passed back"),
+        ("openrouter", "deepseek/deepseek-v4-flash-0731", {"messages": CALLED, "tools": [TOOL]}, "must be passed back"),
         ("zai", "glm-5.3", {"reasoning_effort": "medium"}, "please use low, high, or max"),
         ("zai", "glm-5.3-flash", {"thinking": {"type": "disabled"}}, "cannot be disabled"),
         ("moonshot", "kimi-k2.5", {"thinking": {"type": "enabled"}, "reasoning_effort": "low"}, "cannot specify both 'thinking' and 'reasoning_effort'"),

@@ -8,6 +8,7 @@ import re
 
 from ...canon import Head, Json
 from ...errors import (
+    AuthFailed,
     BadRequest,
     ContextTooLong,
     QuotaSpent,
@@ -18,7 +19,7 @@ from ...errors import (
 )
 from ...framing import json_of, readable
 
-_CANCELLED = 499
+_BAD_TOKEN, _CANCELLED = 498, 499
 _TOO_LONG = re.compile(r"^too many tokens", re.IGNORECASE)
 _SPENT = re.compile(r"\bmonth(?:ly)?\b", re.IGNORECASE)  # a trial key's calls are counted by it
 _ASKED_WRONG = re.compile(r"try updating", re.IGNORECASE)
@@ -65,4 +66,6 @@ def _kind(status: int, message: str) -> type[ServiceError]:
         return ContextTooLong
     if status == 429 and _SPENT.search(message):
         return QuotaSpent
+    if status == _BAD_TOKEN:
+        return AuthFailed
     return ServiceTimeout if status == _CANCELLED else by_status(status)

@@ -18,7 +18,7 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     quirks = quirks_of(target.quirks)
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": Messages(quirks).of(request),
+        "messages": Messages(quirks, request.model).of(request),
         **_parameters(request, plan, quirks),
         **_tools(request.tools, request.tool_choice),
     }

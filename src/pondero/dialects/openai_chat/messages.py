@@ -32,11 +32,11 @@ _is_nine = re.compile(r"[A-Za-z0-9]{9}").fullmatch
 class Messages:
     """The messages of one request, in order; remembers how each call is to be answered."""
 
-    def __init__(self, quirks: Quirks) -> None:
+    def __init__(self, quirks: Quirks, model: str) -> None:
         self._system_role = quirks.system_role
         self._marks = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
-        self._replay = Replay(quirks)
+        self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls not answered by their own id
 
     def of(self, request: Request) -> list[Json]:

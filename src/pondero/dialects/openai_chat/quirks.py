@@ -28,7 +28,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     completion; ``done_marker`` whether the stream ends with a marker (None: it may).
 
     Replay: ``replay_field`` where thinking goes back (``same``: where it came from),
-    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any,
+    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any
+    (``replay_missing_of``: beginnings of the names of the models that want it),
     ``replay_with`` what a request says beside it, lest the service throws it away;
     ``refused_fields`` are fields of a message that it answers with a refusal;
     ``results_by_place`` whether results without an id answer the calls in order.
@@ -51,6 +52,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     replay_field: Replay = "same"
     replay_when: Literal["tools", "always", "never"] = "always"
     replay_missing: str | None = None
+    replay_missing_of: tuple[str, ...] = ("",)
     replay_with: Mapping[str, Json] = {}
     refused_fields: tuple[str, ...] = ()
     results_by_place: bool = False

@@ -25,6 +25,7 @@ from ...errors import (
     ServiceError,
     ServiceTimeout,
 )
+from ...framing import json_of
 
 _BY_CODE: dict[str, type[ServiceError]] = {
     **dict.fromkeys(
@@ -145,10 +146,11 @@ def error_in(head: Head, body: bytes) -> ServiceError | None:
 
 
 def _json(body: bytes) -> Json:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return body.decode("utf-8", "replace").strip()
+    if (raw := json_of(body)) is not None:
+        return raw
+    framed = (json_of(line[5:]) for line in body.splitlines() if line.startswith(b"data:"))
+    in_event = next((raw for raw in framed if isinstance(raw, dict)), None)  # not only in streams
+    return in_event or body.decode("utf-8", "replace").strip()
 
 
 def _error(raw: Json, *, head: Head, body: bytes) -> ServiceError:

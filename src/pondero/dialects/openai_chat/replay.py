@@ -17,9 +17,10 @@ _SEALED = ("reasoning_details", *_TEXT_FIELDS, *_ORIGINS)
 class Replay:
     """Puts a turn's thinking into its message; knows from which turn on it is wanted."""
 
-    def __init__(self, quirks: Quirks) -> None:
+    def __init__(self, quirks: Quirks, model: str) -> None:
         self._field = quirks.replay_field
-        self._missing = quirks.replay_missing
+        wants = model.startswith(quirks.replay_missing_of)
+        self._missing = quirks.replay_missing if wants else None
         self._wanted = quirks.replay_when == "always" and quirks.replay_field != "none"
         self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
 
@@ -47,8 +48,12 @@ class Replay:
 
     def fill(self, message: dict[str, Json]) -> None:
         """Put in what a turn without thinking must carry, where the deployment says so."""
-        if self._wanted and self._missing is not None and self._field in _TEXT_FIELDS:
+        if not self._wanted or self._missing is None:
+            return
+        if self._field in _TEXT_FIELDS:
             message.setdefault(self._field, self._missing)
+        elif self._field == "reasoning_details" and self._field not in message:
+            message.setdefault("reasoning", self._missing)
 
 
 def is_replayed(message: dict[str, Json]) -> bool:

@@ -13,6 +13,7 @@ _RANGES = {
     "frequency_penalty": (-2, 2),
 }
 _DEFAULTS = {"temperature": 1, "top_p": 1, "presence_penalty": 0, "frequency_penalty": 0}
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 _NOT_WHILE_THINKING = ("logprobs", "top_logprobs", "logit_bias")
 
 
@@ -132,9 +133,9 @@ def _check_thinking(
         denier.deny(text, param="reasoning_effort")
     if (model.forced or service.forced) == "not_thinking" and is_forced(body):
         denier.say("forced", param="tool_choice", model=body.model)
-    if service.must_replay is None:
-        return
-    for index, message in enumerate(body.messages):
-        lost = isinstance(message, wire.Assistant) and message.reasoning_content is None
-        if lost and message.tool_calls:  # type: ignore[union-attr]  # lost says what it is
-            denier.deny(service.must_replay.format(index=index))
+    words = model.must_replay or service.must_replay
+    for index, message in enumerate(body.messages if words else ()):
+        if isinstance(message, wire.Assistant) and message.tool_calls:
+            fields = _THOUGHTS if model.must_replay else _THOUGHTS[:1]
+            if words and all(getattr(message, field) is None for field in fields):
+                denier.deny(words.format(index=index))

@@ -35,7 +35,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``thinks``: no, off (unless asked), on (unless told not to), always; ``deaf``: it may be told
     not to, and does not listen. ``tools``: whether function tools go with thinking. ``shows``:
     where its thinking stands unless the request says so. ``elsewhere``: known, and not on this
-    surface. ``forced``, ``form`` and ``sampling``: as of the service, where not its own.
+    surface. ``forced``, ``form``, ``sampling`` and ``must_replay``: as of the service, where not
+    its own.
     """
 
     match: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shows: Place | None = None
     form: Form | None = None
     sampling: Literal["any", "default"] | None = None
+    must_replay: str | None = None
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

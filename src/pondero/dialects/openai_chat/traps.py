@@ -153,10 +153,12 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[Trap]:
 def _wanted(sent: Sent, messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
     """Find calls without the thinking that this deployment wants beside them, be it empty."""
     field = quirks.replay_field
-    if quirks.replay_missing is None or field not in _FIELDS or not _thinks(sent):
+    wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
+    if quirks.replay_missing is None or field not in _FIELDS or not wants or not _thinks(sent):
         return
+    fields = {field, "reasoning"} if field == "reasoning_details" else {field}
     for placed in messages:
-        if placed.role == "assistant" and placed.calls and field not in placed.message:
+        if placed.role == "assistant" and placed.calls and not fields & placed.message.keys():
             yield Trap(
                 code="thinking_missing",
                 path=placed.path,
