@@ -66,6 +66,8 @@ def check(options: Mapping[str, object]) -> None:
 
 def messages_of(prompt: Prompt) -> tuple[Message, ...]:
     """Return the conversation that a prompt is: words, parts of one message, or messages."""
+    if isinstance(prompt, str) and prompt.strip():  # what most prompts are
+        return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):
         return (prompt,)
     if isinstance(prompt, Thread):

@@ -36,7 +36,7 @@ class FastTransport:
             async with asyncio.timeout(timeouts.connect + timeouts.first_byte):
                 response = await session.request(
                     request.method,
-                    URL(request.url, encoded=True),  # as it was signed, %3A and all
+                    _url(request.url),
                     data=request.body,
                     headers={**_HEADERS, **request.headers},
                     timeout=_waits(timeouts),
@@ -94,6 +94,12 @@ def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(
         total=None, sock_connect=timeouts.connect, sock_read=timeouts.first_byte
     )
+
+
+@lru_cache(maxsize=256)
+def _url(text: str) -> URL:
+    """Return an address as it was signed, %3A and all."""
+    return URL(text, encoded=True)
 
 
 def _wait_between_bytes(response: aiohttp.ClientResponse, seconds: float) -> None:
