@@ -135,7 +135,7 @@ def size() -> str:
     catalog = shipped()
     families = sum(len(group.family) for group in catalog.groups.values())
     names = len(lookup().entries())
-    return f"{len(catalog.providers)} providers, {families} families, {names} model names."
+    return f"{len(catalog.providers)} providers, {families} families, {names:,} model names."
 
 
 def scenarios() -> str:
