@@ -48,12 +48,20 @@ def test_a_port_in_use_is_one_line_and_no_traceback(capsys):
     assert shown.count("\n") == 1
 
 
-def test_it_serves_until_ctrl_c_and_ends_with_130():
+@pytest.mark.parametrize("ignoring", [False, True], ids=["usual", "started-in-the-background"])
+def test_it_serves_until_ctrl_c_and_ends_with_130(ignoring):
+    before = signal.signal(
+        signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler
+    )
     code = "from pondero.cli import main; main()"
     command = [sys.executable, "-c", code, "emulate", "--port", "0", "--quiet"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run_:
+    try:
+        started = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with started as run_:
         try:
             assert run_.stdout is not None
             url = run_.stdout.readline().strip()

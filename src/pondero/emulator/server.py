@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -42,9 +42,10 @@ def app(emulator: Emulator) -> "Starlette":
     )
 
 
-def run(emulator: Emulator, *, sockets: list[socket.socket]) -> None:
+def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
     """Serve until interrupted; then raise KeyboardInterrupt."""
     _server(emulator).run(sockets)
+    raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
 
 
 @contextmanager
