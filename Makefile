@@ -20,7 +20,7 @@ CATALOG := src/pondero/catalog/data/catalog.json
 
 .PHONY: help
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 22
 
 $(READY): pyproject.toml requirements.lock
 	@"$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null || { \

@@ -101,6 +101,12 @@ def test_models_lists_what_is_known(cli):
     assert "claude" not in out
 
 
+def test_a_provider_that_takes_any_name_says_so(cli):
+    code, out, err = cli("models", "--provider", "compatible")
+    assert (code, out) == (0, "")
+    assert "it takes any, compatible:NAME" in err
+
+
 def test_models_json_is_stable(cli):
     _, out, _ = cli("models", "--json")
     rows = json.loads(out)["models"]

@@ -21,7 +21,7 @@ from ..errors import (
 
 _AGAIN = "press Enter to send it again"
 _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
-    (MissingKey, "set the variable and start again, or /model to go on with another"),
+    (MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
     (AuthFailed, "check the key: /doctor says where it comes from"),
     (PermissionDenied, "this key may not use it: /model to go on with another"),
     (BillingFailed, "/model to go on with another provider"),

@@ -12,8 +12,9 @@ from io import StringIO
 import click
 
 from .. import __version__
-from ..errors import PonderoError, ServiceError, TransportError, Unreachable, UsageError
+from ..errors import MissingKey, PonderoError, ServiceError, TransportError, Unreachable, UsageError
 from .examples import examples
+from .group import Group
 
 _COMMANDS = {
     "ask": ".ask",
@@ -36,7 +37,7 @@ _COMMANDS = {
 _CODES = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
 
 
-class _Lazy(click.Group):
+class _Lazy(Group):
     """A group whose commands are imported only when they run or are listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -49,6 +50,14 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(import_module(_COMMANDS[cmd_name], __package__), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """End well where whoever read the output went away; click itself would end with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _close_quietly()
+            return 0
 
 
 @click.command(
@@ -91,15 +100,12 @@ def run(arguments: list[str]) -> int:
         for note in getattr(error, "__notes__", ()):
             click.echo(f"({note})", err=True)
         if (
-            isinstance(error, Unreachable)
+            isinstance(error, (MissingKey, Unreachable))
             and arguments[0] == "ask"
             and "--offline" not in arguments
         ):
             click.echo("(ask --offline needs no network and no key)", err=True)
         return next(code for kind, code in _CODES if isinstance(error, kind))
-    except BrokenPipeError:
-        _close_quietly()
-        return 0
     except OSError as error:  # a full disk behind stdout, and the like
         click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
         return 1

@@ -37,8 +37,8 @@ _REFUSED = ("refusal", "content_filter")
         "pondero ask gpt-5.1/low --system 'Answer in French.' < question.txt",
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask claude-opus-5 -f chart.png "What does it show?"',
-        'pondero ask -c "And 3,601?"                     goes on with the last thread',
-        'pondero ask -c k3f9zq gpt-5.1/low "And you?"    with that one, and another model',
+        'pondero ask -c "And 3,601?"                   goes on with the last thread',
+        'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
         'pondero ask --offline claude-opus-5/max "What is 17 * 23?"',
     )
 )

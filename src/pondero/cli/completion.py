@@ -19,7 +19,7 @@ _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL."""
+    """Print the completion script of a shell."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 - click has these three
     made = kind(context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")

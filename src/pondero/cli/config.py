@@ -17,6 +17,7 @@ from ..store import (
 )
 from .completing import setting
 from .examples import examples
+from .group import Group
 from .shelf import print_json
 
 _FIRST = """\
@@ -33,12 +34,13 @@ _FIRST = """\
 
 
 @click.group(
+    cls=Group,
     epilog=examples(
         "pondero config set thinking medium",
         "pondero config set policy.unsupported warn",
         "pondero config get",
         "pondero config edit",
-    )
+    ),
 )
 def config() -> None:
     """Read and change the settings of config.toml."""
@@ -58,7 +60,10 @@ def path() -> None:
 @click.argument("name", required=False, shell_complete=setting)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def get(name: str | None, *, as_json: bool) -> int:
-    """Print one setting, or all that are set; exit code 1 where it is not set."""
+    """Print one setting, or all that are set.
+
+    The exit code is 1 where it is not set.
+    """
     if name is not None:
         check_setting(name)
     check_config()

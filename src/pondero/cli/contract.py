@@ -68,8 +68,9 @@ def contract(
     as_json: bool,
     junit_file: Path | None,
 ) -> int:
-    """Hold PROVIDERs to their contract: what we send, what comes back, and what we make of it.
+    """Hold services, recordings or the emulator to their contract.
 
+    A contract is what we send, what comes back, and what we make of it.
     Without a PROVIDER, all of them, or all that were recorded; without a target, the emulator.
     What a target cannot do is reported as unsupported and is no failure.
     PONDERO_SKIP_CONTRACT=1 skips everything.

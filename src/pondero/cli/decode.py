@@ -33,7 +33,10 @@ _SHOWN = 60  # of a seal's text: enough to tell one from another
 def decode(
     file: BinaryIO, *, dialect: str | None, stream: bool | None, status: int, as_json: bool
 ) -> None:
-    """Show what a raw answer holds: text, thinking, tool calls, finish, usage, seals."""
+    """Show what a raw answer holds: text, thinking, calls, usage.
+
+    Beside them, why it ended, and its seals.
+    """
     found = decoded(file.read(), dialect=dialect, stream=stream, status=status)
     if as_json:
         click.echo(pretty(encode(found.to_json()), indent=2).decode())

@@ -32,7 +32,7 @@ _REASONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 @click.command()
 def demo() -> None:
-    """See it work: levels, wires, tools and a handoff, on the built-in emulator."""
+    """See it work: levels, wires, tools, a handoff; no key needed."""
     from ..emulator import Emulator
 
     with Client(transport=Emulator()) as client:
@@ -87,7 +87,7 @@ def _show(reply: Reply) -> None:
     made: Plan = reply.plan
     usage = reply.usage
     sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
-    head = f"{made.model:<30} {made.asked!s:<7}→ {sent}"
+    head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
     click.echo(click.style(head, fg="cyan"))
     if reply.thinking:
         _line("thinking", " ".join(reply.thinking), dim=True)

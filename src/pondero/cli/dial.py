@@ -63,7 +63,7 @@ def plan(
 @click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
 def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool) -> None:
-    """Show the whole ladder of MODEL: every level, and what it becomes there."""
+    """Show every level of MODEL, and what each becomes there."""
     plans = ladder(model, max_tokens=max_tokens, policy=policy_of(policies))
     if as_json:
         first = plans[0]
@@ -109,6 +109,9 @@ def models(
     entries = catalogued(provider)
     if as_json:
         click.echo(_json({"models": [entry.to_json() for entry in entries]}))
+        return
+    if not entries:
+        click.echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
         return
     from .tables import print_models
 

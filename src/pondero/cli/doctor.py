@@ -30,7 +30,7 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
 def doctor(
     thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool
 ) -> int:
-    """Check this machine, or say what another model would not be shown of a THREAD."""
+    """Check this machine, or what of a THREAD a model would not see."""
     if thread is not None or target is not None:
         _handoff(thread or "last", target, policies, as_json=as_json)
         return 0

@@ -27,7 +27,7 @@ _WIDTH = 80
 )
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
 def emulate(*, port: int, host: str, quiet: bool) -> None:
-    """Serve emulated models over HTTP: strict, deterministic, no key needed.
+    """Serve emulated models over HTTP: strict, and always the same.
 
     Any key that is not empty will do; what the services refuse is refused. Ctrl-C ends it.
     """

@@ -20,7 +20,7 @@ _COLOURS = {"what": None, "then": "red", "cure": "green"}
 
 @click.command(
     epilog=examples(
-        "pondero guard tests/cassettes/chat.jsonl      a cassette",
+        "pondero guard tests/cassettes/*/*.jsonl       cassettes",
         "pondero guard --strict vcr/*.yaml             vcrpy's; lost thinking counts",
         "pondero guard --json saved-chat.json | jq .   a saved chat, for a program",
         "cat exchanges.jsonl | pondero guard -",
@@ -30,10 +30,11 @@ _COLOURS = {"what": None, "then": "red", "cure": "green"}
 @click.option("--strict", is_flag=True, help="Thinking lost without a word counts as a trap.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
-    """Find what a service refuses of a conversation sent back to it, or loses, and the cure.
+    """Find what a service would refuse or lose on the second turn.
 
-    Reads cassettes, vcrpy's YAML, saved chats, exported threads, and JSON Lines of exchanges.
-    Exits with 1 where there is a trap, with 2 where a file cannot be read.
+    It says where that is, what happens, and the cure. Reads cassettes, vcrpy's YAML, saved chats,
+    exported threads, and JSON Lines of exchanges. Exits with 1 where there is a trap, with 2 where
+    a file cannot be read.
     """
     reports: list[Report] = []
     errors: dict[str, str] = {}

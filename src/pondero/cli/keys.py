@@ -11,23 +11,26 @@ from ..errors import UnknownProvider, UsageError
 from ..store import forget_key, save_key, saved_keys
 from .completing import provider as provider_names
 from .examples import examples
+from .group import Group
 from .shelf import print_json
 
 _ENVIRONMENT = "environment"
 
 
 @click.group(
+    cls=Group,
     epilog=examples(
         "pondero keys set openai                    asks for it, unseen",
         "pass show openai | pondero keys set openai",
         "pondero keys list",
         "pondero keys remove openai",
-    )
+    ),
 )
 def keys() -> None:
-    """Keep the keys of services: in the system's keyring, else in a file only you can read.
+    """Keep the keys of services on this machine.
 
-    A key in the environment always wins.
+    They are kept in the system's keyring, else in a file only you can read. A key in the
+    environment always wins.
     """
 
 
@@ -52,7 +55,7 @@ def set_(provider: str) -> None:
 @click.option("--all", "every", is_flag=True, help="Also the providers that have none.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list_(*, every: bool, as_json: bool) -> None:
-    """List which providers have a key, and where it comes from; never the key."""
+    """List which providers have a key, and where from; never the key."""
     kept = saved_keys()
     rows = []
     for provider in lookup().catalog.providers.values():

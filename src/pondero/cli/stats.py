@@ -30,7 +30,10 @@ from .shelf import opened, print_json
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool) -> None:
-    """Show thinking against answer tokens, money and time, per model and level."""
+    """Show thinking against answer tokens, money and time.
+
+    There is a line for each model and level.
+    """
     with opened() as threads:
         rows = rows_of(threads.stats(days=days), by=by)
     if svg is not None:

@@ -10,6 +10,7 @@ from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
 from . import completing
 from .examples import examples
+from .group import Group
 from .shelf import (
     kept_json,
     opened,
@@ -25,16 +26,17 @@ _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "h
 
 
 @click.group(
+    cls=Group,
     epilog=examples(
         "pondero threads list",
         "pondero threads show last --thinking",
         'pondero threads search "eiffel tower"',
         "pondero threads export last --to talk.html",
         "pondero threads import talk.jsonl",
-    )
+    ),
 )
 def threads() -> None:
-    """Read, search, export and delete the threads that ask and chat keep.
+    """Read, search, export, delete what ask and chat keep.
 
     A thread is named by its id, the beginning of its id, or "last".
     """
@@ -119,7 +121,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     epilog=examples(
         "pondero threads export last > talk.md",
         "pondero threads export k3f9zq --to talk.html",
-        "pondero threads export last --format jsonl --to talk.jsonl    nothing is lost",
+        "pondero threads export last --to talk.jsonl    nothing is lost",
     )
 )
 @click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completing.thread)
@@ -136,7 +138,10 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     help="The form, where no ending says it; else markdown.",
 )
 def export(thread: str, *, to: Path | None, form: str | None) -> None:
-    """Write a thread as Markdown, HTML or JSON Lines; only JSON Lines can be imported again."""
+    """Write a thread as Markdown, HTML or JSON Lines.
+
+    Only JSON Lines can be imported again.
+    """
     chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
     with opened() as shelf:
         found = shelf.get(thread)

@@ -36,7 +36,7 @@ def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
     variables = " or ".join(provider.keys)
     message = (
         f"{provider.label} needs a key: set {variables}, or keep one with 'pondero keys set "
-        f"{provider.name}'; --offline works without one"
+        f"{provider.name}'"
     )
     raise MissingKey(message)
 

@@ -1,0 +1,67 @@
+"""What ``--help`` lists, what a wrong command is told, and a reader that goes away."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from pondero.cli.app import app
+
+_CONTEXT = click.Context(app)
+_COMMANDS = [app.get_command(_CONTEXT, name) for name in app.list_commands(_CONTEXT)]
+_GROUPS = [app, *(command for command in _COMMANDS if isinstance(command, click.Group))]
+_ALL = [*_COMMANDS, *(command for group in _GROUPS for command in group.commands.values())]
+
+
+def _help(command, width):
+    return command.get_help(click.Context(command, terminal_width=width))
+
+
+@pytest.mark.parametrize("group", _GROUPS, ids=lambda group: group.name)
+@pytest.mark.parametrize("width", [78, 58, 38])
+def test_no_command_is_cut_short_in_a_list(group, width):
+    listed = " ".join(_help(group, width).split())
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert f"{name} {command.get_short_help_str(10_000)}" in listed
+
+
+@pytest.mark.parametrize("group", _GROUPS, ids=lambda group: group.name)
+def test_on_eighty_columns_every_command_of_a_list_has_one_line(group):
+    _, _, listed = _help(group, 78).partition("Commands:\n")
+    rows, _, _ = listed.partition("\n\n")
+    names = group.list_commands(click.Context(group))
+    assert [row.split()[0] for row in rows.splitlines()] == names
+
+
+@pytest.mark.parametrize("command", [app, *_ALL], ids=lambda command: command.name)
+def test_no_help_is_wider_than_eighty_columns(command):
+    assert [line for line in _help(command, 78).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [(["plann"], "plan"), (["thread"], "threads"), (["threads", "lst"], "list")]
+)
+def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
+    code, out, err = call(*typed)
+    assert (code, out) == (2, "")
+    assert f"Did you mean '{meant}'" in err
+
+
+def test_an_answer_whose_reader_has_gone_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    pondero = [sys.executable, "-c", "from pondero.cli import main; main()"]
+    done = subprocess.run(
+        [*pondero, "ask", "--offline", "--no-save", "claude-opus-5/low", "What is 2 * 3?"],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
