@@ -5,7 +5,7 @@ import pytest
 from pondero.emulator import Emulator, Fault, Turn, serving
 from pondero.store import config_file, save_key
 
-PLANTED = "sk-planted-0123456789abcdef"
+PLANTED = "sk-" + "planted-0123456789abcdef"
 KEPT = "kept-planted-0123456789abcdef"
 
 
