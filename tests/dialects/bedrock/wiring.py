@@ -26,7 +26,12 @@ WIRE = dialect("bedrock")
 CLAUDE = "us.anthropic.claude-sonnet-4-6"
 OLDER = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 BOUND = "us.anthropic.claude-opus-5-5"
-TARGET = Target("bedrock", "https://bedrock.invalid", {"authorization": "Bearer k"})
+TARGET = Target(
+    "bedrock",
+    "https://bedrock.invalid",
+    {"authorization": "Bearer k"},
+    quirks={"messages_fields_of": ["claude-"]},
+)
 HEADERS = {"x-amzn-requestid": "r-1"}
 START = aws_event("messageStart", {"role": "assistant", "p": "abc"})
 

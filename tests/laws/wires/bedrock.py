@@ -10,6 +10,7 @@ WIRE = Wire(
         "bedrock",
         "https://bedrock-runtime.us-east-1.amazonaws.com",
         {"authorization": "Bearer test"},
+        quirks={"messages_fields_of": ["claude-"]},
     ),
     model="us.anthropic.claude-sonnet-4-6",
     plain="us.anthropic.claude-sonnet-4-20250514-v1:0",

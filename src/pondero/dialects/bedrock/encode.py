@@ -34,13 +34,12 @@ from ...errors import BadParameter
 from ...thinking import Plan
 from . import NAME
 from .media import medium, name_of, picture
+from .quirks import quirks_of
 
 SIGNED = "bedrock"
 """The name under which requests without a key are signed."""
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-# A model's id begins with its maker, perhaps after a region: us.anthropic.claude-...
-_CLAUDE = re.compile(r"(?:^|[./])(?:anthropic\.)?claude-")
 _THOUGHT = "/usage/output_tokens_details"  # thinking is counted there, and only if asked for
 _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 _OWN = "additionalModelRequestFields"
@@ -50,7 +49,9 @@ Block = dict[str, Json]
 
 def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; extras are merged over what we say, and the plan's fields over both."""
-    body = overlaid(overlaid(_body(request, plan), request.extras or {}), plan.fields)
+    beside = quirks_of(target.quirks).takes_messages_fields(request.model)
+    said = _body(request, plan, beside=beside)
+    body = overlaid(overlaid(said, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
         "POST",
@@ -60,19 +61,18 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     )
 
 
-def _body(request: Request, plan: Plan) -> Block:
-    claude = _CLAUDE.search(request.model) is not None
-    tools = _tools(request, claude=claude)
+def _body(request: Request, plan: Plan, *, beside: bool) -> Block:
+    tools = _tools(request, beside=beside)
     said: Mapping[str, Json] = {
         "system": [block for text in request.system for block in _blocks(text)],
         "messages": list(_messages(request.messages)),
         "inferenceConfig": _limits(request, plan.dropped),
         "toolConfig": tools,
         "outputConfig": _format(request.output),
-        _OWN: _own(request, plan.dropped, forbids=bool(claude and tools) and _forbids(request)),
+        _OWN: _own(request, plan.dropped, forbids=bool(beside and tools) and _forbids(request)),
     }
     body = {name: value for name, value in said.items() if value}
-    if claude and plan.will_think is not False:
+    if beside and plan.will_think is not False:
         body["additionalModelResponseFieldPaths"] = [_THOUGHT]
     return body
 
@@ -203,13 +203,13 @@ def _point(cache: Cache) -> Block:
 # -- tools and output ------------------------------------------------------------------------
 
 
-def _tools(request: Request, *, claude: bool) -> Block:
+def _tools(request: Request, *, beside: bool) -> Block:
     """Return the tools; those that only the past knows are named where the past has calls."""
     tools = [block for tool in request.tools for block in _tool(tool)]
     called = {call.name for message in request.messages for call in message.tool_calls}
     if not tools:
         tools = [block for name in sorted(called) for block in _tool(Tool(name))]
-    elif _forbids(request) and not claude and not called:
+    elif _forbids(request) and not beside and not called:
         return {}
     if not tools:
         return {}
