@@ -105,9 +105,9 @@ def _pieces(frames: list[bytes], feed: str) -> list[bytes]:
 
 def _decode(name: str, pieces: list[bytes]) -> int:
     from pondero.canon import Head
-    from pondero.dialects import dialect
+    from pondero.dialects import Where, dialect
 
-    stream = dialect(name).decode.stream(Head(200), model="m", route="r", quirks={})
+    stream = dialect(name).caller().stream(Head(200), Where("m", "r"))
     seen = 0
     for piece in pieces:
         seen += len(stream.feed(piece))
@@ -123,7 +123,7 @@ def _encoder(name: str, messages: int) -> Callable[[], object]:
     url, header = TARGETS[name]
     request, plan = thread(name, messages), bare_plan(name)
     target = Target(name, url, {header: "key"})
-    return lambda: dialect(name).encode.request(request, plan, target)
+    return lambda: dialect(name).caller().encode(request, plan, target)
 
 
 def _spent(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:

@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
+from tests.repairs import repair
 from tests.shells import each_shell
 
 import pondero
 from pondero.canon import HttpRequest, Message
-from pondero.dialects import repair
 from pondero.emulator import Emulator, Fault
 from pondero.errors import BadRequest, PonderoWarning
 from pondero.handoff import REFUSED

@@ -20,7 +20,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Dialect
+from pondero.dialects import Dialect, dialect, registry
 from pondero.errors import ServerFailed, ServiceError, Truncated
 
 Patch = pytest.MonkeyPatch
@@ -42,11 +42,17 @@ class _Edited:
         return [out for event in self._stream.eof() for out in self._edit(event)]
 
 
+def misuse(patch: Patch, wire: Dialect, **functions: Any) -> None:
+    """Put functions that are wrong into a dialect's caller's side."""
+    wrong = replace(dialect(wire.name).caller(), **functions)
+    patch.setitem(registry._DIALECTS, wire.name, replace(wire, caller=lambda: wrong))
+
+
 def decoding(make: Callable[[], Edit], *, streams_only: bool = False) -> Mutant:
     """Return the mutant that changes each decoded event; ``make`` begins a new answer."""
 
     def mutate(patch: Patch, wire: Dialect) -> None:
-        response, stream = wire.decode.response, wire.decode.stream
+        response, stream = wire.caller().decode, wire.caller().stream
 
         def edited_response(*args: Any, **named: Any) -> list[Event]:
             edit = make()
@@ -56,8 +62,8 @@ def decoding(make: Callable[[], Edit], *, streams_only: bool = False) -> Mutant:
             return _Edited(stream(*args, **named), make())
 
         if not streams_only:
-            patch.setattr(wire.decode, "response", edited_response)
-        patch.setattr(wire.decode, "stream", edited_stream)
+            misuse(patch, wire, decode=edited_response)
+        misuse(patch, wire, stream=edited_stream)
 
     return mutate
 
@@ -174,7 +180,7 @@ def nameless(event: Event) -> list[Event]:
 
 def misread_bytes(patch: Patch, wire: Dialect) -> None:
     """Each piece of a stream is taken for whole characters, as one network packet often is."""
-    stream = wire.decode.stream
+    stream = wire.caller().stream
 
     class Hasty:
         def __init__(self, *args: Any, **named: Any) -> None:
@@ -187,12 +193,12 @@ def misread_bytes(patch: Patch, wire: Dialect) -> None:
         def eof(self) -> list[Event]:
             return self._stream.eof()
 
-    patch.setattr(wire.decode, "stream", Hasty)
+    misuse(patch, wire, stream=Hasty)
 
 
 def cut_is_an_end(patch: Patch, wire: Dialect) -> None:
     """A stream that was cut off is taken for an answer."""
-    stream = wire.decode.stream
+    stream = wire.caller().stream
 
     class Content:
         def __init__(self, *args: Any, **named: Any) -> None:
@@ -205,15 +211,15 @@ def cut_is_an_end(patch: Patch, wire: Dialect) -> None:
             except Truncated:
                 return [Finished("stop")]
 
-    patch.setattr(wire.decode, "stream", Content)
+    misuse(patch, wire, stream=Content)
 
 
 def failing(change: Callable[[ServiceError], ServiceError]) -> Mutant:
     """Return the mutant that takes an error for another."""
 
     def mutate(patch: Patch, wire: Dialect) -> None:
-        error = wire.decode.error
-        patch.setattr(wire.decode, "error", lambda *args, **named: change(error(*args, **named)))
+        error = wire.caller().error
+        misuse(patch, wire, error=lambda *args: change(error(*args)))
 
     return mutate
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from tests.contract.decoders import Mutant, Patch
+from tests.contract.decoders import Mutant, Patch, misuse
 
 from pondero.canon import HttpRequest, Message, Request, Target, Text, ToolResult
 from pondero.client import asking, dial
@@ -20,12 +20,12 @@ def encoding(change: Callable[[Request], Request]) -> Mutant:
     """Return the mutant that encodes something else than was asked."""
 
     def mutate(patch: Patch, wire: Dialect) -> None:
-        encode = wire.encode.request
+        encode = wire.caller().encode
 
         def changed(request: Request, plan: Plan, target: Target) -> HttpRequest:
             return encode(change(request), plan, target)
 
-        patch.setattr(wire.encode, "request", changed)
+        misuse(patch, wire, encode=changed)
 
     return mutate
 
@@ -34,7 +34,7 @@ def sending(change: Callable[[dict[str, Any], Plan], None]) -> Mutant:
     """Return the mutant that puts something else into the body."""
 
     def mutate(patch: Patch, wire: Dialect) -> None:
-        encode = wire.encode.request
+        encode = wire.caller().encode
 
         def changed(request: Request, plan: Plan, target: Target) -> HttpRequest:
             http = encode(request, plan, target)
@@ -42,7 +42,7 @@ def sending(change: Callable[[dict[str, Any], Plan], None]) -> Mutant:
             change(body, plan)
             return replace(http, body=msgspec.json.encode(body))
 
-        patch.setattr(wire.encode, "request", changed)
+        misuse(patch, wire, encode=changed)
 
     return mutate
 
@@ -99,14 +99,14 @@ def as_user(message: Message) -> Message:
 
 def key_in_the_address(patch: Patch, wire: Dialect) -> None:
     """The key goes into the URL, where proxies and logs can read it."""
-    encode = wire.encode.request
+    encode = wire.caller().encode
 
     def changed(request: Request, plan: Plan, target: Target) -> HttpRequest:
         http = encode(request, plan, target)
         key = next(iter(target.headers.values()), "").removeprefix("Bearer ")
         return replace(http, url=f"{http.url}{'&' if '?' in http.url else '?'}key={key}")
 
-    patch.setattr(wire.encode, "request", changed)
+    misuse(patch, wire, encode=changed)
 
 
 # -- a dial that is wrong ---------------------------------------------------------------------

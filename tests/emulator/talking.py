@@ -18,7 +18,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.client import lookup
-from pondero.dialects import dialect
+from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator
 
 MODELS = (
@@ -80,23 +80,19 @@ def encoded(
     )
     thread = tuple(said(each) if isinstance(each, str) else each for each in messages)
     request = Request(entry.model, thread, stream=stream, **more)
-    return dialect(entry.provider.dialect).encode.request(request, plan, target(entry))
+    return dialect(entry.provider.dialect).caller().encode(request, plan, target(entry))
 
 
 def decoded(model: str, head: Head, body: bytes, *, stream: bool = True) -> list[Event]:
     """Return the events of an answer; raises what our own caller's side would."""
     entry = lookup().entry(model)
-    decode = dialect(entry.provider.dialect).decode
-    asked: Any = {
-        "model": entry.model,
-        "route": entry.provider.name,
-        "quirks": entry.provider.quirks,
-    }
+    wire = dialect(entry.provider.dialect).caller()
+    where = Where(entry.model, entry.provider.name, entry.provider.quirks)
     if head.status != 200:
-        raise decode.error(head, body)
+        raise wire.error(head, body)
     if not stream:
-        return decode.response(head, body, **asked)
-    reader = decode.stream(head, **asked)
+        return wire.decode(head, body, where)
+    reader = wire.stream(head, where)
     return reader.feed(body) + reader.eof()
 
 

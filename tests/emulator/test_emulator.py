@@ -87,13 +87,13 @@ def test_a_script_shared_by_threads_loses_and_doubles_nothing():
 def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(name):
     found = route(f"http://127.0.0.1:9100{PATHS[name]}")
     assert found is not None
-    assert name == found.wire.NAME
-    assert found.service == dialect(name).accept.HOUSE
+    assert name == found.wire.name
+    assert found.service == dialect(name).service().home
 
 
 def test_the_wires_do_not_quarrel_over_a_path():
     for name, path in PATHS.items():
-        serving = [each for each in NAMES if dialect(each).accept.serves(path)]
+        serving = [each for each in NAMES if dialect(each).service().serves(path)]
         assert serving == [name]
 
 
@@ -107,7 +107,7 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
         tail = after.removeprefix("beta") if version else before  # the version is in the address
         there = route(provider.url + tail)
         assert there is not None
-        assert (there.wire.NAME, there.service) == (provider.dialect, provider.name)
+        assert (there.wire.name, there.service) == (provider.dialect, provider.name)
         named = route(f"http://127.0.0.1:9100/{provider.name}{PATHS[provider.dialect]}")
         assert named is not None
         assert named.service == provider.name
@@ -142,7 +142,7 @@ def test_an_address_of_no_service_is_not_found():
 def test_without_a_key_the_service_says_so(model):
     answer = Emulator().send(without_key(encoded(model, None, "x")))
     wire = dialect(lookup().entry(model).provider.dialect)
-    error = wire.decode.error(answer.head, b"".join(answer))
+    error = wire.caller().error(answer.head, b"".join(answer))
     assert isinstance(error, AuthFailed | PermissionDenied)
 
 

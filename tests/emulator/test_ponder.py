@@ -23,7 +23,7 @@ from pondero.canon import (
 from pondero.dialects import Accepted
 from pondero.emulator import ponder
 from pondero.emulator.tokens import count
-from pondero.thinking import LEVELS
+from pondero.thinking import LEVELS, Intent
 
 SUM = "What is 17 * 23?"
 CALCULATOR = Tool(
@@ -37,7 +37,12 @@ def ask(question, *, kind="unset", level=None, budget=None, thinks=False, **more
     parts = (Text(question),) if isinstance(question, str) else question
     messages = more.pop("messages", (Message("user", parts),))
     return ponder(
-        Accepted(Request("m", messages, **more), kind, level=level, budget=budget, thinks=thinks)
+        Accepted(
+            request=Request("m", messages, **more),
+            intent=Intent(kind, level, budget),
+            thinks=thinks,
+            context=None,
+        )
     )
 
 

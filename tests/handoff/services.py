@@ -20,6 +20,7 @@ from pondero.canon import (
     Part,
     Reply,
     Request,
+    Takes,
     Target,
     Text,
     Thinking,
@@ -27,7 +28,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Accepted, Dialect, dialect, takes
+from pondero.dialects import Accepted, Dialect, Where, dialect
 from pondero.handoff import Destination, handoff
 
 THOUGHT = "first the moons of Saturn, then the cheese"
@@ -57,22 +58,24 @@ class Service:
 
     def destination(self, **facts: Any) -> Destination:
         """Return the facts a client fills in, with some of them changed."""
-        known = {
+        known: dict[str, Any] = {
             "dialect": self.name,
             "model": self.model,
             "provider": self.target.route,
             "route": self.target.route,
-            **takes(self.name, self.target.quirks),
+            "takes": self.dialect.caller().takes(self.target.quirks),
         }
+        wanted = {name: facts.pop(name) for name in Takes.__struct_fields__ if name in facts}
+        known["takes"] = structs.replace(known["takes"], **wanted)
         return Destination(**known | facts)
 
     def encoded(self, messages: tuple[Message, ...], *, tools: bool = True) -> HttpRequest:
         request = Request(self.model, messages, tools=TOOLS if tools else (), max_tokens=4096)
-        return self.dialect.encode.request(request, plan(self.name, self.thinking), self.target)
+        return self.dialect.caller().encode(request, plan(self.name, self.thinking), self.target)
 
     def accepted(self, messages: tuple[Message, ...]) -> Accepted:
         """Return what the service understands; raises Rejected where it refuses."""
-        return self.dialect.accept.request(self.encoded(messages), service=self.service)
+        return self.dialect.service().accept(self.encoded(messages), self.service)
 
     def events(self, messages: tuple[Message, ...], parts: tuple[Part, ...]) -> list[Event]:
         """Return an answer of the service's own, as it streams in."""
@@ -80,10 +83,10 @@ class Service:
         arranged_parts = arranged(parts, self.wire)
         called = any(isinstance(part, ToolCall) for part in parts)
         reply = Reply(Message("assistant", arranged_parts), "tool_calls" if called else "stop")
-        stream = self.dialect.reply.stream(accepted)
+        stream = self.dialect.service().stream(accepted)
         sent = b"".join(map(stream.feed, told(structs.replace(reply, model=self.model))))
-        reader = self.dialect.decode.stream(
-            Head(200), model=self.model, route=self.target.route, quirks=self.target.quirks
+        reader = self.dialect.caller().stream(
+            Head(200), Where(self.model, self.target.route, self.target.quirks)
         )
         return [*reader.feed(sent + stream.eof()), *reader.eof()]
 

@@ -1,7 +1,7 @@
 """What becomes of each kind of part, rule by rule."""
 
 import pytest
-from msgspec import json
+from msgspec import json, structs
 
 from pondero.canon import (
     Blob,
@@ -12,6 +12,7 @@ from pondero.canon import (
     Other,
     Part,
     Seal,
+    Takes,
     Text,
     Thinking,
     ToolCall,
@@ -35,8 +36,8 @@ def user(*parts: Part) -> Message:
     return Message("user", parts)
 
 
-def destination(**facts) -> Destination:
-    return Destination(dialect="red", model="m1", provider="north", route="north", **facts)
+def destination(**takes) -> Destination:
+    return structs.replace(HOME, takes=Takes(**takes))
 
 
 def the_changes(view: View) -> list[tuple[str, str, int, int | None]]:
@@ -184,7 +185,7 @@ def test_what_we_do_not_know_is_withheld_where_its_seal_names_another_deployment
 
 def test_the_readers_own_thinking_never_becomes_a_note():
     thread = [ASK, answer(Thinking("cut o"), Thinking("hm", SEAL), Text("yes"))]
-    view = handoff(thread, destination(foreign="note"))
+    view = handoff(thread, structs.replace(HOME, foreign="note"))
     assert view.messages == (ASK, answer(Thinking("hm", SEAL), Text("yes")))
 
 
@@ -323,7 +324,7 @@ def test_a_picture_the_assistant_made_is_shown_by_the_user_before_the_answer():
     view = handoff([ASK, answer(picture, Text("here"))], AWAY)
     label = Text("[image/png, 4 bytes, from the answer that follows:]")
     assert view.messages == (ASK, user(label, Image("image/png", b"1234")), answer(Text("here")))
-    blind = Destination(dialect="blue", model="m2", provider="s", route="s", media=())
+    blind = Destination(dialect="blue", model="m2", provider="s", route="s", takes=Takes(media=()))
     told = Text("[The answer that follows held image/png, 4 bytes, which is not shown here]")
     assert handoff([ASK, answer(picture, Text("here"))], blind).messages[1] == user(told)
 

@@ -10,7 +10,7 @@ from tests.hazards.talking import calling, chat_with, last_body, refusals
 import pondero
 from pondero.canon import Assembler, Head, Text, Thinking
 from pondero.client import lookup
-from pondero.dialects import dialect
+from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator, Fault
 from pondero.errors import BadRequest, ServerFailed
 from pondero.exchange import Retry
@@ -21,7 +21,7 @@ MISTRAL = "mistral:mistral-medium-latest"
 def decoded(*deltas):
     """Return the message of a stream of these contents, read as the client reads this service."""
     quirks = lookup().catalog.providers["mistral"].quirks
-    reader = dialect("openai_chat").decode.stream(Head(200), model="m", route="r", quirks=quirks)
+    reader = dialect("openai_chat").caller().stream(Head(200), Where("m", "r", quirks))
     chunks = [{"choices": [{"index": 0, "delta": {"content": each}}]} for each in deltas]
     chunks.append({"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]})
     assembler = Assembler()

@@ -5,7 +5,7 @@ from tests.emulator.talking import MODELS, WEATHER, encoded, said, talk
 
 from pondero.canon import Assembler, Message, Thinking, ToolCall
 from pondero.client import lookup
-from pondero.dialects import dialect
+from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator
 
 QUESTIONS = ("What is 17 * 23?", "What is the weather in Paris and London?")
@@ -15,8 +15,10 @@ def left_over(model: str, pieces: list[bytes]) -> Message:
     """Return what is left of an answer of which only these pieces came."""
     entry = lookup().entry(model)
     answer = Emulator().send(encoded(model, "low", "x"))
-    reader = dialect(entry.provider.dialect).decode.stream(
-        answer.head, model=entry.model, route=entry.provider.name, quirks=entry.provider.quirks
+    reader = (
+        dialect(entry.provider.dialect)
+        .caller()
+        .stream(answer.head, Where(entry.model, entry.provider.name, entry.provider.quirks))
     )
     assembler = Assembler()
     for piece in pieces:

@@ -5,10 +5,10 @@ import json
 import pytest
 from tests.emulator.talking import MODELS
 from tests.hazards.talking import PLAIN, SEALING, get_weather, last_body, refusals
+from tests.repairs import repair
 
 import pondero
 from pondero.canon import HttpRequest, Usage
-from pondero.dialects import repair
 from pondero.emulator import Emulator, Turn
 from pondero.errors import BadRequest, PonderoWarning, Unsupported
 from pondero.thinking import LEVELS

@@ -19,10 +19,10 @@ from tests.hazards.talking import (
     sse,
     strings,
 )
+from tests.repairs import repair
 
 import pondero
 from pondero.canon import HttpRequest, Message, Text, Thinking, Tool, ToolCall, ToolResult
-from pondero.dialects import repair
 from pondero.emulator import Call, Emulator, Turn
 from pondero.errors import BadRequest
 

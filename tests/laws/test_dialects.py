@@ -29,7 +29,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Accepted, Dialect, Rejected, dialect
+from pondero.dialects import Accepted, Dialect, Rejected, Where, dialect
 from pondero.errors import PonderoError, ServiceError, Truncated
 
 from .mutate import wrong_body, wrong_stream
@@ -54,32 +54,30 @@ class Pair:
     def encoded(self, request: Request) -> HttpRequest:
         thinks = request.model == self.wire.model
         fields = dict(self.wire.thinking) if thinks else {}
-        return self.dialect.encode.request(
-            request, plan(self.dialect.NAME, fields), self.wire.target
+        return self.dialect.caller().encode(
+            request, plan(self.dialect.name, fields), self.wire.target
         )
 
     def accepted(self, request: Request) -> Accepted:
-        return self.dialect.accept.request(self.encoded(request), service=self.wire.service)
+        return self.dialect.service().accept(self.encoded(request), self.wire.service)
 
     def streamed(self, accepted: Accepted, reply: Reply) -> bytes:
-        stream = self.dialect.reply.stream(accepted)
+        stream = self.dialect.service().stream(accepted)
         return b"".join(stream.feed(event) for event in told(reply)) + stream.eof()
 
     def decoded(self, pieces: list[bytes], model: str) -> list[Event]:
-        stream = self.dialect.decode.stream(
-            Head(200), model=model, route=self.wire.target.route, quirks=self.wire.target.quirks
+        stream = self.dialect.caller().stream(
+            Head(200), Where(model, self.wire.target.route, self.wire.target.quirks)
         )
         return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
     def whole(self, accepted: Accepted, reply: Reply) -> list[Event]:
-        sent = self.dialect.reply.response(accepted, reply)
+        sent = self.dialect.service().reply(accepted, reply)
         assert sent.status == 200
-        return self.dialect.decode.response(
+        return self.dialect.caller().decode(
             Head(sent.status, sent.headers),
             sent.body,
-            model=accepted.request.model,
-            route=self.wire.target.route,
-            quirks=self.wire.target.quirks,
+            Where(accepted.request.model, self.wire.target.route, self.wire.target.quirks),
         )
 
 
@@ -242,10 +240,10 @@ def test_a_broken_stream_raises_only_our_errors(name, data):
 def test_a_broken_answer_raises_only_our_errors(name, data):
     pair = Pair(name)
     exchange = Exchange(pair, data.draw)
-    sent = pair.dialect.reply.response(exchange.accepted, exchange.reply)
+    sent = pair.dialect.service().reply(exchange.accepted, exchange.reply)
     body = data.draw(wrong_body(sent.body))
     try:
-        events = pair.dialect.decode.response(Head(200), body, model="m", route=None, quirks={})
+        events = pair.dialect.caller().decode(Head(200), body, Where("m"))
     except PonderoError:
         return
     assert grammar(events) is None, grammar(events)
@@ -257,7 +255,7 @@ def test_random_bytes_raise_only_our_errors(name, data, cuts):
     for stream in (data, b"data: " + data + b"\n\n", b"[" + data):
         assert _outcome(pair, splits(stream, cuts)) == _outcome(pair, [stream])
     with suppress(PonderoError):
-        pair.dialect.decode.response(Head(200), data, model=None, route=None, quirks={})
+        pair.dialect.caller().decode(Head(200), data, Where())
 
 
 @given(
@@ -265,7 +263,7 @@ def test_random_bytes_raise_only_our_errors(name, data, cuts):
 )
 def test_any_error_body_is_survived(name, body, status):
     for each in (body, b"<html><body>" + body + b"</body></html>", b""):
-        error = dialect(name).decode.error(Head(status), each)
+        error = dialect(name).caller().error(Head(status), each)
         assert isinstance(error, ServiceError)
         assert error.status == status
         assert error.message
@@ -274,8 +272,8 @@ def test_any_error_body_is_survived(name, body, status):
 @given(st.data(), st.integers(400, 599))
 def test_an_error_of_any_shape_is_survived(name, data, status):
     pair = Pair(name)
-    sent = pair.dialect.reply.error(429, "slow down", code=None, retry_after=3.0)
-    error = pair.dialect.decode.error(Head(status), data.draw(wrong_body(sent.body)))
+    sent = pair.dialect.service().error(429, "slow down", code=None, retry_after=3.0)
+    error = pair.dialect.caller().error(Head(status), data.draw(wrong_body(sent.body)))
     assert isinstance(error, ServiceError)
     assert error.status == status
 
@@ -290,10 +288,10 @@ def test_a_broken_request_is_refused_in_the_services_own_way(name, data):
     sent = pair.encoded(second)
     body = data.draw(wrong_body(sent.body))
     try:
-        pair.dialect.accept.request(replace(sent, body=body), service=pair.wire.service)
+        pair.dialect.service().accept(replace(sent, body=body), pair.wire.service)
     except Rejected as refused:
         answer = refused.response
-        error = pair.dialect.decode.error(Head(answer.status, answer.headers), answer.body)
+        error = pair.dialect.caller().error(Head(answer.status, answer.headers), answer.body)
         assert 400 <= answer.status < 500
         assert error.message
 
@@ -301,8 +299,8 @@ def test_a_broken_request_is_refused_in_the_services_own_way(name, data):
 def test_the_services_errors_come_out_as_they_went_in(name):
     pair = Pair(name)
     for status in (400, 401, 403, 404, 429, 500, 503):
-        sent = pair.dialect.reply.error(status, "some words", code=None, retry_after=2.0)
-        error = pair.dialect.decode.error(Head(sent.status, sent.headers), sent.body)
+        sent = pair.dialect.service().error(status, "some words", code=None, retry_after=2.0)
+        error = pair.dialect.caller().error(Head(sent.status, sent.headers), sent.body)
         assert sent.status == status
         assert error.message == "some words"
         assert error.status == status
@@ -314,7 +312,7 @@ def test_a_request_without_a_key_is_refused(name):
     pair = Pair(name)
     sent = pair.encoded(Request(pair.wire.plain, (Message("user", (Text("hi"),)),), max_tokens=9))
     with pytest.raises(Rejected) as refused:
-        pair.dialect.accept.request(replace(sent, headers={}), service=pair.wire.service)
+        pair.dialect.service().accept(replace(sent, headers={}), pair.wire.service)
     assert refused.value.response.status in (400, 401, 403)
 
 
@@ -323,7 +321,7 @@ def test_a_request_without_a_key_is_refused(name):
 
 def _outcome(pair: Pair, pieces: list[bytes]) -> tuple[list[Event], str | None]:
     """Return the events that came before it ended, and how it failed, if it did."""
-    stream = pair.dialect.decode.stream(Head(200), model="m", route=None, quirks={})
+    stream = pair.dialect.caller().stream(Head(200), Where("m"))
     events: list[Event] = []
     try:
         for piece in pieces:

@@ -64,7 +64,7 @@ def encoded(
         stream=stream,
         **kept,
     )
-    return dialect(entry.provider.dialect).encode.request(request, made, target(entry))
+    return dialect(entry.provider.dialect).caller().encode(request, made, target(entry))
 
 
 def refusal(http: HttpRequest) -> str | None:

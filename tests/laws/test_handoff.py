@@ -17,6 +17,7 @@ from pondero.canon import (
     Other,
     Part,
     Seal,
+    Takes,
     Text,
     Thinking,
     ToolCall,
@@ -73,18 +74,21 @@ destinations = st.builds(
     provider=st.sampled_from(PLACES),
     route=st.sampled_from(PLACES),
     aliases=st.sampled_from([(), ("m2",)]),
-    seals=st.sampled_from(["dialect", "model", "route", "route+model"]),
-    unsealed=st.booleans(),
     foreign=st.sampled_from(["drop", "note"]),
-    id_pattern=st.sampled_from([None, "[a-zA-Z0-9_-]{1,64}", "[a-zA-Z0-9]{9}"]),
-    id_length=st.just(9),
-    minted=st.booleans(),
-    answers_calls=st.booleans(),
-    merges=st.booleans(),
-    begins_with_user=st.booleans(),
-    media=taken,
-    result_media=taken,
-    spoken_media=taken,
+    takes=st.builds(
+        Takes,
+        seals=st.sampled_from(["dialect", "model", "route", "route+model"]),
+        unsealed=st.booleans(),
+        id_pattern=st.sampled_from([None, "[a-zA-Z0-9_-]{1,64}", "[a-zA-Z0-9]{9}"]),
+        id_length=st.just(9),
+        minted=st.booleans(),
+        answers_calls=st.booleans(),
+        merges=st.booleans(),
+        begins_with_user=st.booleans(),
+        media=taken,
+        result_media=taken,
+        spoken_media=taken,
+    ),
 )
 
 
@@ -124,10 +128,10 @@ AWAY = Destination(dialect="blue", model="m2", provider="south", route="south")
 def test_nothing_foreign_is_in_the_view(thread, to):
     for seal, origin in seals_in(handoff(thread, to).messages):
         assert seal.dialect == to.dialect
-        if "model" in to.seals:
+        if "model" in to.takes.seals:
             made_by = seal.model or (origin.model if origin else None)
             assert made_by in (None, to.model, *to.aliases)
-        if "route" in to.seals:
+        if "route" in to.takes.seals:
             assert seal.route in (None, to.route)
     for part in parts_of(handoff(thread, to)):
         if isinstance(part, Other):
@@ -159,7 +163,7 @@ def test_every_call_has_one_result_after_it_and_every_result_a_call_before(threa
                 waiting.pop(part.call_id)  # a KeyError is a result without a call
                 answered.append(part.call_id)
     unfinished = [c.id for m in view.messages if is_last(m, view) for c in m.tool_calls]
-    assert list(waiting) == [] if to.answers_calls else list(waiting) in ([], unfinished)
+    assert list(waiting) == [] if to.takes.answers_calls else list(waiting) in ([], unfinished)
     assert len(set(answered)) == len(answered)
 
 
@@ -169,7 +173,7 @@ def test_results_follow_their_calls_at_once_and_in_order(thread, to):
     for before, after in pairwise([*view.messages, Message("user", ())]):
         asked = [call.id for call in before.tool_calls]
         came = [p.call_id for p in after.parts if isinstance(p, ToolResult)]
-        assert came == asked or (not came and not to.answers_calls and is_last(before, view))
+        assert came == asked or (not came and not to.takes.answers_calls and is_last(before, view))
         assert all(isinstance(p, ToolResult) for p in after.parts[: len(came)])
 
 
@@ -177,7 +181,7 @@ def test_results_follow_their_calls_at_once_and_in_order(thread, to):
 def test_ids_are_the_destinations_kind_and_each_is_there_once(thread, to):
     found = [call.id for message in handoff(thread, to).messages for call in message.tool_calls]
     assert len(set(found)) == len(found)
-    assert all(id and re.fullmatch(to.id_pattern or r"[^\ud800-\udfff]+", id) for id in found)
+    assert all(id and re.fullmatch(to.takes.id_pattern or r"[^\ud800-\udfff]+", id) for id in found)
 
 
 @given(threads, destinations)
@@ -191,10 +195,10 @@ def test_the_manifest_leads_from_every_new_id_back_to_the_old(thread, to):
 @given(threads, destinations)
 def test_neighbours_differ_in_role_and_the_user_begins_where_asked(thread, to):
     roles = [message.role for message in handoff(thread, to).messages]
-    if to.merges:
+    if to.takes.merges:
         assert all(one != other or one == "system" for one, other in pairwise(roles))
     spoken = [role for role in roles if role != "system"]
-    if to.begins_with_user and spoken:
+    if to.takes.begins_with_user and spoken:
         assert spoken[0] == "user"
 
 
@@ -234,10 +238,10 @@ def test_no_message_and_no_unsealed_text_is_empty(thread, to):
 @given(threads, destinations)
 def test_media_stand_only_where_they_are_taken(thread, to):
     for message in handoff(thread, to).messages:
-        here = to.spoken_media if message.role == "assistant" else to.media
+        here = to.takes.spoken_media if message.role == "assistant" else to.takes.media
         for part in message.parts:
             inner = part.content if isinstance(part, ToolResult) else (part,)
-            fine = to.result_media if isinstance(part, ToolResult) else here
+            fine = to.takes.result_media if isinstance(part, ToolResult) else here
             for each in inner:
                 if isinstance(each, Image | Blob):
                     assert (each.media_type or "image/png").startswith(fine)

@@ -25,7 +25,7 @@ from pondero.canon import (
     ToolResult,
     Usage,
 )
-from pondero.dialects import Rejected, dialect
+from pondero.dialects import Rejected, Where, dialect
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
@@ -88,14 +88,14 @@ class House:
         headers = {name.lower(): value for name, value in request.headers.items()}
         http = HttpRequest(request.method, str(request.url), headers, request.content)
         try:
-            self.accepted = WIRE.accept.request(http, service="anthropic")
+            self.accepted = WIRE.service().accept(http, "anthropic")
         except Rejected as refused:
             return _http(refused.response)
         if self.fails is not None:
             return _http(self.fails)
         if not self.accepted.request.stream:
-            return _http(WIRE.reply.response(self.accepted, self.reply))
-        stream = WIRE.reply.stream(self.accepted)
+            return _http(WIRE.service().reply(self.accepted, self.reply))
+        stream = WIRE.service().stream(self.accepted)
         events = told(self.reply)[: -1 if self.tail else None]
         data = b"".join(stream.feed(event) for event in events) + self.tail + stream.eof()
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=data)
@@ -294,7 +294,7 @@ async def test_refusals_are_the_errors_the_sdk_knows(asked, raised, words):
     ],
 )
 def test_failures_are_the_errors_the_sdk_knows(status, code, raised):
-    fails = WIRE.reply.error(status, "words", code=code, retry_after=1)
+    fails = WIRE.service().error(status, "words", code=code, retry_after=1)
     with pytest.raises(anthropic.APIStatusError, match="words") as refused:
         House(fails=fails).client.messages.create(**ASKED)
     assert isinstance(refused.value, raised)
@@ -309,6 +309,6 @@ def test_an_error_inside_a_stream_is_raised_by_the_sdk_and_by_us():
     house = House(Text("So"), tail=tail)
     with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
         list(house.client.messages.create(**ASKED, stream=True))
-    stream = WIRE.decode.stream(Head(200), model=MODEL, route=None, quirks={})
+    stream = WIRE.caller().stream(Head(200), Where(MODEL))
     with pytest.raises(Overloaded, match="Overloaded"):
         stream.feed(tail)

@@ -265,7 +265,7 @@ def test_what_the_sdk_writes_is_accepted_as_it_was_meant(service, ask):
     assert asked.stop == ("END",)
     assert asked.extras["generationConfig"] == {"seed": 7}
     assert asked.extras["safetySettings"][0]["threshold"] == "BLOCK_NONE"
-    assert (found.kind, found.level, found.shown) == ("level", "high", True)
+    assert (found.intent.kind, found.intent.level, found.shown) == ("level", "high", True)
 
 
 @pytest.mark.parametrize("first", [whole, streamed])

@@ -57,14 +57,14 @@ class House:
         headers = {name.lower(): value for name, value in request.headers.items()}
         http = HttpRequest(request.method, str(request.url), headers, request.content)
         try:
-            self.accepted = CHAT.accept.request(http, service=self.service)
+            self.accepted = CHAT.service().accept(http, self.service)
         except Rejected as refused:
             return _http(refused.response)
         if self.fails is not None:
             return _http(self.fails)
         if not self.accepted.request.stream:
-            return _http(CHAT.reply.response(self.accepted, self.reply))
-        stream = CHAT.reply.stream(self.accepted)
+            return _http(CHAT.service().reply(self.accepted, self.reply))
+        stream = CHAT.service().stream(self.accepted)
         data = b"".join(stream.feed(event) for event in _told(self.reply)) + stream.eof()
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=data)
 
@@ -306,7 +306,7 @@ def test_a_refusal_is_the_sdks_own_error(change, kind, code, param):
     ],
 )
 async def test_a_failure_is_the_sdks_own_error(status, kind):
-    house = House(fails=CHAT.reply.error(status, "words", code=None, retry_after=1.0))
+    house = House(fails=CHAT.service().error(status, "words", code=None, retry_after=1.0))
     with pytest.raises(kind) as raised:
         house.client().chat.completions.create(**ASKED)
     assert raised.value.body["message"] == "words"

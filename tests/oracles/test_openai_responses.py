@@ -83,14 +83,14 @@ class House:
         headers = {name.lower(): value for name, value in request.headers.items()}
         http = HttpRequest(request.method, str(request.url), headers, request.content)
         try:
-            self.accepted = RESPONSES.accept.request(http, service="openai")
+            self.accepted = RESPONSES.service().accept(http, "openai")
         except Rejected as refused:
             return _http(refused.response)
         if self.fails is not None:
             return _http(self.fails)
         if not self.accepted.request.stream:
-            return _http(RESPONSES.reply.response(self.accepted, self.reply))
-        stream = RESPONSES.reply.stream(self.accepted)
+            return _http(RESPONSES.service().reply(self.accepted, self.reply))
+        stream = RESPONSES.service().stream(self.accepted)
         data = b"".join(stream.feed(event) for event in told(self.reply)) + stream.eof()
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=data)
 
@@ -315,7 +315,7 @@ def test_refusals_are_the_sdks_own_errors(change, options, kind, code):
     ],
 )
 def test_failures_are_the_sdks_own_errors(status, kind):
-    failing = RESPONSES.reply.error(status, "some words", code=None, retry_after=2.0)
+    failing = RESPONSES.service().error(status, "some words", code=None, retry_after=2.0)
 
     with pytest.raises(kind, match="some words") as caught:
         House(Text("x"), fails=failing).client().responses.create(**ASKED)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from msgspec import to_builtins
 from tests.grammar import grammar
@@ -22,7 +22,7 @@ from pondero.canon import (
     Text,
     ToolResult,
 )
-from pondero.dialects import Dialect
+from pondero.dialects import Dialect, Where
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -126,15 +126,11 @@ class Judge:
     def _events(self, exchange: Exchange, pieces: list[bytes]) -> list[Event]:
         head = Head(exchange.status, exchange.headers)
         target = self.wire.target(exchange)
-        decode = self.dialect.decode
-        asked: Mapping[str, Any] = {
-            "model": exchange.model,
-            "route": target.route,
-            "quirks": target.quirks,
-        }
+        wire = self.dialect.caller()
+        where = Where(exchange.model, target.route, target.quirks)
         if exchange.stream is None:
-            return decode.response(head, exchange.body, **asked)
-        stream = decode.stream(head, **asked)
+            return wire.decode(head, exchange.body, where)
+        stream = wire.stream(head, where)
         events = [event for piece in pieces for event in stream.feed(piece)]
         return events + stream.eof()
 
@@ -142,7 +138,7 @@ class Judge:
 
     def _error(self, exchange: Exchange) -> str | None:
         if exchange.status >= 400:
-            error = self.dialect.decode.error(
+            error = self.dialect.caller().error(
                 Head(exchange.status, exchange.headers), exchange.stream or exchange.body
             )
         else:
@@ -179,8 +175,8 @@ class Judge:
             max_tokens=1000,
             stream=False,
         )
-        encoded = self.dialect.encode.request(
-            request, plan(self.dialect.NAME), self.wire.target(exchange)
+        encoded = self.dialect.caller().encode(
+            request, plan(self.dialect.name), self.wire.target(exchange)
         )
         return self.wire.turns(json.loads(encoded.body))
 

@@ -11,7 +11,7 @@ from tests.laws.mutate import WRONG
 from tests.registry import CALLERS_SIDE, having
 
 from pondero.canon import Event, Head
-from pondero.dialects import Dialect, dialect
+from pondero.dialects import Dialect, Where, dialect
 from pondero.errors import PonderoError
 
 from .corpus import FILES, Exchange, exchanges
@@ -44,12 +44,12 @@ def _try(speaks: Dialect, name: str, exchange: Exchange, chance: random.Random) 
         whole, split = (_outcome(speaks, name, exchange, each) for each in ([data], pieces))
         assert whole == split, exchange.id
     elif exchange.status >= 400:
-        assert speaks.decode.error(head, _changed_body(exchange.body, chance)).status
+        assert speaks.caller().error(head, _changed_body(exchange.body, chance)).status
     else:
         body = _changed_body(exchange.body, chance)
         quirks = wire(name).target(exchange).quirks
         try:
-            events = speaks.decode.response(head, body, model="m", route="r", quirks=quirks)
+            events = speaks.caller().decode(head, body, Where("m", "r", quirks))
         except PonderoError:
             return
         assert grammar(events) is None, (exchange.id, grammar(events))
@@ -59,7 +59,7 @@ def _outcome(
     speaks: Dialect, name: str, exchange: Exchange, pieces: list[bytes]
 ) -> tuple[list[Event], str | None]:
     quirks = wire(name).target(exchange).quirks
-    stream = speaks.decode.stream(Head(200), model="m", route="r", quirks=quirks)
+    stream = speaks.caller().stream(Head(200), Where("m", "r", quirks))
     events: list[Event] = []
     try:
         for piece in pieces:

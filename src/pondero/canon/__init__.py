@@ -37,7 +37,7 @@ from .reply import Reply, Verdict
 from .request import Output, Request, Tool, ToolChoice
 from .secret import LEAST_LEARNED, secrets_of
 from .spent import only_thought
-from .target import Target
+from .target import Takes, Target
 from .usage import Usage
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "Role",
     "Seal",
     "Started",
+    "Takes",
     "Target",
     "Text",
     "TextDelta",

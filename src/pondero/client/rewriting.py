@@ -9,7 +9,7 @@ import msgspec
 
 from ..canon import HttpRequest, Json, overlaid
 from ..catalog import Entry, Provider
-from ..dialects import NAMES, Rejected, dialect, named
+from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..framing import json_of
@@ -55,8 +55,8 @@ def _object(request: HttpRequest) -> dict[str, Json]:
 def _entry(request: HttpRequest, policy: Policy) -> Entry | None:
     url = request.url
     path = urlsplit(url).path
-    wire = next((name for name in NAMES if dialect(name).accept.serves(path)), None)
-    model = named(wire, request) if wire else None
+    wire = next((name for name in NAMES if dialect(name).service().serves(path)), None)
+    model = dialect(wire).service().model_of(request) if wire else None
     if wire is None or not model:
         return None
     known = _known(wire, model)
@@ -107,7 +107,7 @@ def _is_forced(request: HttpRequest, entry: Entry) -> bool:
     """Return whether it must call a tool, as the service would read it."""
     wire = dialect(entry.provider.dialect)
     try:
-        choice = wire.accept.request(request, service=entry.provider.name).request.tool_choice
+        choice = wire.service().accept(request, entry.provider.name).request.tool_choice
     except Rejected:
         return False
     return choice is not None and choice.forced

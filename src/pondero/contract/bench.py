@@ -33,7 +33,7 @@ class Seen(Struct, frozen=True):
     events: tuple[Event, ...] = ()
     reply: Reply | None = None
     error: PonderoError | None = None
-    accepted: Accepted | None = None
+    accepted: Accepted[Json] | None = None
     tries: int = 1
 
     @property
@@ -162,21 +162,21 @@ class Bench:
 
     # -- the service's side --------------------------------------------------------------------
 
-    def read(self, request: HttpRequest, entry: Entry | None = None) -> Accepted | None:
+    def read(self, request: HttpRequest, entry: Entry | None = None) -> Accepted[Json] | None:
         """Return what the service's side reads in a request; None where it refuses it."""
         service = (entry or self.entry).provider.name
         try:
-            return self.wire.accept.request(request, service=service)
+            return self.wire.service().accept(request, service)
         except Rejected:
             return None
 
     def refusal(self, request: HttpRequest, entry: Entry) -> ServiceError | None:
         """Return what the service's side has against a request, decoded; None where nothing."""
         try:
-            self.wire.accept.request(request, service=entry.provider.name)
+            self.wire.service().accept(request, entry.provider.name)
         except Rejected as no:
             said = no.response
-            return self.wire.decode.error(Head(said.status, said.headers), said.body)
+            return self.wire.caller().error(Head(said.status, said.headers), said.body)
         return None
 
     def siblings(self) -> list[Entry]:

@@ -193,7 +193,7 @@ def recorded_model(folder: Path, entry: Entry) -> str | None:
             continue  # said when its scenario is run
         for exchange in exchanges:
             try:
-                read = wire.accept.request(exchange.request, service=entry.provider.name)
+                read = wire.service().accept(exchange.request, entry.provider.name)
             except Rejected:
                 continue
             model = read.request.model

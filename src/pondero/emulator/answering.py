@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..canon import Finished, Head, HttpResponse, Message, Part, Reply, ToolCall
+from ..canon import Finished, Head, HttpResponse, Json, Message, Part, Reply, ToolCall
 from ..dialects import Accepted, ByteStream, Dialect
 from .fault import Fault, Piece, damaged
 from .telling import events
@@ -29,19 +29,19 @@ def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
     return Played(Head(response.status, response.headers), pieces)
 
 
-def answered(wire: Dialect, accepted: Accepted, reply: Reply, fault: Fault | None) -> Played:
+def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None) -> Played:
     """Return the answer as it was asked for: streamed, or at once."""
     accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
-        stream = wire.reply.stream(accepted)
+        stream = wire.service().stream(accepted)
         pieces = _frames(stream, reply, fault, wire)
         return Played(Head(200, stream.headers), damaged(fault, pieces) if fault else pieces)
     if fault is not None and fault.kind == "error_event":
         return whole(fault.error(wire))
-    return whole(wire.reply.response(accepted, reply), fault)
+    return whole(wire.service().reply(accepted, reply), fault)
 
 
-def with_ids(reply: Reply, accepted: Accepted, wire: Dialect) -> Reply:
+def with_ids(reply: Reply, accepted: Accepted[Json], wire: Dialect) -> Reply:
     """Return a reply whose calls have ids, each as the service makes them."""
     parts = reply.message.parts
     if not any(isinstance(part, ToolCall) and not part.id for part in parts):
@@ -53,7 +53,7 @@ def with_ids(reply: Reply, accepted: Accepted, wire: Dialect) -> Reply:
             return part
         own = seed.copy()
         own.update(str(number).encode())
-        return msgspec.structs.replace(part, id=wire.reply.call_id(own.hexdigest()))
+        return msgspec.structs.replace(part, id=wire.service().call_id(own.hexdigest()))
 
     made = tuple(named(number, part) for number, part in enumerate(parts))
     return msgspec.structs.replace(reply, message=Message("assistant", made))

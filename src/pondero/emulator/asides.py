@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..canon import HttpRequest, HttpResponse
 from ..catalog import Lookup, shipped
-from ..dialects import NAMES, Listed, Rejected, beside, dialect
+from ..dialects import NAMES, Listed, Rejected, dialect
 from .routes import deployment, living
 from .tokens import asked
 
@@ -28,7 +28,7 @@ def told(request: HttpRequest, *, service: str | None = None) -> Told | None:
     wires = [
         name
         for name in _wires(service)
-        if (desk := beside(name)) is not None and desk.asks(request) is not None
+        if (desk := dialect(name).service().models) is not None and desk.asks(request) is not None
     ]
     answers = [
         Told(_answer(request, name, here), name, here)
@@ -39,15 +39,17 @@ def told(request: HttpRequest, *, service: str | None = None) -> Told | None:
 
 
 def _answer(request: HttpRequest, name: str, service: str) -> HttpResponse:
-    desk = beside(name)
+    wire = dialect(name).service()
+    desk = wire.models
     assert desk is not None  # noqa: S101 - it was asked just now
     try:
         if desk.asks(request) == "models":
-            return desk.models(request, _known(service), service=service)
-        counted = desk.counts(request)
-        accepted = dialect(name).accept.request(counted, service=service)
+            return desk.listed(request, _known(service), service)
+        assert desk.counts is not None  # noqa: S101 - or it would not have said so
+        accepted = wire.accept(desk.counts(request), service)
     except Rejected as no:
         return no.response
+    assert desk.counted is not None  # noqa: S101 - it goes with counts
     return desk.counted(asked(accepted.request))
 
 
@@ -58,7 +60,7 @@ def _houses(url: str, wires: list[str], service: str | None) -> list[tuple[str, 
     for where in (living, deployment):
         if found := [(name, here) for name in wires if (here := where(url, name)) is not None]:
             return found
-    return [(name, dialect(name).accept.HOUSE) for name in wires]
+    return [(name, dialect(name).service().home) for name in wires]
 
 
 def _wires(service: str | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..canon import Usage
+from ..canon import Json, Usage
 from ..dialects import Accepted
 from .tokens import Piece, pieces
 
@@ -37,7 +37,7 @@ class PromptCache:
         self._order: deque[bytes] = deque()
         self._seen: set[bytes] = set()
 
-    def counted(self, accepted: Accepted, usage: Usage, *, service: str) -> Usage:
+    def counted(self, accepted: Accepted[Json], usage: Usage, *, service: str) -> Usage:
         """Return the counts with what was read and written apart, and know it all from now on."""
         given = usage.input or 0
         if accepted.caches == "never" or given < _LEAST:
@@ -71,9 +71,10 @@ class PromptCache:
             self._seen.discard(self._order.popleft())
 
 
-def _places(accepted: Accepted, service: str) -> Iterator[_Place]:
+def _places(accepted: Accepted[Json], service: str) -> Iterator[_Place]:
     """Yield every beginning of a prompt; each is bound to all before it, to model and level."""
-    seed = (service, accepted.request.model, accepted.kind, accepted.level, accepted.budget)
+    intent = accepted.intent
+    seed = (service, accepted.request.model, intent.kind, intent.level, intent.tokens)
     digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
     for piece in pieces(accepted.request):
         digest = blake2b(digest + _said(piece), digest_size=16).digest()

@@ -103,7 +103,7 @@ class Emulator:
         to = route(request.url, service=self._service)
         if to is None:
             return self._beside(request, entry)
-        entry.dialect, entry.service = to.wire.NAME, to.service
+        entry.dialect, entry.service = to.wire.name, to.service
         try:
             accepted, entry.model = self._taken(request, to)
         except Rejected as no:
@@ -119,15 +119,15 @@ class Emulator:
 
     def _taken(self, request: HttpRequest, to: Route) -> Met:
         try:
-            accepted = to.wire.accept.request(request, service=to.service)
+            accepted = to.wire.service().accept(request, to.service)
         except Rejected as no:
             if not self._any_model:
                 raise
             return met(request, to, no)
         return Met(accepted, accepted.request.model)
 
-    def _answer(self, to: Route, accepted: Accepted, entry: Entry) -> Played | Pause | None:
-        turn = self.script.take(accepted, dialect=to.wire.NAME, service=to.service)
+    def _answer(self, to: Route, accepted: Accepted[Json], entry: Entry) -> Played | Pause | None:
+        turn = self.script.take(accepted, dialect=to.wire.name, service=to.service)
         entry.scripted = turn is not None
         fault = (turn.fault if turn is not None else None) or self._fault(accepted)
         if fault is not None:
@@ -147,7 +147,7 @@ class Emulator:
             reply = msgspec.structs.replace(reply, model=entry.model)
         return answered(to.wire, accepted, reply, fault)
 
-    def _fault(self, accepted: Accepted) -> Fault | None:
+    def _fault(self, accepted: Accepted[Json]) -> Fault | None:
         """Return what goes wrong this time: the next of the list, or what the question asks for."""
         with suppress(IndexError):
             return self.faults.popleft()
@@ -162,9 +162,8 @@ class Emulator:
 
 def _restated(error: HttpResponse, to: Route) -> HttpResponse:
     """Return an error in the shape of its deployment, where those of one wire differ."""
-    restated = getattr(to.wire.reply, "restated", None)
-    made: HttpResponse = restated(error, service=to.service) if restated is not None else error
-    return made
+    restated = to.wire.service().restated
+    return restated(error, to.service) if restated is not None else error
 
 
 def _refused(response: HttpResponse, entry: Entry) -> Played:

@@ -92,7 +92,7 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         """Return the refusal this fault is, in the words of a wire."""
         status = self.status or 529
         message = self.message or _MESSAGES.get(status, "Something went wrong.")
-        return wire.reply.error(status, message, code=self.code, retry_after=self.retry_after)
+        return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
 
 
 class Pause(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from ..canon import Finish, Message, Part, Reply, Text, Thinking, ToolCall, Usage
+from ..canon import Finish, Json, Message, Part, Reply, Text, Thinking, ToolCall, Usage
 from ..dialects import Accepted
 from .arithmetic import Sum, find
 from .calling import Call, calls
@@ -29,12 +29,12 @@ _REFUSAL = "I cannot help with that."
 class Mind(Protocol):
     """Whatever answers; a tool call without an id gets one as the service makes them."""
 
-    def __call__(self, accepted: Accepted) -> Reply:
+    def __call__(self, accepted: Accepted[Json]) -> Reply:
         """Return the answer to an accepted request."""
         ...
 
 
-def ponder(accepted: Accepted) -> Reply:
+def ponder(accepted: Accepted[Json]) -> Reply:
     """Return the built-in mind's answer."""
     request = accepted.request
     asked = read(request.messages)
@@ -51,7 +51,7 @@ def ponder(accepted: Accepted) -> Reply:
     return _Composer(accepted, asked).reply(worked, todo)
 
 
-def settled(accepted: Accepted, reply: Reply) -> Reply:
+def settled(accepted: Accepted[Json], reply: Reply) -> Reply:
     """Return a reply with what it left open counted: its usage."""
     if reply.usage != Usage():
         return reply
@@ -65,7 +65,7 @@ def settled(accepted: Accepted, reply: Reply) -> Reply:
 class _Composer:
     """Puts one answer together, within the tokens it may have."""
 
-    def __init__(self, accepted: Accepted, asked: Asked) -> None:
+    def __init__(self, accepted: Accepted[Json], asked: Asked) -> None:
         self._accepted = accepted
         self._asked = asked
         self._left = accepted.request.max_tokens
@@ -177,13 +177,13 @@ def _recalled(asked: Asked) -> str | None:
     return None
 
 
-def _refused(accepted: Accepted, finish: Finish) -> Reply:
+def _refused(accepted: Accepted[Json], finish: Finish) -> Reply:
     parts = (Text(_REFUSAL),) if finish == "refusal" else ()
     usage = _usage(accepted, sum(count(part.text) for part in parts), 0)
     return Reply(Message("assistant", parts), finish, usage)
 
 
-def _usage(accepted: Accepted, spoken: int, thinking: int) -> Usage:
+def _usage(accepted: Accepted[Json], spoken: int, thinking: int) -> Usage:
     given = tokens_of(accepted.request)
     return Usage(
         input=given,

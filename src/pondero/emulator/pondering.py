@@ -1,5 +1,6 @@
 """How long to think, and what it reads like: more with every level, never more than allowed."""
 
+from ..canon import Json
 from ..dialects import Accepted
 from .arithmetic import Sum
 from .tokens import clip, count
@@ -24,14 +25,14 @@ _DOUBTS = (
 )
 
 
-def depth(accepted: Accepted) -> int:
+def depth(accepted: Accepted[Json]) -> int:
     """Return how many tokens of thinking this request is worth; 0 where it wants none."""
     if not accepted.thinks:
         return 0
-    budget = accepted.budget
+    budget = accepted.intent.tokens
     if budget is not None and budget > 0:
         return min(budget, _LEAST + budget // _SHARE)
-    return _TOKENS.get(accepted.level or _USUAL, _BEYOND)
+    return _TOKENS.get(accepted.intent.level or _USUAL, _BEYOND)
 
 
 def thoughts(question: str, *, worked: Sum | None, tools: tuple[str, ...], tokens: int) -> str:

@@ -28,8 +28,8 @@ def route(url: str, *, service: str | None = None) -> Route | None:
     path = urlsplit(url).path
     for name in NAMES:
         wire = dialect(name)
-        if wire.accept.serves(path):
-            return Route(wire, service or deployment(url, name) or wire.accept.HOUSE)
+        if wire.service().serves(path):
+            return Route(wire, service or deployment(url, name) or wire.service().home)
     return None
 
 
@@ -42,7 +42,7 @@ def deployment(url: str, name: str) -> str | None:
 def houses() -> tuple[Provider, ...]:
     """Return the deployments that are meant where none is named, one for each wire."""
     known = shipped().providers
-    return tuple(known[dialect(name).accept.HOUSE] for name in NAMES)
+    return tuple(known[dialect(name).service().home] for name in NAMES)
 
 
 def living(url: str, name: str) -> str | None:

@@ -40,7 +40,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     model: str | None = None
     contains: str | None = None
 
-    def fits(self, accepted: Accepted, *, dialect: str, service: str) -> bool:
+    def fits(self, accepted: Accepted[Json], *, dialect: str, service: str) -> bool:
         """Return whether this is that request."""
         return (
             self.dialect in (None, dialect)
@@ -78,7 +78,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
         return self.redacted or any(each not in (None, ()) for each in said)
 
-    def __call__(self, accepted: Accepted) -> Reply:
+    def __call__(self, accepted: Accepted[Json]) -> Reply:
         """Return the answer; a turn is a mind of one thought."""
         del accepted
         parts = self.parts or tuple(self._made())
@@ -131,7 +131,7 @@ class _Minded:
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
 
-    def __call__(self, accepted: Accepted) -> Reply:
+    def __call__(self, accepted: Accepted[Json]) -> Reply:
         return self._mind(accepted)
 
 
@@ -155,7 +155,9 @@ class Script:
         with self._lock:
             self._turns.clear()
 
-    def take(self, accepted: Accepted, *, dialect: str, service: str) -> "Turn | _Minded | None":
+    def take(
+        self, accepted: Accepted[Json], *, dialect: str, service: str
+    ) -> "Turn | _Minded | None":
         """Return the first turn meant for this request, and take it out."""
         with self._lock:
             for turn in self._turns:

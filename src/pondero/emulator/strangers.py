@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ..canon import Head, HttpRequest
+from ..canon import Head, HttpRequest, Json
 from ..catalog import Entry, Lookup, shipped
-from ..dialects import Accepted, Rejected, named, renamed
+from ..dialects import Accepted, Rejected
 from ..errors import NotFound, UsageError
 from .routes import Route
 
@@ -14,7 +14,7 @@ from .routes import Route
 class Met(NamedTuple):
     """A request that was taken, and the model's name it was asked under."""
 
-    accepted: Accepted
+    accepted: Accepted[Json]
     name: str
 
 
@@ -23,16 +23,16 @@ def met(request: HttpRequest, to: Route, refusal: Rejected) -> Met:
 
     Where none does, it is for what the first of them says that is not about the model.
     """
-    name = named(to.wire.NAME, request)
+    name = to.wire.service().model_of(request)
     known = _entry(to.service, name) if name else None
     strange = known is None or known.inferred
     if name is None or not (strange or _is_not_found(to, refusal)):
         raise refusal
     why: Rejected | None = None
     for other in _others(to.service, known.family if known else None):
-        again = renamed(to.wire.NAME, request, other)
+        again = to.wire.service().with_model(request, other)
         try:
-            return Met(to.wire.accept.request(again, service=to.service), name)
+            return Met(to.wire.service().accept(again, to.service), name)
         except Rejected as no:
             if why is None and not _is_not_found(to, no):
                 why = no
@@ -42,7 +42,7 @@ def met(request: HttpRequest, to: Route, refusal: Rejected) -> Met:
 def _is_not_found(to: Route, refusal: Rejected) -> bool:
     response = refusal.response
     head = Head(response.status, response.headers)
-    return isinstance(to.wire.decode.error(head, response.body), NotFound)
+    return isinstance(to.wire.caller().error(head, response.body), NotFound)
 
 
 def _others(service: str, family: str | None) -> Iterator[str]:

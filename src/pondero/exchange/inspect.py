@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Assembler, Event, Head, Message, Seal, ToolResult, Usage
-from ..dialects import NAMES, Dialect, dialect
+from ..dialects import NAMES, Caller, Where, dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
 from ..framing import UNREADABLE, payloads
 
@@ -98,13 +98,13 @@ def decode(
     )
 
 
-def _events(wire: Dialect, head: Head, body: bytes, *, streamed: bool) -> Iterator[Event]:
+def _events(wire: Caller, head: Head, body: bytes, *, streamed: bool) -> Iterator[Event]:
     if head.status >= 400:
-        raise wire.decode.error(head, body)
+        raise wire.error(head, body)
     if not streamed:
-        yield from wire.decode.response(head, body, model=None, route=None, quirks={})
+        yield from wire.decode(head, body, Where())
         return
-    reader = wire.decode.stream(head, model=None, route=None, quirks={})
+    reader = wire.stream(head, Where())
     yield from reader.feed(body)
     yield from reader.eof()
 
@@ -118,11 +118,11 @@ def _feed(assembler: Assembler, events: Iterator[Event]) -> PonderoError | None:
     return None
 
 
-def _named(name: str) -> Dialect:
+def _named(name: str) -> Caller:
     if name not in NAMES:
         message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
         raise BadParameter(message)
-    return dialect(name)
+    return dialect(name).caller()
 
 
 def _is_stream(body: bytes) -> bool:
@@ -137,7 +137,8 @@ def _recognised(body: bytes, *, streamed: bool) -> str:
     scores = dict.fromkeys(NAMES, 0)
     for raw in _objects(body, streamed=streamed):
         for name in NAMES:
-            scores[name] = max(scores[name], dialect(name).decode.recognises(raw, stream=streamed))
+            sure = dialect(name).caller().recognises(raw, stream=streamed)
+            scores[name] = max(scores[name], sure)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
         message = f"no dialect recognises this; say which: {' '.join(NAMES)}"

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ..canon import HttpRequest, Json, Origin, Output, Request, Target, Text
 from ..catalog import Entry, Provider
-from ..dialects import NAMES, dialect, repair, takes
+from ..dialects import NAMES, dialect
 from ..errors import ServiceError, Unsupported
 from ..handoff import Destination
 from ..thinking import Adjustment, Plan, Policy
@@ -55,12 +55,10 @@ def compose(
 ) -> Exchange:
     """Return the exchange; ``at`` is when it is asked, in seconds since 1970."""
     provider = entry.provider
-    wire = dialect(_spoken(provider))
-    unsaid = getattr(wire.encode, "UNSAID", frozenset()) | frozenset(
-        provider.quirks.get("unsaid", ())
-    )
+    wire = dialect(_spoken(provider)).caller()
+    unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
     request, plan = _sayable(request, plan, unsaid)
-    request, plan = _ranged(request, plan, getattr(wire.encode, "RANGES", {}))
+    request, plan = _ranged(request, plan, wire.ranges)
     target = Target(
         route=provider.name,
         url=url,
@@ -71,13 +69,13 @@ def compose(
     signed = key is None and provider.auth == "aws"
     return Exchange(
         dialect=provider.dialect,
-        http=wire.encode.request(request, plan, target),
+        http=wire.encode(request, plan, target),
         plan=plan,
         origin=Origin(provider.name, entry.model, plan.level, at),
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
-        signing=signing(provider, url, service=getattr(wire.encode, "SIGNED", provider.dialect))
+        signing=signing(provider, url, service=wire.signed_as or provider.dialect)
         if signed
         else None,
         absent=f"{provider.label} does not answer at {url}: {provider.start}"
@@ -100,7 +98,8 @@ def _locked(provider: Provider, *, signed: bool) -> str:
 
 def cured(exchange: Exchange, refusal: ServiceError) -> Exchange:
     """Return the exchange as it is taken where such a refusal is to be expected, if it would be."""
-    made = repair(exchange.dialect, exchange.http, refusal)
+    repair = dialect(exchange.dialect).caller().repair
+    made = repair(exchange.http, refusal) if repair is not None else None
     if made is None:
         return exchange
     notes = (*exchange.plan.adjustments, made.adjustment)
@@ -121,7 +120,7 @@ def destination(
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=policy.foreign,
         refused=refused,
-        **takes(_spoken(provider), provider.quirks),
+        takes=dialect(_spoken(provider)).caller().takes(provider.quirks),
     )
 
 

@@ -25,7 +25,7 @@ from ..canon import (
     ToolDelta,
     Verdict,
 )
-from ..dialects import Repair, dialect, repair
+from ..dialects import Repair, Where, dialect
 from ..errors import (
     AuthFailed,
     BadRequest,
@@ -112,7 +112,8 @@ def flow(
 def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
     if not exchange.repairs or not isinstance(error, BadRequest):
         return None
-    return repair(exchange.dialect, exchange.http, error)
+    repair = dialect(exchange.dialect).caller().repair
+    return repair(exchange.http, error) if repair is not None else None
 
 
 class _Attempt:
@@ -126,7 +127,9 @@ class _Attempt:
         self._request = cure.request if cure else exchange.http
         self._notes = (cure.adjustment,) if cure else ()
         self._taken_up = taken
-        self._wire = dialect(exchange.dialect)
+        origin = exchange.origin
+        self._wire = dialect(exchange.dialect).caller()
+        self._where = Where(origin.model, origin.provider, exchange.quirks)
         self._so_far = Assembler()
         self._end: Finished | None = None
         self._message = _NOTHING
@@ -136,7 +139,7 @@ class _Attempt:
     def steps(self) -> Flow:
         head: Head = yield Send(self._request)
         if not 200 <= head.status < 300:
-            raise self._wire.decode.error(head, (yield from _drained()))
+            raise self._wire.error(head, (yield from _drained()))
         if self._taken_up is not None:
             self._taken_up()
         if self._exchange.stream:
@@ -146,15 +149,12 @@ class _Attempt:
         return self._reply(head)
 
     def _whole(self, head: Head, begun: bytes = b"") -> _Steps:
-        origin, quirks = self._exchange.origin, self._exchange.quirks
         try:
             body = begun + (yield from _drained())
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
         try:
-            events = self._wire.decode.response(
-                head, body, model=origin.model, route=origin.provider, quirks=quirks
-            )
+            events = self._wire.decode(head, body, self._where)
         except Malformed as error:
             if _is_cut(body):
                 raise Truncated("the answer was cut: its end is missing") from error
@@ -163,10 +163,7 @@ class _Attempt:
             yield Emit(self._taken(events), self._so_far)
 
     def _streamed(self, head: Head) -> _Steps:
-        origin, quirks = self._exchange.origin, self._exchange.quirks
-        stream = self._wire.decode.stream(
-            head, model=origin.model, route=origin.provider, quirks=quirks
-        )
+        stream = self._wire.stream(head, self._where)
         so_far = self._so_far
         try:
             data = yield _READ

@@ -3,7 +3,7 @@
 Nothing here changes the thread, so going back to who made it gives everything back.
 """
 
-from .destination import Destination, Scope
+from .destination import Destination
 from .fitting import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
 from .refused import Refusal, mark
@@ -17,7 +17,6 @@ __all__ = [
     "Destination",
     "Manifest",
     "Refusal",
-    "Scope",
     "View",
     "handoff",
     "mark",

@@ -114,20 +114,22 @@ class Fitting:
         if not self._makers.made(message):
             return _FOREIGN
         return (
-            None if self._to.unsealed else "there is no seal on it, and the destination wants one"
+            None
+            if self._to.takes.unsealed
+            else "there is no seal on it, and the destination wants one"
         )
 
     # -- media and what we do not know -----------------------------------------------------------
 
     def _medium(self, part: Image | Blob, at: Place, message: Message) -> Part | None:
         spoken = message.role == "assistant"
-        if self._takes(self._to.spoken_media if spoken else self._to.media, part):
+        if self._takes(self._to.takes.spoken_media if spoken else self._to.takes.media, part):
             return self._unsealed(part, at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
             self._ledger.rewrite(at, kind, UNSEEN)
             return unseen(part)
-        if self._takes(self._to.media, part):
+        if self._takes(self._to.takes.media, part):
             self._ledger.rewrite(at, kind, "only the user may show this here: it goes before")
             self._ledger.add(at[0], "note", f"it says where the {kind} is from")
             self.notes += (from_answer(part), replace(part, seal=None))
@@ -138,7 +140,7 @@ class Fitting:
 
     def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
         here = part.data is not None or (part.url or "").startswith("data:")
-        return (here or self._to.addresses) and _takes(media, part)
+        return (here or self._to.takes.addresses) and _takes(media, part)
 
     def _other(self, part: Other, at: Place, message: Message) -> Other | None:
         if not self._makers.holds(part, message):
@@ -177,7 +179,7 @@ class Fitting:
             self._ledger.rewrite(at, "seal", self._why(call.seal))
         if not spelt:
             self._ledger.rewrite(at, "call", _HALVES)
-        minted = call.minted or (id != call.id and not self._to.minted)
+        minted = call.minted or (id != call.id and not self._to.takes.minted)
         return ToolCall(id, name, arguments, seal, minted, call.cache)
 
     def result(self, result: ToolResult, id: str, at: Place) -> ToolResult:
@@ -200,7 +202,7 @@ class Fitting:
                 return self._unsealed(part, at, _A_USER)
             self._ledger.rewrite(at, "other", _UNREADABLE)
             return unread()
-        if self._takes(self._to.result_media, part):
+        if self._takes(self._to.takes.result_media, part):
             return self._unsealed(part, at, _A_USER)
         self._ledger.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
         return unseen(part)

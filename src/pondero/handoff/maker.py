@@ -17,8 +17,8 @@ class Makers:
         self._names = {destination.model, *destination.aliases}
         self._provider = destination.provider
         self._route = destination.route
-        self._by_model = "model" in destination.seals
-        self._by_route = "route" in destination.seals
+        self._by_model = "model" in destination.takes.seals
+        self._by_route = "route" in destination.takes.seals
 
     def reads(self, seal: Seal, message: Message) -> bool:
         """Return whether a seal in this message may go to the destination."""

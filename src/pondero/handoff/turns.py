@@ -13,8 +13,8 @@ class Turns:
     """The messages of a view; ``add`` them in order, then take ``messages``."""
 
     def __init__(self, destination: Destination, ledger: Ledger) -> None:
-        self._merges = destination.merges
-        self._waits_for_user = destination.begins_with_user
+        self._merges = destination.takes.merges
+        self._waits_for_user = destination.takes.begins_with_user
         self._makers = Makers(destination)
         self._ledger = ledger
         self._done: list[Message] = []

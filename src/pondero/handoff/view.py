@@ -65,10 +65,10 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
 
 def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
     """Return whether there is nothing but words, in turns that every destination takes as is."""
-    before = "assistant" if target.begins_with_user else ""
+    before = "assistant" if target.takes.begins_with_user else ""
     for message in messages:
         role = message.role
-        if role == "system" or (role == before and (target.merges or role == "assistant")):
+        if role == "system" or (role == before and (target.takes.merges or role == "assistant")):
             return False
         before = role
         for part in message.parts:
@@ -90,9 +90,9 @@ class _Weaver:
         self._fitting = Fitting(target, ledger)
         self._answers = answers(messages)
         self._wanted = set(self._answers.values())
-        self._open = None if target.answers_calls else _last_answer(messages)
+        self._open = None if target.takes.answers_calls else _last_answer(messages)
         calls = (call.id for message in messages for call in message.tool_calls)
-        self._ids = Ids(target.id_pattern, target.id_length, calls)
+        self._ids = Ids(target.takes.id_pattern, target.takes.id_length, calls)
         self._owed: list[Part] = []  # results of the turn before
 
     def turn(self, number: int, message: Message, turns: Turns) -> None:

@@ -4,7 +4,7 @@ from .accepts import refusal
 from .adjustments import BENIGN, CODES, Adjustment
 from .capability import NOTHING, Budget, Capability
 from .decision import SAMPLING, Asked, Decision, Surface
-from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, is_wish, parse, vocabulary
+from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, Kind, is_wish, parse, vocabulary
 from .ladder import closest, figure, listed, nearest, share
 from .place import NOWHERE, Placement, headers, place
 from .plan import Facts, Plan, describe, outcome, said
@@ -33,6 +33,7 @@ __all__ = [
     "Decision",
     "Facts",
     "Intent",
+    "Kind",
     "Placement",
     "Plan",
     "Policy",

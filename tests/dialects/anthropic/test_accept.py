@@ -87,9 +87,9 @@ def test_the_door(change, status, words):
         {"x-api-key": "k", "anthropic-version": "2023-06-01"},
         msgspec.json.encode(raw()),
     )
-    WIRE.accept.request(good, service="anthropic")
+    WIRE.service().accept(good, "anthropic")
     with pytest.raises(Rejected) as refused:
-        WIRE.accept.request(msgspec.structs.replace(good, **change), service="anthropic")
+        WIRE.service().accept(msgspec.structs.replace(good, **change), "anthropic")
     assert refused.value.response.status == status
     assert words in refused.value.response.body.decode()
 
@@ -101,7 +101,7 @@ def test_a_bearer_token_opens_the_door_too():
         {"authorization": "Bearer t", "anthropic-version": "2026-10-21"},
         b'{"model": "claude-opus-5", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}',
     )
-    assert WIRE.accept.request(http, service="anthropic").request.model == "claude-opus-5"
+    assert WIRE.service().accept(http, "anthropic").request.model == "claude-opus-5"
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,13 @@ def test_interleaved_thinking_may_have_a_larger_budget_than_the_cap():
 )
 def test_the_wish_for_thinking_is_understood(model, fields, wish):
     accepted = sent(raw(model=model, **fields))
-    assert (accepted.kind, accepted.level, accepted.budget, accepted.thinks, accepted.shown) == wish
+    assert (
+        accepted.intent.kind,
+        accepted.intent.level,
+        accepted.intent.tokens,
+        accepted.thinks,
+        accepted.shown,
+    ) == wish
 
 
 # -- turns sent back -------------------------------------------------------------------------
@@ -542,7 +548,7 @@ def answer(fields, *parts, model="claude-sonnet-4-6"):
 
     accepted = sent(raw(model=model, **fields))
     reply = Reply(Message("assistant", parts), "stop")
-    return json.loads(WIRE.reply.response(accepted, reply).body)["content"]
+    return json.loads(WIRE.service().reply(accepted, reply).body)["content"]
 
 
 def test_thinking_of_its_own_is_taken_back_and_nothing_else():
@@ -612,7 +618,7 @@ def test_newer_models_bind_thinking_to_all_that_came_before_it():
         raw(*turn, model=model, system="Be rude.", thinking=drops),
         anthropic_beta="thinking-binding-controls-2026-08-01",
     )
-    body = WIRE.reply.response(accepted, Reply(Message("assistant", (Text("x"),)), "stop")).body
+    body = WIRE.service().reply(accepted, Reply(Message("assistant", (Text("x"),)), "stop")).body
     assert b'"path":"messages.1.content.0","reason":"prefix_binding_mismatch"' in body
 
 
@@ -695,4 +701,4 @@ def test_what_we_encode_is_read_as_we_meant_it():
         body_of(request, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}})
     )
     assert accepted.request == request
-    assert (accepted.kind, accepted.level) == ("level", "max")
+    assert (accepted.intent.kind, accepted.intent.level) == ("level", "max")

@@ -99,7 +99,7 @@ def test_where_it_goes_and_with_which_headers():
 def test_betas_of_the_plan_join_those_of_the_target():
     target = Target("r", "https://x/", {"anthropic-beta": "a-1"})
     planned = plan("anthropic", headers={"Anthropic-Beta": "b-2"})
-    http = WIRE.encode.request(ask(), planned, target)
+    http = WIRE.caller().encode(ask(), planned, target)
     assert http.headers["anthropic-beta"] == "a-1,b-2"
     assert http.url == "https://x/v1/messages"
 
@@ -135,9 +135,9 @@ def test_what_the_plan_dropped_is_not_sent():
 def test_the_cap_comes_from_the_target_where_nobody_named_one():
     request = Request("m", (Message("user", (Text("q"),)),))
     target = Target("r", "https://x", max_output=64_000)
-    assert b'"max_tokens":64000' in WIRE.encode.request(request, plan("anthropic"), target).body
+    assert b'"max_tokens":64000' in WIRE.caller().encode(request, plan("anthropic"), target).body
     with pytest.raises(BadParameter, match="max_tokens"):
-        WIRE.encode.request(request, plan("anthropic"), Target("r", "https://x"))
+        WIRE.caller().encode(request, plan("anthropic"), Target("r", "https://x"))
 
 
 def test_thinking_goes_back_in_place_byte_for_byte():

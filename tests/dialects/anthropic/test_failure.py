@@ -25,7 +25,7 @@ from .wiring import WIRE
 def error(status, body=b"", **headers):
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return WIRE.decode.error(Head(status, given), body)
+    return WIRE.caller().error(Head(status, given), body)
 
 
 def said(kind, message="words", **details):

@@ -17,7 +17,7 @@ ASKED = Request("claude-opus-4-5@20251101", (Message("user", (Text("hi"),)),), m
 
 
 def encoded(request=ASKED, target=TARGET, headers=None):
-    return WIRE.encode.request(request, plan("anthropic", headers=headers), target)
+    return WIRE.caller().encode(request, plan("anthropic", headers=headers), target)
 
 
 @pytest.mark.parametrize(("stream", "verb"), [(True, "streamRawPredict"), (False, "rawPredict")])
@@ -37,7 +37,7 @@ def test_betas_stay_in_their_header_and_the_version_does_not():
 
 
 def test_the_service_understands_it_as_it_was_meant():
-    accepted = WIRE.accept.request(encoded(), service="vertex-anthropic")
+    accepted = WIRE.service().accept(encoded(), "vertex-anthropic")
     assert (accepted.request.model, accepted.request.messages) == (ASKED.model, ASKED.messages)
 
 
@@ -57,7 +57,7 @@ def test_what_does_not_fit_the_address_is_refused(change, words):
     body = {key: value for key, value in body.items() if value is not None}
     changed = HttpRequest("POST", http.url, http.headers, json.dumps(body).encode())
     with pytest.raises(Rejected) as raised:
-        WIRE.accept.request(changed, service="vertex-anthropic")
+        WIRE.service().accept(changed, "vertex-anthropic")
     assert words in json.loads(raised.value.response.body)["error"]["message"]
 
 

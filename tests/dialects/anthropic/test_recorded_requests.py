@@ -35,7 +35,7 @@ def test_recorded_requests_fare_as_they_did(recordings: Path):
         path = each.request["path"] if each.provider == "vertex" else "/v1/messages"
         http = HttpRequest("POST", f"https://x{path}", headers, json.dumps(each.asked).encode())
         try:
-            WIRE.accept.request(http, service="anthropic")
+            WIRE.service().accept(http, "anthropic")
             refused = None
         except Rejected as rejected:
             refused = rejected.response

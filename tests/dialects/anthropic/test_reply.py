@@ -32,7 +32,7 @@ def accepted(model="claude-opus-5", **fields):
 
 
 def frames(*events, **fields):
-    stream = WIRE.reply.stream(accepted(**fields))
+    stream = WIRE.service().stream(accepted(**fields))
     data = b"".join(stream.feed(event) for event in events) + stream.eof()
     found = []
     for frame in data.decode().split("\n\n")[:-1]:
@@ -45,7 +45,7 @@ def frames(*events, **fields):
 
 def test_a_whole_answer():
     parts = (Thinking("Hm."), Text("Hello"), ToolCall("toolu_1", "look", {"a": 1}))
-    response = WIRE.reply.response(
+    response = WIRE.service().reply(
         accepted(), Reply(Message("assistant", parts), "tool_calls", USAGE)
     )
     body = json.loads(response.body)
@@ -82,14 +82,14 @@ def test_a_whole_answer():
 
 def test_thinking_is_withheld_where_it_was_not_asked_to_be_shown():
     reply = Reply(Message("assistant", (Thinking("Hm."),)), "stop")
-    body = json.loads(WIRE.reply.response(accepted(thinking={"type": "adaptive"}), reply).body)
+    body = json.loads(WIRE.service().reply(accepted(thinking={"type": "adaptive"}), reply).body)
     assert body["content"][0]["thinking"] == ""
     assert body["content"][0]["signature"]
 
 
 def test_two_thoughts_have_two_signatures_even_where_neither_is_shown():
     reply = Reply(Message("assistant", (Thinking("a"), Thinking("b"))), "stop")
-    body = json.loads(WIRE.reply.response(accepted(thinking={"type": "adaptive"}), reply).body)
+    body = json.loads(WIRE.service().reply(accepted(thinking={"type": "adaptive"}), reply).body)
     assert body["content"][0]["signature"] != body["content"][1]["signature"]
 
 
@@ -214,7 +214,7 @@ def test_a_text_told_only_at_its_end_is_still_streamed():
     ],
 )
 def test_errors_have_the_services_shape(status, code, kind, details):
-    response = WIRE.reply.error(status, "words", code=code, retry_after=1.5)
+    response = WIRE.service().error(status, "words", code=code, retry_after=1.5)
     body = json.loads(response.body)
     assert body["type"] == "error"
     assert body["error"] == {"type": kind, "message": "words", "details": details}

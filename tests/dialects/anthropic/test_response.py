@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Finished, Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.dialects import Where
 from pondero.errors import Malformed, Overloaded
 
 from .wiring import START, STOP, WIRE, assembled, begin, end, fed, message, more, sse, stop, whole
@@ -93,7 +94,7 @@ def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answere
         found, _ = assembled(whole({**body, "model": answered}))
         assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
     data = json.dumps(body).encode()
-    events = WIRE.decode.response(Head(200), data, model=None, route="here", quirks={})
+    events = WIRE.caller().decode(Head(200), data, Where(None, "here"))
     found, _ = assembled(events)
     assert found.parts[0].seal == Seal("anthropic", "c2ln", "claude-test-1", "here")
 
@@ -130,7 +131,7 @@ CALL = (
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{" * 9_999, CALL])
 def test_a_body_that_is_no_json_is_malformed(body):
     with pytest.raises(Malformed):
-        WIRE.decode.response(Head(200), body, model=None, route=None, quirks={})
+        WIRE.caller().decode(Head(200), body, Where())
 
 
 @pytest.mark.parametrize(
@@ -149,4 +150,4 @@ def test_a_body_that_is_no_json_is_malformed(body):
     ],
 )
 def test_our_own_json_is_recognised(raw, stream, sure):
-    assert WIRE.decode.recognises(json.loads(json.dumps(raw)), stream=stream) == sure
+    assert WIRE.caller().recognises(json.loads(json.dumps(raw)), stream=stream) == sure

@@ -20,6 +20,7 @@ from pondero.canon import (
     Usage,
     UsageNow,
 )
+from pondero.dialects import Where
 from pondero.errors import Malformed, Overloaded, ServerFailed, Truncated
 
 from .wiring import START, STOP, assembled, begin, end, fed, more, sse, stop
@@ -345,7 +346,7 @@ def test_events_before_an_error_in_the_same_bytes_are_not_lost():
 
     from .wiring import WIRE
 
-    stream = WIRE.decode.stream(Head(200), model=None, route=None, quirks={})
+    stream = WIRE.caller().stream(Head(200), Where())
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     assert stream.feed(sse(START, error, STOP))[0] == Started("claude-test-1", "msg_1")
     for again in (lambda: stream.feed(b""), stream.eof):

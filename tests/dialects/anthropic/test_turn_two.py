@@ -15,7 +15,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Rejected
+from pondero.dialects import Rejected, Where
 
 from .wiring import WIRE, ask, assembled, encoded
 
@@ -30,14 +30,14 @@ WISHES = [
 
 def said(request, fields, *parts, finish="tool_calls"):
     """Return the frames of an answer by our service."""
-    accepted = WIRE.accept.request(encoded(request, fields), service="anthropic")
+    accepted = WIRE.service().accept(encoded(request, fields), "anthropic")
     reply = Reply(Message("assistant", parts), finish)
-    stream = WIRE.reply.stream(accepted)
+    stream = WIRE.service().stream(accepted)
     return [stream.feed(event) for event in told(reply)]
 
 
 def heard(frames, model):
-    stream = WIRE.decode.stream(Head(200), model=model, route="anthropic", quirks={})
+    stream = WIRE.caller().stream(Head(200), Where(model, "anthropic"))
     return stream.feed(b"".join(frames)) + stream.eof()
 
 
@@ -50,7 +50,7 @@ def test_a_loop_of_calls_sends_every_thought_back(model, fields):
         message, _ = assembled(heard(said(request, fields, *parts), model))
         result = Message("user", (ToolResult(call.id, (Text("seen"),)),))
         request = replace(request, messages=(*request.messages, message, result))
-    accepted = WIRE.accept.request(encoded(request, fields), service="anthropic")
+    accepted = WIRE.service().accept(encoded(request, fields), "anthropic")
     thoughts = [p for m in accepted.request.messages for p in m.parts if isinstance(p, Thinking)]
     assert len({part.seal.value for part in thoughts}) == 10
 
@@ -62,7 +62,7 @@ def test_an_answer_killed_at_any_event_leaves_a_thread_that_goes_on(model, field
     frames = said(request, fields, *parts)
     whole = b"".join(frames)
     for cut in range(0, len(whole), 7):
-        stream = WIRE.decode.stream(Head(200), model=model, route="anthropic", quirks={})
+        stream = WIRE.caller().stream(Head(200), Where(model, "anthropic"))
         assembler = Assembler()
         for event in stream.feed(whole[:cut]):
             assembler.feed(event)
@@ -72,7 +72,7 @@ def test_an_answer_killed_at_any_event_leaves_a_thread_that_goes_on(model, field
         )
         follow = Message("user", (*calls, Text("go on")))
         second = replace(request, messages=(*request.messages, message, follow))
-        WIRE.accept.request(encoded(second, fields), service="anthropic")
+        WIRE.service().accept(encoded(second, fields), "anthropic")
 
 
 def test_a_changed_beginning_is_refused_by_models_that_bind_their_thinking():
@@ -84,10 +84,10 @@ def test_a_changed_beginning_is_refused_by_models_that_bind_their_thinking():
     second = replace(
         request, messages=(*request.messages, message, Message("user", (Text("and?"),)))
     )
-    WIRE.accept.request(encoded(second, fields), service="anthropic")
+    WIRE.service().accept(encoded(second, fields), "anthropic")
     changed = replace(second, system=(Text("Be rude."),))
     with pytest.raises(Rejected, match="bound to a different conversation"):
-        WIRE.accept.request(encoded(changed, fields), service="anthropic")
+        WIRE.service().accept(encoded(changed, fields), "anthropic")
 
 
 def test_encoding_what_was_decoded_changes_nothing():
@@ -104,5 +104,5 @@ def test_encoding_what_was_decoded_changes_nothing():
     result = Message("user", (ToolResult("toolu_1", (Text("ok"),)),))
     second = replace(request, messages=(*request.messages, message, result))
     once = encoded(second, fields)
-    read = WIRE.accept.request(once, service="anthropic").request
+    read = WIRE.service().accept(once, "anthropic").request
     assert encoded(read, fields).body == once.body

@@ -16,7 +16,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, dialect
+from pondero.dialects import Accepted, Rejected, Where, dialect
 
 Json = Any
 WIRE = dialect("anthropic")
@@ -63,13 +63,13 @@ def sse(*events: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked", route: str | None = "here") -> list[Event]:
-    stream = WIRE.decode.stream(Head(200), model=model, route=route, quirks={})
+    stream = WIRE.caller().stream(Head(200), Where(model, route))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.decode.response(Head(200), data, model="asked", route="here", quirks={})
+    return WIRE.caller().decode(Head(200), data, Where("asked", "here"))
 
 
 def message(content: list[Json], **more: Json) -> Json:
@@ -100,7 +100,7 @@ def ask(*parts: Json, model: str = "claude-sonnet-4-6", **fields: Json) -> Reque
 
 
 def encoded(request: Request, fields: Json = None, **planned: Json) -> HttpRequest:
-    return WIRE.encode.request(request, plan("anthropic", fields, **planned), TARGET)
+    return WIRE.caller().encode(request, plan("anthropic", fields, **planned), TARGET)
 
 
 def body_of(request: Request, fields: Json = None, **planned: Json) -> Json:
@@ -112,7 +112,7 @@ def sent(body: Json, **headers: str) -> Accepted:
     given = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     http = HttpRequest("POST", "https://x/v1/messages", given, json.dumps(body).encode())
-    return WIRE.accept.request(http, service="anthropic")
+    return WIRE.service().accept(http, "anthropic")
 
 
 def refusal(body: Json, **headers: str) -> tuple[int, str, str]:

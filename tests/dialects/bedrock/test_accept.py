@@ -72,7 +72,7 @@ def test_claudes_spelling_is_passed_over_by_deepseek_v3():
 
 def test_another_name_for_claudes_thinking_is_taken():
     accepted = sent(own(reasoning_config={"type": "enabled", "budget_tokens": 1024}), OLDER)
-    assert (accepted.kind, accepted.budget) == ("budget", 1024)
+    assert (accepted.intent.kind, accepted.intent.tokens) == ("budget", 1024)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_another_name_for_claudes_thinking_is_taken():
 )  # fmt: skip
 def test_what_is_made_of_a_wish(model, fields, kind, level, thinks):
     accepted = sent(raw(additionalModelRequestFields=fields), model)
-    assert (accepted.kind, accepted.level, accepted.thinks) == (kind, level, thinks)
+    assert (accepted.intent.kind, accepted.intent.level, accepted.thinks) == (kind, level, thinks)
 
 
 def test_an_effort_may_stand_in_the_body_itself():
     accepted = sent(raw(outputConfig={"effort": "max"}), CLAUDE)
-    assert (accepted.kind, accepted.level) == ("level", "max")
+    assert (accepted.intent.kind, accepted.intent.level) == ("level", "max")
     assert "outputConfig.effort" in refusal(raw(outputConfig={"effort": "low"}), NOVA)
 
 
@@ -181,7 +181,7 @@ def test_a_forced_tool_and_thinking(choice):
 def test_without_a_key_or_a_signature_it_is_forbidden(headers, code):
     http = HttpRequest("POST", f"https://x/model/{CLAUDE}/converse", headers, b"{}")
     with pytest.raises(Rejected) as refused:
-        WIRE.accept.request(http, service="bedrock")
+        WIRE.service().accept(http, "bedrock")
     answer = refused.value.response
     assert (answer.status, answer.headers["x-amzn-errortype"]) == (403, code)
 
@@ -231,7 +231,7 @@ def test_govcloud_does_not_know_the_wish_to_be_shown_thinking(model):
     assert "thinking.adaptive.display: Extra inputs are not permitted" in refusal(
         own(**SHOWN), model
     )
-    assert sent(own(**ADAPTIVE), model).kind == "level"
+    assert sent(own(**ADAPTIVE), model).intent.kind == "level"
 
 
 def test_govcloud_is_known_by_its_region_too():
@@ -242,15 +242,15 @@ def test_govcloud_is_known_by_its_region_too():
         json.dumps(own(**SHOWN)).encode(),
     )
     with pytest.raises(Rejected, match="display"):
-        WIRE.accept.request(http, service="bedrock")
+        WIRE.service().accept(http, "bedrock")
 
 
 def test_the_address_says_whether_it_is_a_stream():
     assert sent(raw(), verb="converse-stream").request.stream
     assert not sent(raw(), verb="converse").request.stream
-    assert WIRE.accept.serves("/model/x/converse")
-    assert not WIRE.accept.serves("/model/x/invoke")
-    assert not WIRE.accept.serves("/model/x/y/converse")
+    assert WIRE.service().serves("/model/x/converse")
+    assert not WIRE.service().serves("/model/x/invoke")
+    assert not WIRE.service().serves("/model/x/y/converse")
 
 
 # -- the conversation ----------------------------------------------------------------------------
@@ -379,5 +379,5 @@ def test_what_is_no_json_is_told_so():
         "POST", f"https://x/model/{CLAUDE}/converse", {"authorization": "Bearer k"}, b"{"
     )
     with pytest.raises(Rejected) as refused:
-        WIRE.accept.request(http, service="bedrock")
+        WIRE.service().accept(http, "bedrock")
     assert "not valid JSON" in json.loads(refused.value.response.body)["message"]

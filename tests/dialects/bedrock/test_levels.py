@@ -21,8 +21,8 @@ def read(entry, level):
     made = plan(entry, parse(level), asked=Asked(), policy=Policy())
     question = (Message("user", (Text("hi"),)),)
     request = Request(entry.model, question, stream=False)
-    http = WIRE.encode.request(request, made, target(entry))
-    return made, WIRE.accept.request(http, service="bedrock"), json.decode(http.body)
+    http = WIRE.caller().encode(request, made, target(entry))
+    return made, WIRE.service().accept(http, "bedrock"), json.decode(http.body)
 
 
 @pytest.mark.parametrize("entry", FAMILIES.values(), ids=lambda entry: entry.family)
@@ -38,10 +38,10 @@ def test_off_is_off_or_the_plan_says_what_it_is_instead(entry):
 def test_a_level_is_read_as_the_plan_means_it(entry, level):
     made, accepted, _ = read(entry, level)
     if made.budget is not None:
-        assert (accepted.kind, accepted.budget) == ("budget", made.budget)
+        assert (accepted.intent.kind, accepted.intent.tokens) == ("budget", made.budget)
     elif entry.capability.efforts:
-        assert accepted.kind == "level"
-        assert accepted.level == made.level
+        assert accepted.intent.kind == "level"
+        assert accepted.intent.level == made.level
     if made.will_think is not None and entry.family not in SILENT:
         assert accepted.thinks == made.will_think
 

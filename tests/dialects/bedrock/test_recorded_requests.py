@@ -35,7 +35,7 @@ def test_recorded_requests_fare_as_they_did(recordings: Path):
             json.dumps(each.asked).encode(),
         )
         try:
-            WIRE.accept.request(http, service="bedrock")
+            WIRE.service().accept(http, "bedrock")
             refused = None
         except Rejected as rejected:
             refused = rejected.response

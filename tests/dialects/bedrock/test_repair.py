@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from tests.repairs import repair
 
 from pondero.canon import Message, Seal, Text, Thinking, Tool, ToolCall, ToolResult
-from pondero.dialects import repair
 from pondero.errors import BadRequest
 
 from .wiring import BOUND, CLAUDE, OLDER, ask, encoded

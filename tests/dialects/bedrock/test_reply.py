@@ -39,11 +39,11 @@ def accepted(model=CLAUDE, **fields):
 
 def answered(*parts, given=None, finish="stop", usage=USAGE):
     reply = Reply(Message("assistant", parts), finish, usage)
-    return json.loads(WIRE.reply.response(given or accepted(), reply).body)
+    return json.loads(WIRE.service().reply(given or accepted(), reply).body)
 
 
 def streamed(*parts, given=None, finish="stop"):
-    stream = WIRE.reply.stream(given or accepted())
+    stream = WIRE.service().stream(given or accepted())
     reply = Reply(Message("assistant", parts), finish, USAGE)
     return b"".join(map(stream.feed, told(reply))) + stream.eof()
 
@@ -136,18 +136,18 @@ def test_what_only_the_service_knows_is_said_as_it_is():
 
 
 def test_an_error_after_all_was_well_is_an_exception_frame():
-    error = WIRE.reply.error(429, "slow down", code=None, retry_after=None)
-    (frame,) = AwsEventsReader().feed(WIRE.reply.stream(accepted()).fail(error))
+    error = WIRE.service().error(429, "slow down", code=None, retry_after=None)
+    (frame,) = AwsEventsReader().feed(WIRE.service().stream(accepted()).fail(error))
     assert frame.headers[":exception-type"] == "throttlingException"
     assert (frame.headers[":message-type"], frame.payload) == ("exception", error.body)
 
 
 def test_an_error_has_its_name_in_a_header():
-    error = WIRE.reply.error(503, "busy", code=None, retry_after=2.5)
+    error = WIRE.service().error(503, "busy", code=None, retry_after=2.5)
     assert isinstance(error, HttpResponse)
     assert error.headers["x-amzn-errortype"] == "ServiceUnavailableException"
     assert error.headers["retry-after"] == "2.5"
-    named = WIRE.reply.error(429, "later", code="ModelNotReadyException", retry_after=None)
+    named = WIRE.service().error(429, "later", code="ModelNotReadyException", retry_after=None)
     assert named.headers["x-amzn-errortype"] == "ModelNotReadyException"
 
 

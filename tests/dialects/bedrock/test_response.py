@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.dialects import Where
 from pondero.errors import Malformed
 
 from .wiring import (
@@ -132,10 +133,10 @@ def test_a_broken_answer_says_where(body, path):
 
 
 def test_the_dialect_knows_its_own():
-    recognises = WIRE.decode.recognises
+    recognises = WIRE.caller().recognises
     assert recognises(answer({"text": "x"}), stream=False) == 100
     assert recognises({"contentBlockIndex": 0, "delta": {"text": "x"}}, stream=True) == 100
     assert recognises({"output": [], "stopReason": "x"}, stream=False) == 0
     assert recognises([], stream=True) == 0
     with pytest.raises(Malformed):
-        WIRE.decode.response(Head(200), json.dumps([]).encode(), model=None, route=None, quirks={})
+        WIRE.caller().decode(Head(200), json.dumps([]).encode(), Where())

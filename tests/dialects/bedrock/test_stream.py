@@ -19,6 +19,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
+from pondero.dialects import Where
 from pondero.errors import (
     BadRequest,
     Malformed,
@@ -285,7 +286,7 @@ def test_the_counts_add_up_and_thinking_is_unknown_unless_it_was_asked_for():
     ],
 )
 def test_an_exception_in_the_stream_is_raised_after_what_came_before_it(name, said, kind):
-    stream = WIRE.decode.stream(Head(200, HEADERS), model="m", route=None, quirks={})
+    stream = WIRE.caller().stream(Head(200, HEADERS), Where("m"))
     events = stream.feed(START + more(0, text="He") + exception(name, **said))
     assert events[-1] == TextDelta(0, "He")
     with pytest.raises(ServiceError) as raised:

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, dialect
+from pondero.dialects import Accepted, Rejected, Where, dialect
 
 Json = Any
 WIRE = dialect("bedrock")
@@ -71,13 +71,13 @@ def exception(name: str, **said: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked") -> list[Event]:
-    stream = WIRE.decode.stream(Head(200, HEADERS), model=model, route="here", quirks={})
+    stream = WIRE.caller().stream(Head(200, HEADERS), Where(model, "here"))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.decode.response(Head(200), data, model="asked", route="here", quirks={})
+    return WIRE.caller().decode(Head(200), data, Where("asked", "here"))
 
 
 def answer(*content: Json, **more: Json) -> Json:
@@ -105,7 +105,7 @@ def ask(*parts: Json, model: str = CLAUDE, **fields: Json) -> Request:
 
 
 def encoded(request: Request, fields: Json = None, **planned: Json) -> HttpRequest:
-    return WIRE.encode.request(request, plan("bedrock", fields, **planned), TARGET)
+    return WIRE.caller().encode(request, plan("bedrock", fields, **planned), TARGET)
 
 
 def body_of(request: Request, fields: Json = None, **planned: Json) -> Json:
@@ -117,7 +117,7 @@ def sent(body: Json, model: str = CLAUDE, verb: str = "converse", **headers: str
     given = {"authorization": "Bearer k"} | headers
     url = f"https://x/model/{quote(model, safe='')}/{verb}"
     http = HttpRequest("POST", url, given, json.dumps(body).encode())
-    return WIRE.accept.request(http, service="bedrock")
+    return WIRE.service().accept(http, "bedrock")
 
 
 def refusal(body: Json, model: str = CLAUDE, **headers: str) -> str:

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected
+from pondero.dialects import Accepted, Rejected, Where
 from pondero.dialects.cohere import accept, decode, encode
 
 NAME = "cohere"
@@ -68,11 +68,11 @@ def sse(*events: Json) -> bytes:
 
 
 def whole(raw: Json) -> list[Event]:
-    return decode.response(OK, json.dumps(raw).encode(), model=THINKER, route=NAME, quirks={})
+    return decode.response(OK, json.dumps(raw).encode(), Where(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = decode.stream(OK, model=THINKER, route=NAME, quirks={})
+    stream = decode.stream(OK, Where(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 

@@ -40,7 +40,7 @@ def shown(url):
 )
 def test_what_a_model_makes_of_the_wish(model, thinking, meant):
     accepted = asked(model=model, thinking=thinking)
-    assert (accepted.kind, accepted.budget, accepted.thinks) == meant
+    assert (accepted.intent.kind, accepted.intent.tokens, accepted.thinks) == meant
     assert accepted.shown is accepted.thinks
 
 

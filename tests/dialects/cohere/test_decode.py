@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.dialects import Where
 from pondero.dialects.cohere import decode
 from pondero.errors import (
     AuthFailed,
@@ -152,13 +153,13 @@ def test_content_that_is_one_string_is_read():
 
 def test_a_stream_read_to_its_end_is_a_whole_answer():
     data = sse(begin(), piece("content-delta", 0, text="a"), end())
-    events = decode.response(OK, data, model=None, route=None, quirks={})
+    events = decode.response(OK, data, Where())
     assert assembled(events)[0].text == "a"
 
 
 def test_half_a_character_is_read_as_none():
     raw = json.dumps(body("a\ud83d")).encode()
-    events = decode.response(OK, raw, model=None, route=None, quirks={})
+    events = decode.response(OK, raw, Where())
     assert assembled(events)[0].text == "a\ufffd"
 
 
@@ -238,7 +239,7 @@ def test_a_broken_answer_says_where(raw, path):
 
 def test_arguments_of_no_call_are_a_broken_contract():
     stray = event("tool-call-delta", 0, tool_calls={"function": {"arguments": "{}"}})
-    stream = decode.stream(OK, model=None, route=None, quirks={})
+    stream = decode.stream(OK, Where())
     stream.feed(sse(begin(), stray))
     with pytest.raises(Malformed, match="arguments of no call"):
         stream.eof()
@@ -279,7 +280,7 @@ def test_an_error_is_an_id_and_a_message_and_its_status_says_what_it_is(status, 
 )
 def test_a_stream_that_ends_in_an_error_raises_it_after_what_came_before(words, kind):
     failed = end("ERROR", error=words, error_type="SOME_CODE")
-    stream = decode.stream(OK, model=None, route=None, quirks={})
+    stream = decode.stream(OK, Where())
     events = stream.feed(sse(begin(), piece("content-delta", 0, text="a"), failed))
     assert events[-1].text == "a"
     with pytest.raises(kind) as raised:

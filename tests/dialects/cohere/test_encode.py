@@ -1,6 +1,7 @@
 """Requests as our own side writes them."""
 
 import pytest
+from tests.repairs import repair
 
 from pondero.canon import (
     Blob,
@@ -16,7 +17,6 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.dialects import repair
 from pondero.dialects.cohere import encode
 from pondero.errors import BadParameter, BadRequest
 

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected
+from pondero.dialects import Accepted, Rejected, Where
 from pondero.dialects.gemini import accept, decode, encode
 from pondero.dialects.gemini.signing import sign
 
@@ -66,12 +66,12 @@ def ndjson(*chunks: Json) -> bytes:
 
 def whole(body: Json, *, model: str | None = NEW, route: str | None = "google") -> list[Event]:
     """Return the events of a whole answer."""
-    return decode.response(OK, json.dumps(body).encode(), model=model, route=route, quirks={})
+    return decode.response(OK, json.dumps(body).encode(), Where(model, route))
 
 
 def streamed(data: bytes, *, size: int = 1 << 30) -> list[Event]:
     """Return the events of a stream fed in pieces of this size."""
-    stream = decode.stream(OK, model=NEW, route="google", quirks={})
+    stream = decode.stream(OK, Where(NEW, "google"))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 

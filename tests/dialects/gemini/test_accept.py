@@ -89,7 +89,7 @@ def test_a_model_nobody_has_is_refused(model, status, message):
 
 
 def test_a_model_of_tomorrow_is_taken_for_the_newest():
-    assert accepted(thinking("LOW"), model="gemini-9-pro").level == "low"
+    assert accepted(thinking("LOW"), model="gemini-9-pro").intent.level == "low"
 
 
 @pytest.mark.parametrize("path", ["/v1beta/models", "/v1beta/models/x:countCats", "/v1/nothing"])
@@ -240,7 +240,7 @@ def test_snake_case_lower_case_and_single_objects_are_taken():
     assert found.request.max_tokens == 50
     assert found.request.tools == (Tool("f", parameters={"type": "object"}),)
     assert found.request.tool_choice == ToolChoice("required")
-    assert (found.kind, found.level, found.shown) == ("level", "high", True)
+    assert (found.intent.kind, found.intent.level, found.shown) == ("level", "high", True)
 
 
 def test_what_is_no_json_object_is_refused():
@@ -358,7 +358,13 @@ def test_vertex_words_it_in_its_own_way():
 )
 def test_a_wish_the_model_takes_is_read(model, body, expected):
     found = accepted(body, model=model)
-    assert (found.kind, found.level, found.budget, found.thinks, found.shown) == expected
+    assert (
+        found.intent.kind,
+        found.intent.level,
+        found.intent.tokens,
+        found.thinks,
+        found.shown,
+    ) == expected
 
 
 WISHES = (
@@ -664,7 +670,11 @@ def test_a_request_around_the_request_is_unwrapped():
         json.dumps(body).encode(),
     )
     found = accept.request(http, service="google")
-    assert (found.request.model, found.request.stream, found.raw["wrapped"]) == (NEW, True, True)
+    assert (found.request.model, found.request.stream, found.context["wrapped"]) == (
+        NEW,
+        True,
+        True,
+    )
 
 
 def test_the_framing_is_the_one_asked_for():
@@ -676,7 +686,7 @@ def test_the_framing_is_the_one_asked_for():
     ):
         http = posted({"contents": [USER]}, method="streamGenerateContent")
         found = accept.request(replace(http, url=http.url + query), service="google")
-        assert (found.raw["framing"], found.request.stream) == (framing, True)
+        assert (found.context["framing"], found.request.stream) == (framing, True)
 
 
 def test_vertex_addresses_are_understood():

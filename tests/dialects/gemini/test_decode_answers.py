@@ -28,6 +28,7 @@ from pondero.canon import (
     Usage,
     UsageNow,
 )
+from pondero.dialects import Where
 from pondero.dialects.gemini import decode
 from pondero.errors import Malformed, Overloaded
 
@@ -388,7 +389,7 @@ def test_a_count_of_tokens_is_an_answer_that_says_nothing():
 )
 def test_a_broken_contract_is_malformed_and_says_where(body, path):
     with pytest.raises(Malformed) as raised:
-        decode.response(OK, body, model=NEW, route=None, quirks={})
+        decode.response(OK, body, Where(NEW))
     assert raised.value.path == path
 
 

@@ -22,6 +22,7 @@ from tests.dialects.gemini.making import (
 )
 
 from pondero.canon import Other, Text, TextDelta, Thinking, ToolCall, Usage
+from pondero.dialects import Where
 from pondero.dialects.gemini import decode
 from pondero.errors import Malformed, Overloaded, RateLimited, ServerFailed, Truncated
 
@@ -317,7 +318,7 @@ def test_a_refused_question_ends_a_stream_without_a_finish_reason():
 def test_what_came_before_an_error_is_given_first_and_the_error_next(framed):
     error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
     data = framed(chunk({"text": "a"}, finish=None), error)
-    stream = decode.stream(OK, model=NEW, route=None, quirks={})
+    stream = decode.stream(OK, Where(NEW))
     assert TextDelta(0, "a") in stream.feed(data)
     with pytest.raises(Overloaded) as raised:
         stream.feed(b"")
@@ -335,11 +336,11 @@ def test_what_came_before_an_error_is_given_first_and_the_error_next(framed):
 )
 def test_an_error_as_the_first_piece_is_raised_at_once(error, kind):
     with pytest.raises(kind):
-        decode.stream(OK, model=NEW, route=None, quirks={}).feed(sse({"error": error}))
+        decode.stream(OK, Where(NEW)).feed(sse({"error": error}))
 
 
 def test_a_broken_piece_is_malformed_after_the_good_ones():
-    stream = decode.stream(OK, model=NEW, route=None, quirks={})
+    stream = decode.stream(OK, Where(NEW))
     events = stream.feed(sse(chunk({"text": "a"}, finish=None)) + b"data: {oops\r\n\r\n")
     assert TextDelta(0, "a") in events
     with pytest.raises(Malformed):
@@ -352,7 +353,7 @@ def test_the_end_mark_of_other_wires_is_passed_over():
 
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_random_pieces_between_good_ones_raise_only_our_errors(pieces):
-    stream = decode.stream(OK, model=NEW, route=None, quirks={})
+    stream = decode.stream(OK, Where(NEW))
     try:
         for piece in pieces:
             stream.feed(b"data: " + piece + b"\n\n" + sse(chunk({"text": "a"}, finish=None)))

@@ -31,6 +31,7 @@ from pondero.canon import (
     Usage,
     UsageNow,
 )
+from pondero.dialects import Where
 from pondero.dialects.gemini import decode, reply
 from pondero.dialects.gemini.signing import verified
 from pondero.errors import QuotaSpent, RateLimited
@@ -75,7 +76,7 @@ def told(*parts, pieces=1):
 
 
 def decoded(data, *, model=NEW):
-    stream = decode.stream(OK, model=model, route="google", quirks={})
+    stream = decode.stream(OK, Where(model, "google"))
     return stream.feed(data) + stream.eof()
 
 
@@ -202,7 +203,7 @@ def test_what_is_streamed_is_decoded_as_it_was_said_in_every_framing(alt):
 
 def test_whole_and_streamed_are_one():
     body = reply.response(asking(), Reply(Message("assistant", PARTS), "tool_calls", USED)).body
-    whole = decode.response(OK, body, model=NEW, route="google", quirks={})
+    whole = decode.response(OK, body, Where(NEW, "google"))
     assert assembled(whole) == assembled(decoded(streamed(*told(*PARTS))))
     assert assembled(whole)[0].parts == PARTS
 
@@ -241,7 +242,7 @@ def test_a_stream_of_nothing_is_an_empty_array():
 
 def test_a_request_that_came_wrapped_is_answered_wrapped():
     found = asking()
-    found.raw["wrapped"] = True
+    found.context["wrapped"] = True
     body = json.loads(
         reply.response(found, Reply(Message("assistant", (Text("a"),)), "stop", USED)).body
     )

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected
+from pondero.dialects import Accepted, Rejected, Where
 from pondero.dialects.ollama import accept, decode, encode
 
 NAME = "ollama"
@@ -48,11 +48,11 @@ def ndjson(*lines: Json) -> bytes:
 
 
 def whole(body: Json) -> list[Event]:
-    return decode.response(OK, json.dumps(body).encode(), model=THINKER, route=NAME, quirks={})
+    return decode.response(OK, json.dumps(body).encode(), Where(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = decode.stream(OK, model=THINKER, route=NAME, quirks={})
+    stream = decode.stream(OK, Where(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 

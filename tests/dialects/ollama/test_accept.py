@@ -25,7 +25,7 @@ PICTURE = base64.b64encode(PNG).decode()
 
 def wish(accepted):
     assert accepted.shown
-    return accepted.kind, accepted.level, accepted.thinks
+    return accepted.intent.kind, accepted.intent.level, accepted.thinks
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Head, Text, Thinking, ToolCall, Usage
+from pondero.dialects import Where
 from pondero.dialects.ollama import decode
 from pondero.errors import (
     AuthFailed,
@@ -100,7 +101,7 @@ def test_probabilities_of_a_stream_are_kept_together():
 
 def test_a_stream_read_to_its_end_is_a_whole_answer():
     data = ndjson(line(content="a"), line("stop"))
-    events = decode.response(OK, data, model=None, route=None, quirks={})
+    events = decode.response(OK, data, Where())
     assert assembled(events)[0].text == "a"
 
 
@@ -136,7 +137,7 @@ def test_a_broken_answer_says_where(body, path):
 
 def test_half_a_character_is_read_as_none():
     body = json.dumps(line("stop", content="a\ud83d")).encode()
-    events = decode.response(OK, body, model=None, route=None, quirks={})
+    events = decode.response(OK, body, Where())
     assert assembled(events)[0].text == "a\ufffd"
 
 
@@ -178,7 +179,7 @@ def test_an_error_as_another_layer_says_it_is_read_too():
     ],
 )
 def test_an_error_inside_a_stream_is_raised_after_what_came_before_it(words, kind):
-    stream = decode.stream(OK, model=None, route=None, quirks={})
+    stream = decode.stream(OK, Where())
     events = stream.feed(ndjson(line(content="a"), {"error": words}))
     assert events[-1].text == "a"
     with pytest.raises(kind) as failed:

@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from tests.repairs import repair
 
 from pondero.canon import (
     Blob,
@@ -18,7 +19,6 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.dialects import repair
 from pondero.dialects.ollama import encode
 from pondero.errors import BadParameter, BadRequest
 

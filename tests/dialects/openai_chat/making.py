@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.grammar import grammar
 
 from pondero.canon import Assembler, Event, Finished, Head, Message, Part, Seal
-from pondero.dialects import dialect
+from pondero.dialects import Where, dialect
 
 Json = Any
 
@@ -45,14 +45,14 @@ def stream_of(*deltas: Json, finish: str = "stop", **fields: Json) -> bytes:
 
 def streamed(data: bytes, *pieces: bytes, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a stream."""
-    stream = CHAT.decode.stream(Head(200), quirks=quirks or {}, **(ASKED | asked))
+    stream = CHAT.caller().stream(Head(200), Where(quirks=quirks or {}, **(ASKED | asked)))
     return [event for piece in (data, *pieces) for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(answer: Json, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a whole answer."""
     data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return CHAT.decode.response(Head(200), data, quirks=quirks or {}, **(ASKED | asked))
+    return CHAT.caller().decode(Head(200), data, Where(quirks=quirks or {}, **(ASKED | asked)))
 
 
 def assembled(events: list[Event]) -> tuple[Message, Finished]:

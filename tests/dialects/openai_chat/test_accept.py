@@ -40,7 +40,7 @@ def accept(
 ):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"authorization": "Bearer k"} if headers is None else headers
-    return CHAT.accept.request(HttpRequest(method, url, headers, data), service=service)
+    return CHAT.service().accept(HttpRequest(method, url, headers, data), service)
 
 
 def asked(model="gpt-5.2", **fields):
@@ -301,7 +301,7 @@ def test_each_model_takes_its_own_words(model):
             accepted = accept(asked(model, reasoning_effort=word))
             assert accepted.thinks == (word != "none")
             assert not accepted.shown
-            assert (accepted.kind, accepted.level) == (
+            assert (accepted.intent.kind, accepted.intent.level) == (
                 ("off", None) if word == "none" else ("level", word)
             )
         else:
@@ -334,7 +334,7 @@ def test_the_words_are_listed_as_the_service_lists_them():
 )
 def test_whether_a_model_thinks_unasked(model, thinks):
     accepted = accept(asked(model))
-    assert (accepted.kind, accepted.thinks) == ("unset", thinks)
+    assert (accepted.intent.kind, accepted.thinks) == ("unset", thinks)
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_function_tools_alone_are_refused_where_the_model_thinks_unasked():
 )
 def test_a_compatible_service_has_many_knobs(fields, kind, thinks):
     accepted = accept(asked("any/model", **fields), service=COMPATIBLE)
-    assert (accepted.kind, accepted.thinks, accepted.shown) == (kind, thinks, thinks)
+    assert (accepted.intent.kind, accepted.thinks, accepted.shown) == (kind, thinks, thinks)
     assert accepted.request.extras is None
 
 
@@ -468,8 +468,8 @@ def test_a_compatible_service_pairs_calls_without_ids_by_their_place():
 
 def made(request, *, service, quirks=None, fields=None):
     target = Target("r", "https://x.test/v1", {"authorization": "Bearer k"}, quirks=quirks or {})
-    http = CHAT.encode.request(request, plan("openai_chat", fields), target)
-    return CHAT.accept.request(http, service=service).request
+    http = CHAT.caller().encode(request, plan("openai_chat", fields), target)
+    return CHAT.service().accept(http, service).request
 
 
 def ours(value):

@@ -329,7 +329,7 @@ def test_what_is_no_json_is_malformed(data):
 def test_it_knows_its_own():
     from .making import CHAT
 
-    sure = CHAT.decode.recognises
+    sure = CHAT.caller().recognises
     assert sure(body({}), stream=False) > 90
     assert sure(chunk({}), stream=True) > 90
     assert sure({"choices": [{"message": {}}]}, stream=False) > 50

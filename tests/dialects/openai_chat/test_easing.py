@@ -22,7 +22,7 @@ BARE = {"type": "json_schema", "schema": {"type": "object"}}
 def accept(service, path="/v1/chat/completions", **fields):
     body = json.dumps({"model": "gpt-4o", "messages": [HI], **fields}).encode()
     http = HttpRequest("POST", f"https://x.test{path}", {"authorization": "Bearer k"}, body)
-    return CHAT.accept.request(http, service=service)
+    return CHAT.service().accept(http, service)
 
 
 ODD = [

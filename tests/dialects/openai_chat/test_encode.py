@@ -33,7 +33,7 @@ TARGET = Target("r", "https://x.test/v1/", {"Authorization": "Bearer k"})
 def sent(*messages, quirks=None, planned=None, **fields):
     request = Request("m", messages or (USER,), **({"stream": False} | fields))
     target = Target("r", "https://x.test/v1", quirks=quirks or {})
-    http = CHAT.encode.request(request, planned or plan("openai_chat"), target)
+    http = CHAT.caller().encode(request, planned or plan("openai_chat"), target)
     return json.loads(http.body)
 
 
@@ -46,7 +46,7 @@ def turn(*parts):
 
 
 def test_the_smallest_request():
-    http = CHAT.encode.request(Request("m", (USER,)), plan("openai_chat"), TARGET)
+    http = CHAT.caller().encode(Request("m", (USER,)), plan("openai_chat"), TARGET)
     assert (http.method, http.url) == ("POST", "https://x.test/v1/chat/completions")
     assert http.headers == {"content-type": "application/json", "authorization": "Bearer k"}
     assert http.body == (
@@ -159,7 +159,7 @@ def test_beta_headers_are_joined_and_others_replaced():
         {"openai-beta": "a", "x-title": "one"},
         quirks={"headers": {"X-Title": "two"}},
     )
-    http = CHAT.encode.request(
+    http = CHAT.caller().encode(
         Request("m", (USER,)), plan("openai_chat", headers={"OpenAI-Beta": "b"}), target
     )
     assert http.headers["openai-beta"] == "a,b"
@@ -182,7 +182,7 @@ def test_quirks_of_writing():
         "unheard_of": 1,
     }
     request = Request("m", (USER,), (Text("s"),), max_tokens=3)
-    http = CHAT.encode.request(
+    http = CHAT.caller().encode(
         request, plan("openai_chat"), Target("r", "https://x.test", quirks=quirks)
     )
     body = json.loads(http.body)
@@ -493,7 +493,7 @@ def test_thinking_without_an_answer_is_still_a_turn():
 
 def test_the_query_of_an_address_stays_at_its_end():
     target = Target("r", "https://x.test/openai/deployments/d?api-version=2024-10-21")
-    http = CHAT.encode.request(Request("d", (USER,)), plan("openai_chat"), target)
+    http = CHAT.caller().encode(Request("d", (USER,)), plan("openai_chat"), target)
     path = "/openai/deployments/d/chat/completions?api-version=2024-10-21"
     assert http.url == f"https://x.test{path}"
 

@@ -51,7 +51,7 @@ def test_what_a_service_took_is_taken(recordings, name):
         headers = {"authorization": "Bearer k"}
         http = HttpRequest("POST", f"https://x{path}", headers, json.dumps(each.asked).encode())
         try:
-            CHAT.accept.request(http, service=service)
+            CHAT.service().accept(http, service)
         except Rejected as rejected:
             said = rejected.response.body
             if b"signature" not in said:  # real seals cannot verify here

@@ -25,7 +25,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Rejected
+from pondero.dialects import Rejected, Where
 from pondero.dialects.openai_chat import tables
 from pondero.errors import Overloaded
 
@@ -62,7 +62,7 @@ def accepted(model="gpt-4o", service="openai-chat", **fields):
     http = HttpRequest(
         "POST", "https://x.test/v1/chat/completions", headers, json.dumps(body).encode()
     )
-    return CHAT.accept.request(http, service=service)
+    return CHAT.service().accept(http, service)
 
 
 def told(*parts, finish="stop", usage=USAGE):
@@ -81,7 +81,7 @@ def told(*parts, finish="stop", usage=USAGE):
 
 
 def frames(accepted_, events):
-    stream = CHAT.reply.stream(accepted_)
+    stream = CHAT.service().stream(accepted_)
     data = b"".join(stream.feed(event) for event in events) + stream.eof()
     assert data.endswith(b"data: [DONE]\n\n")
     return [json.loads(frame.removeprefix(b"data: ")) for frame in data.split(b"\n\n")[:-2]]
@@ -91,7 +91,7 @@ def test_a_whole_answer():
     reply = Reply(
         Message("assistant", (Text("Hey"), ToolCall("a", "f", {"x": 1}))), "tool_calls", USAGE
     )
-    answer = json.loads(CHAT.reply.response(accepted(), reply).body)
+    answer = json.loads(CHAT.service().reply(accepted(), reply).body)
     assert answer["id"].startswith("chatcmpl-")
     assert (answer["object"], answer["model"]) == ("chat.completion", "gpt-4o")
     assert answer["choices"] == [
@@ -131,7 +131,7 @@ def test_a_whole_answer():
 def test_this_vendor_keeps_its_thinking_to_itself():
     asked = accepted("gpt-5.2", reasoning_effort="high")
     reply = Reply(Message("assistant", (Thinking("secret"), Text("Hey"))), "stop", USAGE)
-    assert b"secret" not in CHAT.reply.response(asked, reply).body
+    assert b"secret" not in CHAT.service().reply(asked, reply).body
     assert "secret" not in str(frames(asked, told(Thinking("secret"), Text("Hey"))))
 
 
@@ -208,14 +208,14 @@ def test_parts_given_only_at_their_end_are_streamed_whole():
 )
 def test_the_words_for_the_end(finish, word):
     reply = Reply(Message("assistant", (Text("x"),)), finish)
-    choice = json.loads(CHAT.reply.response(accepted(), reply).body)["choices"][0]
+    choice = json.loads(CHAT.service().reply(accepted(), reply).body)["choices"][0]
     assert choice["finish_reason"] == word
     assert (choice["message"]["refusal"] == "x") == (finish == "refusal")
 
 
 def test_an_answer_without_counts_has_none():
     reply = Reply(Message("assistant", (Text("x"),)), "stop")
-    assert json.loads(CHAT.reply.response(accepted(), reply).body)["usage"] is None
+    assert json.loads(CHAT.service().reply(accepted(), reply).body)["usage"] is None
 
 
 @pytest.mark.parametrize(
@@ -229,17 +229,17 @@ def test_an_answer_without_counts_has_none():
     ],
 )
 def test_errors_have_the_services_shape(status, kind, code):
-    sent = CHAT.reply.error(status, "words", code=None, retry_after=1.5)
+    sent = CHAT.service().error(status, "words", code=None, retry_after=1.5)
     assert sent.status == status
     assert json.loads(sent.body) == {
         "error": {"message": "words", "type": kind, "param": None, "code": code}
     }
     assert (sent.headers["retry-after"], sent.headers["retry-after-ms"]) == ("1.5", "1500")
-    assert CHAT.decode.error(Head(status, sent.headers), sent.body).retry_after == 1.5
+    assert CHAT.caller().error(Head(status, sent.headers), sent.body).retry_after == 1.5
 
 
 def test_a_services_own_code_is_its_own():
-    sent = CHAT.reply.error(429, "words", code="insufficient_quota", retry_after=None)
+    sent = CHAT.service().error(429, "words", code="insufficient_quota", retry_after=None)
     assert json.loads(sent.body)["error"]["code"] == "insufficient_quota"
     assert "retry-after" not in sent.headers
 
@@ -248,9 +248,9 @@ def test_a_services_own_code_is_its_own():
 
 
 def read(accepted_, events):
-    stream = CHAT.reply.stream(accepted_)
+    stream = CHAT.service().stream(accepted_)
     data = b"".join(stream.feed(event) for event in events) + stream.eof()
-    decoder = CHAT.decode.stream(Head(200), model=accepted_.request.model, route="r", quirks={})
+    decoder = CHAT.caller().stream(Head(200), Where(accepted_.request.model, "r"))
     return assembled(decoder.feed(data) + decoder.eof())
 
 
@@ -258,8 +258,8 @@ def test_thinking_is_shown_whole_and_streamed_alike_and_counted_once(form):
     asked = accepted("m", form, reasoning_effort="high")
     parts = (Thinking("Hm, 1 < 2"), Text("Yes"), ToolCall("a", "f", {}))
     reply = Reply(Message("assistant", parts), "tool_calls", USAGE)
-    sent = CHAT.reply.response(asked, reply)
-    whole = assembled(CHAT.decode.response(Head(200), sent.body, model="m", route="r", quirks={}))
+    sent = CHAT.service().reply(asked, reply)
+    whole = assembled(CHAT.caller().decode(Head(200), sent.body, Where("m", "r")))
     streamed = read(asked, told(*parts, finish="tool_calls"))
     assert whole == streamed
     assert tuple(map(unsealed, whole[0].parts)) == parts
@@ -269,7 +269,7 @@ def test_thinking_is_shown_whole_and_streamed_alike_and_counted_once(form):
 def test_thinking_not_asked_for_is_not_shown(form):
     asked = accepted("m", form, reasoning_effort="none")
     reply = Reply(Message("assistant", (Thinking("secret"), Text("Yes"))), "stop")
-    assert b"secret" not in CHAT.reply.response(asked, reply).body
+    assert b"secret" not in CHAT.service().reply(asked, reply).body
 
 
 def second_turn(form, change=lambda body: body):
@@ -278,9 +278,9 @@ def second_turn(form, change=lambda body: body):
     follow = Message("user", (Text("go on"),))
     request = Request("m", (*asked.request.messages, message, follow), stream=False)
     target = Target("r", "https://x.test/v1", {"authorization": "Bearer k"})
-    http = CHAT.encode.request(request, plan("openai_chat"), target)
+    http = CHAT.caller().encode(request, plan("openai_chat"), target)
     changed = HttpRequest(http.method, http.url, http.headers, change(http.body))
-    return CHAT.accept.request(changed, service=form).request, message
+    return CHAT.service().accept(changed, form).request, message
 
 
 def test_thinking_goes_back_to_the_service_that_gave_it(form):
@@ -299,12 +299,12 @@ def test_a_sealed_thought_that_was_changed_is_refused(form):
 
 
 def test_an_error_after_all_was_well_is_raised_by_whoever_reads_it():
-    stream = CHAT.reply.stream(accepted(stream=True))
+    stream = CHAT.service().stream(accepted(stream=True))
     data = stream.feed(Started("m")) + stream.fail(
-        CHAT.reply.error(503, "busy", code=None, retry_after=None)
+        CHAT.service().error(503, "busy", code=None, retry_after=None)
     )
     assert stream.headers["content-type"].startswith("text/event-stream")
-    decoder = CHAT.decode.stream(Head(200, stream.headers), model="m", route="r", quirks={})
+    decoder = CHAT.caller().stream(Head(200, stream.headers), Where("m", "r"))
     assert decoder.feed(data) == [Started("m", stream._base["id"])]
     with pytest.raises(Overloaded):
         decoder.eof()

@@ -39,7 +39,7 @@ KEY = {"authorization": "Bearer k"}
 def accept(service, model, headers=None, **fields):
     body = json.dumps({"model": model, "messages": [HI], **fields}).encode()
     http = HttpRequest("POST", "https://x.test/v1/chat/completions", headers or KEY, body)
-    return CHAT.accept.request(http, service=service)
+    return CHAT.service().accept(http, service)
 
 
 def refusal(service, model, **fields):
@@ -185,7 +185,7 @@ USAGE = Usage(10, 0, None, 7, 3, 20)
 
 
 def streamed(service, model, *parts, **fields):
-    stream = CHAT.reply.stream(accept(service, model, stream=True, **fields))
+    stream = CHAT.service().stream(accept(service, model, stream=True, **fields))
     said = [stream.feed(Started(model))]
     for index, part in enumerate(parts or (Thinking("hm"), Text("yes"))):
         kind = "thinking" if isinstance(part, Thinking) else "text"

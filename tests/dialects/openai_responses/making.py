@@ -15,7 +15,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected
+from pondero.dialects import Accepted, Rejected, Where
 from pondero.dialects.openai_responses import accept, decode, encode
 from pondero.thinking import Facts, Plan
 
@@ -78,7 +78,7 @@ def answer(*output: Any, **changes: Any) -> dict[str, Any]:
 
 def decoded(raw: Any, *, model: str | None = MODEL) -> list[Event]:
     body = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-    return decode.response(OK, body, model=model, route="openai", quirks={})
+    return decode.response(OK, body, Where(model, "openai"))
 
 
 def sse(*events: Any) -> bytes:
@@ -90,7 +90,7 @@ def sse(*events: Any) -> bytes:
 
 
 def streamed(data: bytes, *, size: int | None = None) -> list[Event]:
-    stream = decode.stream(OK, model=MODEL, route="openai", quirks={})
+    stream = decode.stream(OK, Where(MODEL, "openai"))
     events: list[Event] = []
     step = size or max(1, len(data))
     for at in range(0, len(data), step):

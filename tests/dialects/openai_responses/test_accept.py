@@ -38,7 +38,12 @@ def test_the_smallest_request():
     found = accepted({"model": MODEL, "input": "Hello"})
 
     assert found.request == Request(MODEL, HELLO, stream=False)
-    assert (found.kind, found.level, found.thinks, found.shown) == ("unset", None, True, False)
+    assert (found.intent.kind, found.intent.level, found.thinks, found.shown) == (
+        "unset",
+        None,
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,12 @@ def test_the_wish_is_read(model, reasoning, kind, level, thinks, shown):
     body = {"model": model, "input": "Hello"}
     found = accepted(body if reasoning is None else body | {"reasoning": reasoning})
 
-    assert (found.kind, found.level, found.thinks, found.shown) == (kind, level, thinks, shown)
+    assert (found.intent.kind, found.intent.level, found.thinks, found.shown) == (
+        kind,
+        level,
+        thinks,
+        shown,
+    )
 
 
 def test_a_full_request_is_what_it_was():
@@ -140,7 +150,7 @@ def test_knobs_beyond_the_canon_are_kept():
 def test_the_effective_thinking_is_echoed():
     body = {"model": MODEL, "input": "Hi", "reasoning": {"summary": "auto"}}
 
-    assert accepted(body).raw["reasoning"] == {
+    assert accepted(body).context["reasoning"] == {
         "effort": "medium",
         "summary": "detailed",
         "context": "all_turns",

@@ -13,6 +13,7 @@ from tests.dialects.openai_responses.making import (
 )
 
 from pondero.canon import Finished, Other, PartEnd, PartStart, Started, Text, Thinking, ToolCall
+from pondero.dialects import Where
 from pondero.dialects.openai_responses import decode
 from pondero.errors import Malformed, QuotaSpent, ServerFailed
 
@@ -339,4 +340,4 @@ def test_it_knows_its_own(raw, stream, sure):
 
 
 def test_the_head_is_not_needed_to_read_an_answer():
-    assert decode.response(OK, b'{"output": []}', model=None, route=None, quirks={})
+    assert decode.response(OK, b'{"output": []}', Where())

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Message, Tool
 from ...client import Chat, Client
-from ...dialects import has_past
+from ...dialects import dialect
 from ...errors import BadParameter, Unreachable
 from ...exchange import Retry, Timeouts
 from ...handoff import Change
@@ -65,7 +65,7 @@ def guarded(data: bytes, name: str, kind: Kind) -> Report:
         kind=kind,
         lines=len(chat.messages),
         exchanges=1,
-        with_past=int(has_past(each.dialect, each.body)),
+        with_past=int(dialect(each.dialect).caller().has_past(each.body)),
         seals=_sealed(chat, each),
         dialects=(each.dialect,),
         errors=0,

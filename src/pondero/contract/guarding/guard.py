@@ -1,6 +1,6 @@
 """A file in, a report out."""
 
-from ...dialects import has_past
+from ...dialects import dialect
 from ...errors import CassetteError
 from .chats import guarded
 from .judging import judged, returned
@@ -40,7 +40,7 @@ def _report(found: list[Line | None], name: str, kind: Kind) -> Report:
         kind=kind,
         lines=len(found),
         exchanges=len(talks),
-        with_past=sum(has_past(each.dialect, each.body) for each in talks),
+        with_past=sum(dialect(each.dialect).caller().has_past(each.body) for each in talks),
         seals=sum(returned(each, past) for each in talks),
         dialects=_dialects(talks),
         errors=len(refused),

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ...canon import Json, Thinking
-from ...dialects import Given, Sent, Trap
-from ...dialects import traps as traps_of
+from ...dialects import Given, Sent, Trap, dialect
 from .past import Answers, plain, sealed_texts
 from .report import Finding
 from .seen import Seen
@@ -33,7 +32,7 @@ def judged(each: Seen, past: Answers) -> list[Finding]:
     )
     places = _places(each.body)
     cut = {trap.path: trap for trap in _cut(places, past)}
-    found = [trap for trap in traps_of(each.dialect, sent) if trap.path not in cut]
+    found = [trap for trap in dialect(each.dialect).caller().traps(sent) if trap.path not in cut]
     found += cut.values()
     if not any(trap.code in _ABOUT_THINKING for trap in found):
         found += _lost(places, past)

@@ -56,16 +56,16 @@ def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> See
         return None
     path = unquote(urlsplit(asked.url).path)
     found = route(asked.url) or (route(path) if path != asked.url else None)
-    answer = _answer(recorded, found.wire.NAME if found else None)
+    answer = _answer(recorded, found.wire.name if found else None)
     if found is None:
         return None
-    name = _deployment(found.wire.NAME, provider) if provider else found.service
+    name = _deployment(found.wire.name, provider) if provider else found.service
     home = lookup().catalog.providers.get(name or "")
     model = _model(body, path)
     return Seen(
         number=number,
         line=recorded.line,
-        dialect=found.wire.NAME,
+        dialect=found.wire.name,
         provider=name or str(provider),
         known=home is not None,
         model=model,

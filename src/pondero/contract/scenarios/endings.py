@@ -47,7 +47,7 @@ def content_filter(bench: Bench) -> Iterator[Check]:
     bench.stage(Turn(finish="stop"))
     plain = bench.ask(QUESTION, stream=False)
     # A wire with several words for it names them; of the others the usual one is staged.
-    for word in getattr(bench.wire.reply, "FILTERED", (None,)):
+    for word in bench.wire.service().filtered:
         for stream in (False, True):
             bench.stage(Turn(finish="content_filter", raw_finish=word))
             seen = bench.ask(QUESTION, stream=stream)

@@ -152,7 +152,7 @@ def thinking_unasked(bench: Bench) -> Iterator[Check]:
     seen = bench.ask(SUM, stream=False)
     yield once(seen)
     if seen.accepted is not None:
-        yield same("the wish as the service reads it", "unset", seen.accepted.kind)
+        yield same("the wish as the service reads it", "unset", seen.accepted.intent.kind)
     for path in _knobs(bench):
         yield same(f"{'.'.join(map(str, path))} of the request", None, at(seen.sent, path))
     off = bench.prepared(OFF)[0]

@@ -89,7 +89,9 @@ def planned(
     )
     if (accepted := bench.read(request, of)) is not None:
         what = f"{at_level}: the wish as the service reads it"
-        yield from _agrees(what, plan, accepted.kind, accepted.level, accepted.budget)
+        yield from _agrees(
+            what, plan, accepted.intent.kind, accepted.intent.level, accepted.intent.tokens
+        )
 
 
 def _agrees(

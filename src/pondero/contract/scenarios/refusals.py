@@ -17,7 +17,7 @@ _NO_MODEL = "no-such-model-1"
 
 def error_auth(bench: Bench) -> Iterator[Check]:
     """A key that is wrong, or may not do this, is an error of auth, and travels in a header."""
-    for status, code in ((401, None), (403, None), *getattr(bench.wire.reply, "BAD_KEY", ())):
+    for status, code in ((401, None), (403, None), *bench.wire.service().bad_key):
         bench.stage(_refusing(status, code=code))
         seen = bench.tried(QUESTION, key=_WRONG_KEY, stream=False)
         key = any(_WRONG_KEY in value for value in seen.request.headers.values())

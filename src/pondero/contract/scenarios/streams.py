@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...canon import Event, Head, Message, PartEnd, TextDelta, ThinkingDelta, ToolDelta
+from ...dialects import Where
 from ...emulator import Turn
 from ...errors import WireError
 from ..bench import Bench, Seen
@@ -114,9 +115,8 @@ def _asked_to_stream(seen: Seen) -> Iterator[Check]:
 def _parts(bench: Bench, seen: Seen, pieces: list[bytes]) -> list[object] | None:
     """Return the parts of a stream cut like this; None where it is refused."""
     entry, head = bench.entry, seen.exchange.head or Head(200)
-    stream = bench.wire.decode.stream(
-        head, model=entry.model, route=entry.provider.name, quirks=entry.provider.quirks
-    )
+    where = Where(entry.model, entry.provider.name, entry.provider.quirks)
+    stream = bench.wire.caller().stream(head, where)
     events: list[Event] = []
     try:
         for piece in pieces:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from ...canon import HttpRequest, Json
-from ..contract import Accepted
+from ...thinking import Intent
+from ..dialect import Accepted
 from . import conversation, wire
 from .family import Family, family
 from .knobs import check, wish
@@ -22,7 +23,7 @@ def serves(path: str) -> bool:
     return path.endswith("/messages") or predicts(path)
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - one rule for all hosts
+def request(http: HttpRequest, _service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     path = http.url.split("?")[0]
     _check_head(http, path)
@@ -42,13 +43,11 @@ def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - o
     thinks = wish(body, row)
     dropped = _check_conversation(body, raw, row, thinks=thinks.thinks)
     return Accepted(
-        asked,
-        kind=thinks.kind,
-        level=thinks.level,
-        budget=thinks.budget,
+        request=asked,
+        intent=Intent(thinks.kind, thinks.level, thinks.budget),
         thinks=thinks.thinks,
         shown=thinks.shown,
-        raw={"body": raw, "dropped": dropped, "bound": row.bound},
+        context={"body": raw, "dropped": dropped, "bound": row.bound},
         caches="marked",
     )
 

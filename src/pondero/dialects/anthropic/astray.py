@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...canon import Json, Thinking, ToolCall
-from ..contract import Given, Sent, Trap
+from ..dialect import Given, Sent, Trap
 from .turns import SEALS, THOUGHTS, Placed, Turn
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ..contract import Listed
+from ..dialect import Listed
 from .accept import check_key
 from .family import Family, Kind, family
 from .refusal import refuse
@@ -49,7 +49,7 @@ def counted(tokens: int) -> HttpResponse:
     return _said({"input_tokens": tokens})
 
 
-def models(http: HttpRequest, known: Sequence[Listed], *, service: str) -> HttpResponse:  # noqa: ARG001 - one list for all hosts
+def listed(http: HttpRequest, known: Sequence[Listed], _service: str) -> HttpResponse:
     """Return a page of the list, or the one model that is asked for; or raise Rejected."""
     check_key(http)
     parts = urlsplit(http.url)

@@ -1,13 +1,12 @@
 """The service's answers to events: whole, streamed, or refused."""
 
-from collections.abc import Mapping
-
 from msgspec import Raw
 from msgspec.json import Decoder
 
 from ...canon import Event, Head, Json
 from ...errors import Malformed
 from ...framing import parse
+from ..dialect import Where
 from .blocks import Delta, block
 from .failure import error, failure
 from .stream import Answer, Opening, Stream
@@ -28,21 +27,14 @@ _WHOLE = Decoder(_Whole)
 _ANY: Decoder[Json] = Decoder()
 
 
-def response(
-    head: Head,
-    body: bytes,
-    *,
-    model: str | None,
-    route: str | None,
-    quirks: Mapping[str, Json],  # noqa: ARG001 - this wire has none
-) -> list[Event]:
+def response(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; raise what a 200 with an error in it says."""
     whole = parse(body, _WHOLE)
     if whole.type == "error":
         raise failure(parse(body, _ANY), head, body=body, status=None)
     if whole.content is None:
         raise Malformed("a required key is missing", path="$.content")
-    answer = Answer(head, model, route)
+    answer = Answer(head, where.model, where.route)
     events = answer.started(whole)
     for index, raw in enumerate(whole.content):
         opened = block(raw, index, at=f"$.content[{index}]")
@@ -58,15 +50,9 @@ def response(
     return events
 
 
-def stream(
-    head: Head,
-    *,
-    model: str | None,
-    route: str | None,
-    quirks: Mapping[str, Json],  # noqa: ARG001 - this wire has none
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    return Stream(head, model, route)
+    return Stream(head, where.model, where.route)
 
 
 def recognises(raw: Json, *, stream: bool) -> int:

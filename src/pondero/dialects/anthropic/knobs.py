@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ...thinking import Kind
 from . import wire
 from .family import Family
 from .refusal import refuse
@@ -12,7 +13,7 @@ _FORCED = "Thinking may not be enabled when tool_choice forces tool use."
 class Wish(NamedTuple):
     """What the request says about thinking, and what the model makes of it."""
 
-    kind: str
+    kind: Kind
     level: str | None
     budget: int | None
     thinks: bool
@@ -26,8 +27,7 @@ def wish(body: wire.Body, row: Family) -> Wish:
     shows = row.display == "shown"
     match thinking:
         case None:
-            kind = "level" if effort else "unset"
-            return Wish(kind, effort, None, row.unasked == "on", shows)
+            return Wish("level" if effort else "unset", effort, None, row.unasked == "on", shows)
         case wire.Disabled() | wire.BetweenTools():
             return Wish("off", None, None, thinks=False, shown=False)
         case wire.Adaptive():

@@ -8,7 +8,7 @@ import msgspec
 from ...canon import HttpRequest, Json
 from ...errors import ServiceError
 from ...thinking import Adjustment, closest, listed
-from ..contract import Repair
+from ..dialect import Repair
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)

@@ -24,7 +24,7 @@ from ...canon import (
     Usage,
     UsageNow,
 )
-from ..contract import Accepted
+from ..dialect import Answering
 from . import NAME
 from .refusal import error
 from .signature import prefix, sign
@@ -44,7 +44,7 @@ _STOPS = {
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     scribe = _Scribe(accepted)
     body = {
@@ -57,7 +57,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -70,7 +70,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events in, server-sent events out."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._scribe = _Scribe(accepted)
         self._shown = accepted.shown
         self._usage = Usage()
@@ -186,9 +186,9 @@ _EMPTY: dict[str, Json] = {
 class _Scribe:
     """Parts as blocks, signed in order: each signature knows what came before it."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
-        self._body = accepted.raw["body"]
+        self._body = accepted.context["body"]
         self._written: list[Json] = []
         digest = sha256(encode(self._body)).hexdigest()
         self._id = f"msg_01{digest[:22]}"
@@ -198,7 +198,7 @@ class _Scribe:
         """Return what a message begins with."""
         dropped = [
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
-            for path in self._accepted.raw["dropped"]
+            for path in self._accepted.context["dropped"]
         ]
         return {
             "id": self._id,
@@ -251,7 +251,7 @@ class _Scribe:
         return {"type": "thinking", "thinking": shown, "signature": proof}
 
     def _prefix(self) -> bytes:
-        if not self._accepted.raw["bound"]:
+        if not self._accepted.context["bound"]:
             return bytes(16)
         messages = list(self._body["messages"])
         if self._written:

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json
+from ...canon import Json, Takes
 
 _MEDIA = ("image/", "application/pdf", "text/plain")
 
 
-def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
+def takes(_quirks: Mapping[str, Json]) -> Takes:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    del quirks
-    return {
-        "seals": "route+model",
-        "id_pattern": r"[a-zA-Z0-9_-]{1,64}",
-        "media": _MEDIA,
-        "result_media": _MEDIA,
-    }
+    return Takes(
+        seals="route+model",
+        id_pattern=r"[a-zA-Z0-9_-]{1,64}",
+        media=_MEDIA,
+        result_media=_MEDIA,
+    )

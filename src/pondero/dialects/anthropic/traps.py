@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...canon import Json
-from ..contract import Sent, Trap
+from ..dialect import Sent, Trap
 from .astray import astray, dotted, signs
 from .turns import SEALS, THOUGHTS, Placed, Turn, turns
 

@@ -4,7 +4,8 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from ...canon import HttpRequest, Json, ToolChoice
-from ..contract import Accepted
+from ...thinking import Intent
+from ..dialect import Accepted
 from . import conversation, makers, wire
 from .family import Family, family
 from .knobs import own_fields, wish
@@ -27,7 +28,7 @@ def serves(path: str) -> bool:
     return _PATH.fullmatch(path) is not None
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - there is one house
+def request(http: HttpRequest, _service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     _check_auth(http)
     asked = _PATH.fullmatch(urlsplit(http.url).path)
@@ -48,13 +49,11 @@ def request(http: HttpRequest, *, service: str) -> Accepted:  # noqa: ARG001 - t
     _check_choice(choice.name, [tool.name for tool in told.tools])
     _check_conversation(body, raw, own, row)
     return Accepted(
-        told,
-        kind=wanted.kind,
-        level=wanted.level,
-        budget=wanted.budget,
+        request=told,
+        intent=Intent(wanted.kind, wanted.level, wanted.budget),
         thinks=wanted.thinks,
         shown=wanted.shown,
-        raw={
+        context={
             "body": raw,
             "bound": row.bound,
             "sealed": row.control == "claude",

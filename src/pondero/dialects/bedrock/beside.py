@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ..contract import Listed
+from ..dialect import Listed
 from .refusal import refuse, request_id
 from .typing import typed
 
@@ -32,7 +32,7 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
     return "tokens" if counts else None
 
 
-def models(http: HttpRequest, known: Sequence[Listed], *, service: str) -> HttpResponse:
+def listed(http: HttpRequest, known: Sequence[Listed], service: str) -> HttpResponse:
     """Refuse: no model is listed here."""
     del http, known, service
     raise refuse("Not Found", status=404, code="UnknownOperationException")

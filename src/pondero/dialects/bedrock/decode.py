@@ -1,12 +1,11 @@
 """The service's answers to events: whole, streamed, or refused."""
 
-from collections.abc import Mapping
-
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ...canon import Event, Head, Json, Started
 from ...framing import parse
+from ..dialect import Where
 from .failure import error
 from .opening import block
 from .stream import Answer, Ending, Metadata, Stream
@@ -31,17 +30,10 @@ class _Whole(Metadata, kw_only=True, rename="camel"):
 _WHOLE = Decoder(_Whole)
 
 
-def response(
-    head: Head,  # noqa: ARG001 - a good answer has nothing to read in it
-    body: bytes,
-    *,
-    model: str | None,
-    route: str | None,
-    quirks: Mapping[str, Json],  # noqa: ARG001 - this wire has none
-) -> list[Event]:
+def response(_head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer."""
     whole = parse(body, _WHOLE)
-    answer = Answer(model, route)
+    answer = Answer(where.model, where.route)
     events: list[Event] = [Started()]
     begun = 0
     for place, raw in enumerate(whole.output.message.content):
@@ -53,15 +45,9 @@ def response(
     return [*events, answer.finished(ending, whole)]
 
 
-def stream(
-    head: Head,
-    *,
-    model: str | None,
-    route: str | None,
-    quirks: Mapping[str, Json],  # noqa: ARG001 - this wire has none
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    return Stream(head, model, route)
+    return Stream(head, where.model, where.route)
 
 
 def recognises(raw: Json, *, stream: bool) -> int:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
+from ...thinking import Kind
 from . import makers, wire
 from .family import Family
 from .refusal import refuse, refuse_by_model
@@ -15,7 +16,7 @@ _OWN = "additionalModelRequestFields"
 class Wish(NamedTuple):
     """What the request says about thinking, and what the model makes of it."""
 
-    kind: str
+    kind: Kind
     level: str | None = None
     budget: int | None = None
     thinks: bool = False

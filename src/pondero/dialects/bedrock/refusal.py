@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec.json import encode
 
 from ...canon import HttpResponse
-from ..contract import Rejected
+from ..dialect import Rejected
 
 _NAMES: Mapping[int, str] = {
     400: "ValidationException",

@@ -18,7 +18,7 @@ from ...canon import (
     UsageNow,
 )
 from ...framing import write_aws_event
-from ..contract import Accepted
+from ..dialect import Answering
 from .refusal import error, request_id
 from .scribe import Scribe
 
@@ -39,7 +39,7 @@ _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _DETAILS = "/usage/output_tokens_details"
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     scribe = Scribe(accepted)
     content = [block for part in reply.message.parts for block in scribe.blocks(part)]
@@ -53,7 +53,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -66,7 +66,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events in, frames out. Words and thinking have no start; a call is written at its end."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
         self._scribe = Scribe(accepted)
         self._begun: dict[int, int] = {}
@@ -143,13 +143,17 @@ class Stream:
         return self._frame("messageStop", ending) + self._frame("metadata", told)
 
 
-def _id(accepted: Accepted) -> str:
-    return request_id(encode(accepted.raw["body"]))
+def _id(accepted: Answering[Json]) -> str:
+    return request_id(encode(accepted.context["body"]))
 
 
-def _end(accepted: Accepted, finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
+def _end(accepted: Answering[Json], finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
     ending: dict[str, Json] = {"stopReason": raw or _STOPS.get(finish, "end_turn")}
-    if _DETAILS in accepted.raw["paths"] and accepted.raw["sealed"] and usage.thinking is not None:
+    if (
+        _DETAILS in accepted.context["paths"]
+        and accepted.context["sealed"]
+        and usage.thinking is not None
+    ):
         counted = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
         ending["additionalModelResponseFields"] = {"usage": counted}
     return ending

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.json import encode
 
 from ...canon import Json, Other, Part, Text, Thinking, ToolCall
-from ..contract import Accepted
+from ..dialect import Answering
 from . import NAME
 from .signature import UNBOUND, hidden, prefix, sign
 
@@ -15,9 +15,9 @@ Said = tuple[str, dict[str, Json]]
 class Scribe:
     """Writes the blocks of one answer."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
-        self._body = accepted.raw["body"]
+        self._body = accepted.context["body"]
         self._written: list[Json] = []
 
     def blocks(self, part: Part) -> list[Json]:
@@ -69,9 +69,9 @@ class Scribe:
     # -- thinking --------------------------------------------------------------------------------
 
     def _thinking(self, part: Thinking) -> Json:
-        if self._accepted.raw["display"] == "nothing":
+        if self._accepted.context["display"] == "nothing":
             return None
-        if not self._accepted.raw["sealed"]:
+        if not self._accepted.context["sealed"]:
             shown = part.text if self._accepted.shown else "[REDACTED]"
             return {"reasoningContent": {"reasoningText": {"text": shown}}}
         shown = part.text if self._accepted.shown and not part.redacted else ""
@@ -93,7 +93,7 @@ class Scribe:
         return hidden(made) if part.redacted else made
 
     def _prefix(self) -> bytes:
-        if not self._accepted.raw["bound"]:
+        if not self._accepted.context["bound"]:
             return UNBOUND
         messages = list(self._body["messages"])
         if self._written:

@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json
+from ...canon import Json, Takes
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
 
 
-def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
+def takes(_quirks: Mapping[str, Json]) -> Takes:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    del quirks
-    return {
-        "seals": "route+model",
-        "id_pattern": r"[a-zA-Z0-9_.:-]{1,64}",
-        "begins_with_user": True,
-        "media": (*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
-        "result_media": (*_IMAGES, *_DOCUMENTS),
-        "addresses": False,  # but for a few models and one kind of address
-    }
+    return Takes(
+        seals="route+model",
+        id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
+        begins_with_user=True,
+        media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
+        result_media=(*_IMAGES, *_DOCUMENTS),
+        addresses=False,  # but for a few models and one kind of address
+    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...canon import Json, Thinking
-from ..contract import Given, Sent, Trap
+from ..dialect import Given, Sent, Trap
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"

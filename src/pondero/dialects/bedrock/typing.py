@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import DecodeError, Raw, ValidationError
 from msgspec.json import decode
 
-from ..contract import Rejected
+from ..dialect import Rejected
 from .refusal import refuse, refuse_key, refuse_value
 
 T = TypeVar("T")

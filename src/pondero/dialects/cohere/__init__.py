@@ -1,7 +1,21 @@
 """Cohere's v2 chat."""
 
-from . import accept, decode, encode, reply
+from ...canon import Json
+from ..dialect import Caller, Dialect, Service
 
 NAME = "cohere"
 
-__all__ = ["NAME", "accept", "decode", "encode", "reply"]
+
+def _caller() -> Caller:
+    from .caller import CALLER  # noqa: PLC0415 - each side is loaded when it is first needed
+
+    return CALLER
+
+
+def _service() -> Service[Json]:
+    from .service import SERVICE  # noqa: PLC0415 - each side is loaded when it is first needed
+
+    return SERVICE
+
+
+DIALECT = Dialect(NAME, _caller, _service)

@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ...canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
-from ..contract import Accepted
+from ...thinking import Intent, Kind
+from ..dialect import Accepted
 from . import wire
+from .models import Model, invalid, refuse, rules
 from .reading import Reader
-from .service import Model, invalid, refuse, rules
 
 HOUSE = "cohere"
 _PATH = "/v2/chat"
@@ -23,7 +24,7 @@ _SAID = (
 
 
 class _Wish(NamedTuple):
-    kind: str
+    kind: Kind
     budget: int | None
     thinks: bool
 
@@ -33,7 +34,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:
+def request(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected in the service's own words."""
     del service
     _check_door(http)
@@ -50,7 +51,7 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
     system, messages = Reader(images=model.images).read(body.messages)
     extras = {name: value for name, value in raw.items() if name not in _SAID}
     return Accepted(
-        Request(
+        request=Request(
             model=body.model,
             messages=messages,
             system=system,
@@ -65,10 +66,10 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
             stream=bool(body.stream),
             extras=extras or None,
         ),
-        kind=wish.kind,
-        budget=wish.budget,
+        intent=Intent(wish.kind, tokens=wish.budget),
         thinks=wish.thinks,
         shown=wish.thinks,
+        context=None,
     )
 
 

@@ -1,10 +1,9 @@
 """Wire to canon: answers, streams and errors as the caller reads them."""
 
-from collections.abc import Mapping
-
 from ...canon import Event, Head, Json
 from ...errors import Malformed, ServiceError
 from ...framing import parse
+from ..dialect import Where
 from .answer import Answer
 from .chunk import BODIES, Body, Told, raw_part
 from .failure import failure
@@ -19,20 +18,17 @@ _EVENTS = frozenset(
 )
 
 
-def response(
-    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> list[Event]:
+def response(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
-    del quirks
     if body.lstrip().startswith((b"data:", b":", b"event:")):
-        reading = Stream(head, model=model, route=route)
+        reading = Stream(head, model=where.model, route=where.route)
         return reading.feed(body) + reading.eof()
     whole = parse(body, BODIES)
     if isinstance(whole.message, str):
         raise failure(head, body)
     if whole.message is None:
         raise Malformed("an answer without a message", path="$.message")
-    answer = Answer(model, route)
+    answer = Answer(where.model, where.route)
     events: list[Event] = []
     answer.begin(whole.id, events)
     _take(whole.message, answer, body, events)
@@ -40,12 +36,9 @@ def response(
     return events
 
 
-def stream(
-    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    del quirks
-    return Stream(head, model=model, route=route)
+    return Stream(head, model=where.model, route=where.route)
 
 
 def error(head: Head, body: bytes) -> ServiceError:

@@ -20,7 +20,7 @@ from ...canon import (
     ToolResult,
 )
 from . import wire
-from .service import invalid
+from .models import invalid
 
 NAME = "cohere"
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)

@@ -2,7 +2,7 @@
 
 from ...canon import HttpRequest
 from ...errors import ServiceError
-from ..contract import Repair
+from ..dialect import Repair
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:

@@ -22,8 +22,8 @@ from ...canon import (
     ToolDelta,
     Usage,
 )
-from ..contract import Accepted
-from . import service
+from ..dialect import Answering
+from . import models
 
 _REASONS = {
     "length": "MAX_TOKENS",
@@ -33,7 +33,7 @@ _REASONS = {
 }
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     message: dict[str, Json] = {"role": "assistant"}
@@ -55,7 +55,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(body))
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -65,7 +65,7 @@ def error(
 ) -> HttpResponse:
     """Return an error in the service's shape, which has no place for a code."""
     del code
-    return service.error(status, message, retry_after=retry_after)
+    return models.error(status, message, retry_after=retry_after)
 
 
 def call_id(digest: str) -> str:
@@ -76,7 +76,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to the service's own; contents and calls are numbered apart."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
         self._contents = self._calls = 0
 
@@ -224,6 +224,6 @@ def _counts(usage: Usage) -> Json:
     return said
 
 
-def _id(accepted: Accepted) -> str:
+def _id(accepted: Answering[Json]) -> str:
     asked = msgspec.json.encode([accepted.request.model, accepted.request.messages])
     return str(uuid.UUID(bytes=hashlib.blake2b(asked, digest_size=16).digest(), version=4))

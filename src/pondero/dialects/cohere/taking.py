@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json
+from ...canon import Json, Takes
 
 
-def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
+def takes(_quirks: Mapping[str, Json]) -> Takes:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    del quirks
-    return {
-        "id_pattern": r"\S+",
-        "unsealed": True,  # thinking is never signed here
-        "media": ("image/",),
-        "result_media": (),
-    }
+    return Takes(
+        id_pattern=r"\S+",
+        unsealed=True,  # thinking is never signed here
+        media=("image/",),
+        result_media=(),
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from ...canon import Json
-from ..contract import Sent, Trap
+from ..dialect import Sent, Trap
 
 _Placed = tuple[str, Mapping[str, Json]]
 

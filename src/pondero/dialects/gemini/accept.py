@@ -8,11 +8,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from ...canon import HttpRequest, Json
-from ..contract import Accepted
+from ...thinking import Intent
+from ..dialect import Accepted
 from .checks import check
+from .models import Surface, rules
 from .reader import UNREADABLE, Reader
 from .reading import canon
-from .service import Surface, rules
 from .wire import GenerateContentRequest
 
 HOUSE = "google"
@@ -39,7 +40,7 @@ def serves(path: str) -> bool:
     return found is not None and found["method"] in _METHODS
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:
+def request(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected in the service's own words."""
     surface = rules().surface(service)
     address = _address(http, surface)
@@ -59,13 +60,11 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
     wish = check(read, model, surface, service=service)
     stream = address.method == "streamGenerateContent"
     return Accepted(
-        canon(read, model=name, service=service, stream=stream),
-        kind=wish.kind,
-        level=wish.level,
-        budget=wish.budget,
+        request=canon(read, model=name, service=service, stream=stream),
+        intent=Intent(wish.kind, wish.level, wish.budget),
         thinks=wish.thinks,
         shown=wish.shown,
-        raw={
+        context={
             "framing": address.framing,
             "service": service,
             "signs": model.signs,

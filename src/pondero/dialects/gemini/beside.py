@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ..contract import Listed
+from ..dialect import Listed
 from .accept import authorise
-from .service import JSON, Model, pretty, rules
+from .models import JSON, Model, pretty, rules
 
 _MODELS = re.compile(r".*/(?P<version>v\d\w*)(?:/publishers/google)?/models(?:/(?P<model>[^/:]+))?")
 _COUNT = ":countTokens"
@@ -47,7 +47,7 @@ def counted(tokens: int) -> HttpResponse:
     return _said({"totalTokens": tokens, "promptTokensDetails": details})
 
 
-def models(http: HttpRequest, known: Sequence[Listed], *, service: str) -> HttpResponse:
+def listed(http: HttpRequest, known: Sequence[Listed], service: str) -> HttpResponse:
     """Return a page of the list, or the one model that is asked for; or raise Rejected."""
     surface = rules().surface(service)
     parts = urlsplit(http.url)

@@ -4,7 +4,8 @@ import re
 from itertools import groupby
 from typing import NamedTuple
 
-from .service import Model, Surface
+from ...thinking import Kind
+from .models import Model, Surface
 from .signing import verified
 from .wire import Content, GenerateContentRequest, GenerationConfig, Part, Tool, ToolConfig
 
@@ -26,7 +27,7 @@ _ROLES = ("", "user", "model", "function")
 class Wish(NamedTuple):
     """What a request says about thinking, and what comes of it."""
 
-    kind: str
+    kind: Kind
     level: str | None
     budget: int | None
     thinks: bool

@@ -1,12 +1,11 @@
 """Wire to canon: answers, streams and errors as the caller reads them."""
 
-from collections.abc import Mapping
-
 import msgspec
 
 from ...canon import Event, Finished, Head, Json, Started, Usage
 from ...errors import Malformed, ServiceError
 from ...framing import parse
+from ..dialect import Where
 from .answer import Answer
 from .chunk import parsed
 from .failure import failure, from_error
@@ -15,16 +14,13 @@ from .stream import Stream
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def response(
-    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> list[Event]:
+def response(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
-    del quirks
     start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"data:", b":", b"event:")):
-        reading = Stream(head, model=model, route=route)
+        reading = Stream(head, model=where.model, route=where.route)
         return reading.feed(body) + reading.eof()
-    answer = Answer(model, route)
+    answer = Answer(where.model, where.route)
     events: list[Event] = []
     for frame in _elements(start):
         chunk = parsed(frame)
@@ -47,12 +43,9 @@ def response(
     return events
 
 
-def stream(
-    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    del quirks
-    return Stream(head, model=model, route=route)
+    return Stream(head, model=where.model, route=where.route)
 
 
 def error(head: Head, body: bytes) -> ServiceError:

@@ -8,7 +8,7 @@ import msgspec
 from ...canon import HttpRequest, Json
 from ...errors import ServiceError
 from ...thinking import Adjustment
-from ..contract import Repair
+from ..dialect import Repair
 from .contents import UNSIGNED
 
 _REFUSED = re.compile(

@@ -23,8 +23,8 @@ from ...canon import (
     Usage,
     UsageNow,
 )
-from ..contract import Accepted
-from . import service
+from ..dialect import Answering
+from . import models
 from .signing import sign
 from .speaking import ending_of, feedback_of, part_of, signature_of, usage_of
 
@@ -35,7 +35,7 @@ BAD_KEY = ((400, "API_KEY_INVALID"),)
 """How else this service refuses a key: a status that means another thing, and a code."""
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = [p for p in reply.message.parts if accepted.shown or not isinstance(p, Thinking)]
     told: list[Json] = []
@@ -53,11 +53,11 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     answer = _answer(
         accepted, Started(reply.model, reply.request_id), [p for p in told if p], reply.usage
     )
-    body = service.pretty(_ended(accepted, answer, finished))
-    return HttpResponse(200, {"content-type": service.JSON}, body)
+    body = models.pretty(_ended(accepted, answer, finished))
+    return HttpResponse(200, {"content-type": models.JSON}, body)
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -68,12 +68,12 @@ def error(
     """Return an error in the service's shape; a code that is no status word is a reason."""
     google = "type.googleapis.com/google.rpc"
     details: list[Json] = []
-    if code is not None and not service.is_status_word(code):
+    if code is not None and not models.is_status_word(code):
         details.append({"@type": f"{google}.ErrorInfo", "reason": code, "domain": "googleapis.com"})
     if retry_after is not None:
         details.append({"@type": f"{google}.RetryInfo", "retryDelay": f"{retry_after:g}s"})
-    word = code if service.is_status_word(code) else None
-    return service.error(status, message, word=word, details=details)
+    word = code if models.is_status_word(code) else None
+    return models.error(status, message, word=word, details=details)
 
 
 def call_id(digest: str) -> str:
@@ -88,7 +88,7 @@ class Stream:
     it, and a part that came in several pieces is sealed by an empty one behind them.
     """
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
         self._started = Started()
         self._usage = Usage()
@@ -100,8 +100,8 @@ class Stream:
     @property
     def headers(self) -> dict[str, str]:
         """Return the headers this stream is sent with."""
-        sse = self._accepted.raw["framing"] == "sse"
-        return {"content-type": "text/event-stream" if sse else service.JSON}
+        sse = self._accepted.context["framing"] == "sse"
+        return {"content-type": "text/event-stream" if sse else models.JSON}
 
     def feed(self, event: Event) -> bytes:
         """Return the bytes that say this event; often those of the one before."""
@@ -127,7 +127,7 @@ class Stream:
 
     def eof(self) -> bytes:
         """Return the bytes that end the stream: an array has a bracket to close."""
-        if self._accepted.raw["framing"] != "array":
+        if self._accepted.context["framing"] != "array":
             return b""
         return b"\n]" if self._frames else b"[]"
 
@@ -179,16 +179,16 @@ class Stream:
 
     def _framed(self, answer: Json) -> bytes:
         self._frames += 1
-        framing = self._accepted.raw["framing"]
+        framing = self._accepted.context["framing"]
         if framing == "sse":
             return b"data: " + msgspec.json.encode(answer) + b"\r\n\r\n"
         if framing == "ndjson":
             return msgspec.json.encode(answer) + b"\n"
-        return (b"[" if self._frames == 1 else b"\n,\r\n") + service.pretty(answer)
+        return (b"[" if self._frames == 1 else b"\n,\r\n") + models.pretty(answer)
 
 
 def _answer(
-    accepted: Accepted, started: Started, parts: list[Json], usage: Usage
+    accepted: Answering[Json], started: Started, parts: list[Json], usage: Usage
 ) -> dict[str, Json]:
     content: dict[str, Json] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
     answer: dict[str, Json] = {"candidates": [{"content": content, "index": 0}]}
@@ -199,7 +199,9 @@ def _answer(
     return answer
 
 
-def _ended(accepted: Accepted, answer: dict[str, Json], finished: Finished) -> dict[str, Json]:
+def _ended(
+    accepted: Answering[Json], answer: dict[str, Json], finished: Finished
+) -> dict[str, Json]:
     candidate = answer["candidates"][0]
     if (feedback := feedback_of(finished)) is not None and "parts" not in candidate["content"]:
         del answer["candidates"]
@@ -210,28 +212,30 @@ def _ended(accepted: Accepted, answer: dict[str, Json], finished: Finished) -> d
     return _wrapped(accepted, answer)
 
 
-def _wrapped(accepted: Accepted, answer: dict[str, Json]) -> dict[str, Json]:
+def _wrapped(accepted: Answering[Json], answer: dict[str, Json]) -> dict[str, Json]:
     return (
-        {"response": answer, "traceId": answer["responseId"]} if accepted.raw["wrapped"] else answer
+        {"response": answer, "traceId": answer["responseId"]}
+        if accepted.context["wrapped"]
+        else answer
     )
 
 
-def _is_signed(part: Part, accepted: Accepted) -> bool:
+def _is_signed(part: Part, accepted: Answering[Json]) -> bool:
     """Return whether the service signs such a part, the first of its kind in an answer.
 
     It signs words too, in an empty part behind them; a mind that wants that says an empty text.
     """
-    signs: bool = accepted.raw["signs"]
+    signs: bool = accepted.context["signs"]
     return signs and (isinstance(part, ToolCall) or part == Text(""))
 
 
-def _signature(accepted: Accepted, part: Part) -> str:
+def _signature(accepted: Answering[Json], part: Part) -> str:
     about = msgspec.json.encode([accepted.request.model, part]).decode()
-    return sign(accepted.raw["service"], about)
+    return sign(accepted.context["service"], about)
 
 
-def _response_id(accepted: Accepted) -> str:
-    asked = msgspec.json.encode(accepted.raw["body"])
+def _response_id(accepted: Answering[Json]) -> str:
+    asked = msgspec.json.encode(accepted.context["body"])
     return base64.urlsafe_b64encode(hashlib.blake2b(asked, digest_size=16).digest())[:22].decode()
 
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ...canon import Json
-from ..contract import Given, Sent, Trap
+from ..dialect import Given, Sent, Trap
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _CALL = ("functionCall", "function_call")

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import msgspec
 
 from ...canon import HttpRequest, Json, Output, Request, Tool
-from ..contract import Accepted
+from ...thinking import Intent, Kind
+from ..dialect import Accepted
+from .models import Model, refuse, rules
 from .options import read_options
 from .reading import Reader
-from .service import Model, refuse, rules
 from .wire import Body
 
 HOUSE = "ollama"
@@ -21,7 +22,7 @@ _SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 
 
 class _Wish(NamedTuple):
-    kind: str
+    kind: Kind
     level: str | None
     thinks: bool
 
@@ -31,7 +32,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:
+def request(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected in the service's own words."""
     _check_door(http, service)
     raw, body = _parsed(http.body)
@@ -47,7 +48,7 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
         extras["options"] = options.rest
     system, messages = Reader().read(body.messages or ())
     return Accepted(
-        Request(
+        request=Request(
             model=body.model,
             messages=messages,
             system=system,
@@ -61,9 +62,9 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
             stream=body.stream is not False,
             extras=extras or None,
         ),
-        kind=wish.kind,
-        level=wish.level,
+        intent=Intent(wish.kind, wish.level),
         thinks=wish.thinks,
+        context=None,
         shown=True,  # what was thought is told, also where it was not to be
     )
 

@@ -1,21 +1,17 @@
 """Wire to canon: answers, streams and errors as the caller reads them."""
 
-from collections.abc import Mapping
-
 from ...canon import Event, Head, Json
 from ...errors import Malformed, ServiceError
 from ...framing import parse
+from ..dialect import Where
 from .answer import Answer
 from .chunk import CHUNKS
 from .failure import failure, from_error
 from .stream import Stream
 
 
-def response(
-    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> list[Event]:
+def response(head: Head, body: bytes, _where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
-    del model, route, quirks
     try:
         chunk = parse(body, CHUNKS)
     except Malformed:
@@ -35,11 +31,8 @@ def response(
     return events
 
 
-def stream(
-    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> Stream:
+def stream(head: Head, _where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    del model, route, quirks
     return Stream(head)
 
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from ...canon import Json
-from .service import refuse
+from .models import refuse
 
 _INTEGERS = ("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu")
 _NUMBERS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ...canon import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from . import wire
-from .service import refuse
+from .models import refuse
 
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: image: unknown format"

@@ -7,7 +7,7 @@ import msgspec
 from ...canon import HttpRequest, Json
 from ...errors import ServiceError
 from ...thinking import Adjustment, closest, listed
-from ..contract import Repair
+from ..dialect import Repair
 
 _CANNOT_THINK = re.compile(r"does not support thinking")
 _BAD_WORD = re.compile(r"invalid think value")

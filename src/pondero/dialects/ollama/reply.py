@@ -17,15 +17,15 @@ from ...canon import (
     ToolCall,
     Usage,
 )
-from ..contract import Accepted
-from . import service
+from ..dialect import Answering
+from . import models
 
 _AT = "2026-11-15T12:00:00.000000000Z"  # it is always noon here: the same question, the same bytes
 _LINES = "application/x-ndjson"
 _NANOSECONDS = 10_000_000  # that a token takes
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     said: dict[str, Json] = {
@@ -39,10 +39,10 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     model = reply.model or accepted.request.model
     finished = Finished(reply.finish, reply.usage, reply.raw_finish)
     body = msgspec.json.encode(_line(model, said) | _end(finished))
-    return HttpResponse(200, {"content-type": service.JSON}, body)
+    return HttpResponse(200, {"content-type": models.JSON}, body)
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -52,7 +52,7 @@ def error(
 ) -> HttpResponse:
     """Return an error in the service's shape, which has no place for a code."""
     del code
-    return service.error(status, message, retry_after=retry_after)
+    return models.error(status, message, retry_after=retry_after)
 
 
 def call_id(digest: str) -> str:
@@ -63,7 +63,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to lines; a call comes whole."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._model = accepted.request.model
         self._calls = 0
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json
+from ...canon import Json, Takes
 
 
-def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
+def takes(_quirks: Mapping[str, Json]) -> Takes:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    del quirks
-    return {
-        "minted": False,
-        "unsealed": True,  # nothing is sealed here
-        "media": ("image/",),
-        "addresses": False,
-        "result_media": (),
-    }
+    return Takes(
+        minted=False,
+        unsealed=True,  # nothing is sealed here
+        media=("image/",),
+        addresses=False,
+        result_media=(),
+    )

@@ -4,7 +4,8 @@ import re
 from typing import NoReturn
 
 from ...canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
-from ..contract import Accepted
+from ...thinking import Intent
+from ..dialect import Accepted
 from . import wire
 from .denial import Denier
 from .knobs import Wish, wish_of
@@ -24,7 +25,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:
+def request(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected. ``service`` names the emulated deployment."""
     table = table_of(service)
     denier = Denier(table)
@@ -73,14 +74,14 @@ def _not_found(model: str, denier: Denier) -> NoReturn:
 
 def _accepted(
     body: wire.Body, beside: dict[str, Json], service: Service, wish: Wish, denier: Denier
-) -> Accepted:
+) -> Accepted[Json]:
     system, messages = Reader(service, denier, model=body.model).read(body.messages)
     knobs = {knob.path[0] for knob in service.knob}
     extras = {key: value for key, value in beside.items() if key not in knobs}
     options = body.stream_options
     stop = body.stop or ()
     return Accepted(
-        Request(
+        request=Request(
             model=body.model,
             messages=tuple(messages),
             system=system,
@@ -95,12 +96,10 @@ def _accepted(
             stream=bool(body.stream),
             extras=extras or None,
         ),
-        kind=wish.kind,
-        level=wish.level,
-        budget=wish.budget,
+        intent=Intent(wish.kind, wish.level, wish.budget),
         thinks=wish.thinks,
         shown=wish.thinks and wish.place != "none",
-        raw={
+        context={
             "service": service.name,
             "place": wish.place if wish.thinks else "none",
             "include_usage": bool(options and options.include_usage),

@@ -1,9 +1,8 @@
 """Wire to canon: what the service answered, in its words or in an error's."""
 
-from collections.abc import Mapping
-
 from ...canon import Event, Head, Json
 from ...errors import ServiceError
+from ..dialect import Where
 from .builder import Builder
 from .quirks import quirks_of
 from .refusals import error_of
@@ -12,21 +11,19 @@ from .stream import Body, Stream
 _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
-def response(
-    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> list[Event]:
+def response(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, the same a stream would give."""
-    whole = Body(head, Builder(model=model, route=route, quirks=quirks_of(quirks)))
+    whole = Body(
+        head, Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
+    )
     whole.feed(body)
     return whole.eof()
 
 
-def stream(
-    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    known = quirks_of(quirks)
-    builder = Builder(model=model, route=route, quirks=known)
+    known = quirks_of(where.quirks)
+    builder = Builder(model=where.model, route=where.route, quirks=known)
     return Stream(head, builder, marked=known.done_marker)
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from ...canon import HttpResponse, Json
-from ..contract import Rejected
+from ..dialect import Rejected
 from .tables import Saying, Service
 
 Shape = Literal["nested", "flat", "string", "object", "router"]

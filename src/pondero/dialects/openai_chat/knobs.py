@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from ...canon import Json
+from ...thinking import Kind
 from . import wire
 from .denial import Denier, listed
 from .tables import Knob, Model, Place, Service
@@ -16,7 +17,7 @@ class Wish(Struct, frozen=True):
     ``place`` is where its thinking will stand.
     """
 
-    kind: str
+    kind: Kind
     level: str | None
     budget: int | None
     thinks: bool
@@ -63,7 +64,7 @@ class Knobs:
         self._service = service
         self._model = model
         self._denier = denier
-        self._kind = "unset"
+        self._kind: Kind = "unset"
         self._level: str | None = None
         self._budget: int | None = None
         self._place: Place = model.shows or service.thinking
@@ -161,7 +162,7 @@ def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
     }
 
 
-def _loose(value: Json) -> tuple[str, int | None]:
+def _loose(value: Json) -> tuple[Kind, int | None]:
     """Return what a clone makes of an effort that is no word: a switch, or a budget."""
     if value is False or value == 0:
         return "off", None

@@ -8,7 +8,7 @@ import msgspec
 from ...canon import HttpRequest, Json
 from ...errors import ServiceError
 from ...thinking import Adjustment, closest, listed
-from ..contract import Repair
+from ..dialect import Repair
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"

@@ -18,7 +18,7 @@ from ...canon import (
     ToolCall,
     ToolDelta,
 )
-from ..contract import Accepted
+from ..dialect import Answering
 from .denial import denial, failure
 from .saying import base_of, called, counts, headers_of, named, refused, word
 from .tables import Service
@@ -30,9 +30,9 @@ _DONE = b"data: [DONE]\n\n"
 _NO_WORDS = {"content": "", "refusal": None}
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
-    table = service_of(accepted.raw["service"])
+    table = service_of(accepted.context["service"])
     parts = reply.message.parts
     texts = [part for part in parts if isinstance(part, Text)]
     refusals = [text for text in texts if refused(text) or reply.finish == "refusal"]
@@ -45,7 +45,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     if calls := [called(part, table) for part in parts if isinstance(part, ToolCall)]:
         message["tool_calls"] = calls
     thoughts = [part for part in parts if isinstance(part, Thinking)]
-    shower(table, accepted.raw["place"], model=accepted.request.model).whole(thoughts, message)
+    shower(table, accepted.context["place"], model=accepted.request.model).whole(thoughts, message)
     choice = {"index": 0, "message": message, "logprobs": None}
     choice |= _ended(word(reply.finish, reply.raw_finish), table)
     body = base_of(accepted, "chat.completion", reply.model)
@@ -54,7 +54,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     return HttpResponse(200, head, msgspec.json.encode(body))
 
 
-def stream(accepted: Accepted) -> "Stream":
+def stream(accepted: Answering[Json]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(accepted)
 
@@ -66,7 +66,7 @@ def error(
     return failure(status, message, code=code, retry_after=retry_after)
 
 
-def restated(error: HttpResponse, *, service: str) -> HttpResponse:
+def restated(error: HttpResponse, service: str) -> HttpResponse:
     """Return an error in the shape of one service; what is no error of ours stays as it is."""
     shape = service_of(service).error
     if shape == "nested" or not error.body.startswith(b'{"error":{"message"'):
@@ -84,12 +84,14 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events -> chunks. Feed events as they come, then call eof()."""
 
-    def __init__(self, accepted: Accepted) -> None:
-        self._service = service_of(accepted.raw["service"])
+    def __init__(self, accepted: Answering[Json]) -> None:
+        self._service = service_of(accepted.context["service"])
         self._base = base_of(accepted, "chat.completion.chunk", None)
-        self._asked_usage = accepted.raw["include_usage"]
-        self._padded = self._service.obfuscation and accepted.raw["include_obfuscation"]
-        self._shower = shower(self._service, accepted.raw["place"], model=accepted.request.model)
+        self._asked_usage = accepted.context["include_usage"]
+        self._padded = self._service.obfuscation and accepted.context["include_obfuscation"]
+        self._shower = shower(
+            self._service, accepted.context["place"], model=accepted.request.model
+        )
         self._refuses = accepted.refuses
         self._told: set[int] = set()  # parts of which a delta was given
         self._calls: dict[int, int] = {}  # our index of a call -> the wire's

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ...canon import Finish, Json, Seal, Text, ToolCall, Usage
-from ..contract import Accepted
+from ..dialect import Answering
 from . import NAME
 from .tables import Service
 from .tables import service as service_of
@@ -25,10 +25,12 @@ _WORDS: dict[Finish, str] = {
 
 
 def base_of(
-    accepted: Accepted, kind: Literal["chat.completion", "chat.completion.chunk"], model: str | None
+    accepted: Answering[Json],
+    kind: Literal["chat.completion", "chat.completion.chunk"],
+    model: str | None,
 ) -> dict[str, Json]:
     """Return the fields every answer and every chunk begins with."""
-    table = service_of(accepted.raw["service"])
+    table = service_of(accepted.context["service"])
     digest = hashlib.sha256(msgspec.json.encode(accepted.request)).hexdigest()
     return {
         **table.beside,

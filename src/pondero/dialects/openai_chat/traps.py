@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...canon import Json, Thinking
-from ..contract import Sent, Trap
+from ..dialect import Sent, Trap
 from .quirks import Quirks, quirks_of
 
 _OPENING = "{}"

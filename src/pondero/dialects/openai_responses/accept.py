@@ -5,7 +5,8 @@ from typing import Any, Literal
 import msgspec
 
 from ...canon import HttpRequest, Json, Message, Output, Request, Text, Tool, ToolChoice
-from ..contract import Accepted, Rejected
+from ...thinking import UNSET, Intent
+from ..dialect import Accepted, Rejected
 from .conversation import Conversation, given
 from .pairing import check as check_pairing
 from .reading import kind_of, read
@@ -52,7 +53,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def request(http: HttpRequest, *, service: str) -> Accepted:
+def request(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected. ``service`` names the emulated deployment."""
     body: dict[str, Json] = {}
     try:
@@ -65,7 +66,7 @@ def request(http: HttpRequest, *, service: str) -> Accepted:
         raise Rejected(flat(refusal.response, model=body.get("model"))) from None
 
 
-def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepted:
+def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepted[Json]:
     create = read(body, Create)
     model = model_of(create.model, service=service)
     _check_include(create)
@@ -81,12 +82,11 @@ def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepte
     system, messages = _system(create, items, messages)
     asked = create.reasoning.effort if create.reasoning else None
     return Accepted(
-        _request(create, body, system, messages),
-        kind="unset" if asked is None else "off" if asked == "none" else "level",
-        level=None if asked == "none" else asked,
+        request=_request(create, body, system, messages),
+        intent=UNSET if asked is None else Intent("off") if asked == "none" else Intent("level", asked),
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
-        raw={
+        context={
             "body": body,
             "reasoning": thought.echo(),
             "sealed": thought.sealed,

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ..contract import Listed
+from ..dialect import Listed
 from .accept import check_key
 from .refusals import refuse
 from .rules import table
@@ -23,7 +23,7 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
     return "models" if http.method == "GET" and _MODELS.fullmatch(path) else None
 
 
-def models(http: HttpRequest, known: Sequence[Listed], *, service: str) -> HttpResponse:
+def listed(http: HttpRequest, known: Sequence[Listed], service: str) -> HttpResponse:
     """Return the list, or the one model that is asked for; or raise Rejected."""
     check_key(http)
     rows = table().get(service)

@@ -21,7 +21,7 @@ from ...canon import (
     ToolDelta,
     UsageNow,
 )
-from ..contract import Accepted
+from ..dialect import Answering
 from .scribe import Ending, Item, Scribe, ending
 from .writing import event as written_event
 
@@ -42,7 +42,7 @@ class Open(Struct):
 class Broadcast:
     """Events in, bytes out. An item's end waits for the next event: it may be the answer's end."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._shown = accepted.shown
         self._refuses = accepted.refuses
         self._scribe = Scribe(accepted)

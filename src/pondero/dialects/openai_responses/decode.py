@@ -1,6 +1,5 @@
 """Responses wire to canon: whole answers, streams, errors, and whether it is ours at all."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from ...canon import Event, Head, Json, Started
 from ...errors import Malformed
 from ...framing import parse
+from ..dialect import Where
 from .ending import answer_decoder, finished
 from .failure import error, in_stream
 from .items import Items
@@ -18,17 +18,14 @@ __all__ = ["error", "recognises", "response", "stream"]
 _output = msgspec.json.Decoder(list[Any])
 
 
-def response(
-    head: Head, body: bytes, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> list[Event]:
+def response(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, the same a stream would give."""
-    del quirks  # they matter on the way out only
     answer = parse(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)
     if not answer.output:
         raise Malformed("missing required field `output`")
-    items = Items(model=model or answer.model, route=route)
+    items = Items(model=where.model or answer.model, route=where.route)
     items.answer_id = answer.id
     items.stored = answer.store is not False
     events: list[Event] = [Started(answer.model, answer.id)]
@@ -39,12 +36,9 @@ def response(
     return events
 
 
-def stream(
-    head: Head, *, model: str | None, route: str | None, quirks: Mapping[str, Json]
-) -> Stream:
+def stream(head: Head, where: Where) -> Stream:
     """Return a decoder for one streamed answer."""
-    del quirks  # they matter on the way out only
-    return Stream(head, model=model, route=route)
+    return Stream(head, model=where.model, route=where.route)
 
 
 def recognises(raw: Json, *, stream: bool) -> int:

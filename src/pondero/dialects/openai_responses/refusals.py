@@ -6,7 +6,7 @@ from typing import NoReturn
 import msgspec
 
 from ...canon import HttpResponse, Json
-from ..contract import Rejected
+from ..dialect import Rejected
 
 _TYPES = {
     401: "invalid_request_error",

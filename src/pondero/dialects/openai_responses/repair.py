@@ -7,7 +7,7 @@ import msgspec
 from ...canon import HttpRequest, Json
 from ...errors import ServiceError
 from ...thinking import Adjustment, closest, listed
-from ..contract import Repair
+from ..dialect import Repair
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 

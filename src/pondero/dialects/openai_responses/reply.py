@@ -2,8 +2,8 @@
 
 import math
 
-from ...canon import HttpResponse, Other, PartKind, Reply, Text, Thinking, ToolCall
-from ..contract import Accepted
+from ...canon import HttpResponse, Json, Other, PartKind, Reply, Text, Thinking, ToolCall
+from ..dialect import Answering
 from .broadcast import Broadcast
 from .refusals import body_of, usual_code, with_headers
 from .scribe import Item, Scribe, ending
@@ -17,7 +17,7 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def response(accepted: Accepted, reply: Reply) -> HttpResponse:
+def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     scribe = Scribe(accepted)
     end = ending(reply.finish, reply.raw_finish)
@@ -37,7 +37,7 @@ def response(accepted: Accepted, reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, written(said))
 
 
-def stream(accepted: Accepted) -> Broadcast:
+def stream(accepted: Answering[Json]) -> Broadcast:
     """Return an encoder for one streamed answer."""
     return Broadcast(accepted)
 

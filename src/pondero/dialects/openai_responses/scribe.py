@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from ...canon import Finish, Json, Other, Part, Seal, Text, Thinking, ToolCall, Usage
-from ..contract import Accepted
+from ..dialect import Answering
 from .notary import Mark, Sealed, issue, seal, stem_of
 from .writing import arguments_text
 
@@ -46,11 +46,11 @@ def ending(finish: Finish, raw: str | None) -> Ending:
 class Scribe:
     """Writes the items of one answer, in order."""
 
-    def __init__(self, accepted: Accepted) -> None:
+    def __init__(self, accepted: Answering[Json]) -> None:
         self._accepted = accepted
-        self._raw = accepted.raw
-        self._stem = stem_of(accepted.raw["body"])
-        self._stored = accepted.raw["body"].get("store") is not False
+        self._raw = accepted.context
+        self._stem = stem_of(accepted.context["body"])
+        self._stored = accepted.context["body"].get("store") is not False
         self._thought: int | None = None  # where the latest thinking stands
         self._custom = {
             tool.name

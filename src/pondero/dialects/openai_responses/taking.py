@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json
+from ...canon import Json, Takes
 
 
-def takes(quirks: Mapping[str, Json]) -> dict[str, Json]:
+def takes(_quirks: Mapping[str, Json]) -> Takes:
     """Return what a handoff must know: who reads a seal, which ids and media are taken."""
-    del quirks
-    return {"seals": "route+model", "id_pattern": r"\S{1,64}"}
+    return Takes(seals="route+model", id_pattern=r"\S{1,64}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...canon import Json, Other, Text, Thinking, ToolCall
-from ..contract import Given, Sent, Trap
+from ..dialect import Given, Sent, Trap
 from .sealing import opened
 
 _CALLS = ("function_call", "custom_tool_call")

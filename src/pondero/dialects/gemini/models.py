@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse, Json
-from ..contract import Rejected
+from ..dialect import Rejected
 
 JSON = "application/json; charset=UTF-8"
 _STATUS_WORDS = {

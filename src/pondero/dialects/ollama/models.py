@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse
-from ..contract import Rejected
+from ..dialect import Rejected
 
 JSON = "application/json; charset=utf-8"
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse
-from ..contract import Rejected
+from ..dialect import Rejected
 
 _ID = "00000000-0000-4000-8000-000000000000"  # of every request that failed
 

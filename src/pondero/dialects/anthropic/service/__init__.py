@@ -1,0 +1,29 @@
+"""The service's side: how it reads a request, what it refuses, and how it answers."""
+
+from ....canon import HttpRequest, Json
+from ...dialect import Models, Parsed, Service
+from .. import accept, beside, naming, reply
+
+
+def _parse(http: HttpRequest) -> Parsed[Json]:
+    raise NotImplementedError
+
+
+SERVICE = Service(
+    home=accept.HOUSE,
+    serves=accept.serves,
+    model_of=naming.named,
+    with_model=naming.renamed,
+    parse=_parse,
+    accept=accept.request,
+    reply=reply.response,
+    stream=reply.stream,
+    error=reply.error,
+    call_id=reply.call_id,
+    models=Models(
+        asks=beside.asks,
+        listed=beside.listed,
+        counts=beside.counts,
+        counted=beside.counted,
+    ),
+)

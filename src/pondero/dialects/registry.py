@@ -1,0 +1,16 @@
+"""Every dialect by its name."""
+
+from . import anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses
+from .dialect import Dialect
+
+_DIALECTS: dict[str, Dialect] = {
+    each.DIALECT.name: each.DIALECT
+    for each in (anthropic, openai_responses, openai_chat, gemini, cohere, ollama, bedrock)
+}
+
+NAMES = tuple(_DIALECTS)
+
+
+def dialect(name: str) -> Dialect:
+    """Return a dialect by name; its sides are loaded when they are first asked for."""
+    return _DIALECTS[name]
