@@ -14,6 +14,7 @@ from .payloads import payloads
 from .reader import FrameReader
 from .sniff import Framing, sniff
 from .sse import SseReader
+from .stream import Frames, FrameStream, Reading
 
 __all__ = [
     "MAX_FRAME",
@@ -21,9 +22,12 @@ __all__ = [
     "AwsEvent",
     "AwsEventsReader",
     "FrameReader",
+    "FrameStream",
+    "Frames",
     "Framing",
     "JsonArrayReader",
     "NdjsonReader",
+    "Reading",
     "SseReader",
     "json_of",
     "parse",

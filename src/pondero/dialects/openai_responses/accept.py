@@ -83,7 +83,11 @@ def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepte
     asked = create.reasoning.effort if create.reasoning else None
     return Accepted(
         request=_request(create, body, system, messages),
-        intent=UNSET if asked is None else Intent("off") if asked == "none" else Intent("level", asked),
+        intent=UNSET
+        if asked is None
+        else Intent("off")
+        if asked == "none"
+        else Intent("level", asked),
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
         context={

@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from ....canon import HttpRequest, Json
-from ... import naming
+from ... import body_model
 from ...dialect import Parsed, Service
 from .. import accept, reply
 
@@ -13,8 +13,8 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 SERVICE = Service(
     home=accept.HOUSE,
     serves=accept.serves,
-    model_of=naming.named,
-    with_model=naming.renamed,
+    model_of=body_model.model_of,
+    with_model=body_model.with_model,
     parse=_parse,
     accept=accept.request,
     reply=reply.response,

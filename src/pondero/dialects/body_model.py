@@ -1,6 +1,6 @@
-"""Which model a request is for, and the same request for another: the service's side.
+"""Which model a request names in its body, and the same request for another model.
 
-The name stands in the body; a wire where it may stand elsewhere has a file of this name.
+Services whose address names the model have functions of their own.
 """
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from ..canon import HttpRequest
 
 
-def named(http: HttpRequest) -> str | None:
+def model_of(http: HttpRequest) -> str | None:
     """Return the model's name; None where there is none."""
     try:
         return msgspec.json.decode(http.body, type=_Named).model
@@ -16,7 +16,7 @@ def named(http: HttpRequest) -> str | None:
         return None
 
 
-def renamed(http: HttpRequest, model: str) -> HttpRequest:
+def with_model(http: HttpRequest, model: str) -> HttpRequest:
     """Return the request for another model; it must have one."""
     body = msgspec.json.decode(http.body) | {"model": model}
     return msgspec.structs.replace(http, body=msgspec.json.encode(body))

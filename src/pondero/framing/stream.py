@@ -1,0 +1,81 @@
+"""The shell of every streamed answer: frames in, events out, and what to do when it goes wrong."""
+
+from typing import Generic, Protocol, TypeVar
+
+from ..canon import Event
+from ..errors import Malformed, PonderoError, Truncated
+
+F = TypeVar("F")
+F_co = TypeVar("F_co", covariant=True)
+F_contra = TypeVar("F_contra", contravariant=True)
+
+
+class Frames(Protocol[F_co]):
+    """Bytes in, whole frames out."""
+
+    def feed(self, data: bytes) -> list[F_co]:
+        """Return the frames that these bytes complete."""
+        ...
+
+    def eof(self) -> list[F_co]:
+        """Return what is left when no more bytes will come."""
+        ...
+
+
+class Reading(Protocol[F_contra]):
+    """One dialect's reading of an answer, frame by frame."""
+
+    @property
+    def over(self) -> bool:
+        """Return whether the answer has ended; what follows is not looked at."""
+        ...
+
+    def take(self, frames: list[F_contra], events: list[Event]) -> None:
+        """Add the events of these frames; raises what the service said went wrong."""
+        ...
+
+    def end(self, events: list[Event]) -> None:
+        """Add the last events when nothing more comes; raises Truncated where some are missing."""
+        ...
+
+
+class FrameStream(Generic[F]):
+    """Feed bytes as they come, then call eof(). Dialects bring the frames and the reading.
+
+    Events that came before a failure are returned first; the next call raises the failure.
+    ``unit`` is what one frame is called when the stream ends inside it.
+    """
+
+    def __init__(self, frames: Frames[F], reading: Reading[F], *, unit: str = "an event") -> None:
+        self._frames = frames
+        self._reading = reading
+        self._unit = unit
+        self._failure: PonderoError | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Return the events that these bytes complete."""
+        if self._failure is not None:
+            raise self._failure
+        events: list[Event] = []
+        if self._reading.over:
+            return events
+        try:
+            self._reading.take(self._frames.feed(data), events)
+        except PonderoError as failure:
+            self._failure = failure
+            if not events:
+                raise
+        return events
+
+    def eof(self) -> list[Event]:
+        """Return the last events, or raise what cut the answer off."""
+        if self._failure is not None:
+            raise self._failure
+        events: list[Event] = []
+        if not self._reading.over:
+            try:
+                self._reading.take(self._frames.eof(), events)
+            except Malformed as error:
+                raise Truncated(f"the stream ended inside {self._unit}") from error
+        self._reading.end(events)
+        return events
