@@ -6,23 +6,21 @@ from ..canon import Event
 from ..errors import Malformed, PonderoError, Truncated
 
 F = TypeVar("F")
-F_co = TypeVar("F_co", covariant=True)
-F_contra = TypeVar("F_contra", contravariant=True)
 
 
-class Frames(Protocol[F_co]):
+class Frames(Protocol[F]):
     """Bytes in, whole frames out."""
 
-    def feed(self, data: bytes) -> list[F_co]:
+    def feed(self, data: bytes) -> list[F]:
         """Return the frames that these bytes complete."""
         ...
 
-    def eof(self) -> list[F_co]:
+    def eof(self) -> list[F]:
         """Return what is left when no more bytes will come."""
         ...
 
 
-class Reading(Protocol[F_contra]):
+class Reading(Protocol[F]):
     """One dialect's reading of an answer, frame by frame."""
 
     @property
@@ -30,7 +28,7 @@ class Reading(Protocol[F_contra]):
         """Return whether the answer has ended; what follows is not looked at."""
         ...
 
-    def take(self, frames: list[F_contra], events: list[Event]) -> None:
+    def take(self, frames: list[F], events: list[Event]) -> None:
         """Add the events of these frames; raises what the service said went wrong."""
         ...
 

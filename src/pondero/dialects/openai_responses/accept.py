@@ -100,6 +100,12 @@ def _accepted(http: HttpRequest, body: dict[str, Json], service: str) -> Accepte
     )
 
 
+def _intent(effort: str | None) -> Intent:
+    if effort is None:
+        return UNSET
+    return Intent("off") if effort == "none" else Intent("level", effort)
+
+
 # -- the door ------------------------------------------------------------------------------------
 
 
