@@ -1,9 +1,7 @@
 """Anthropic's Messages API, as Anthropic, Vertex, Azure and others speak it."""
 
-from ...canon import Json
-from ..dialect import Caller, Dialect, Service
-
-NAME = "anthropic"
+from pondero.canon import Json
+from pondero.dialects.dialect import Caller, Dialect, Service
 
 
 def _caller() -> Caller:
@@ -18,4 +16,4 @@ def _service() -> Service[Json]:
     return SERVICE
 
 
-DIALECT = Dialect(NAME, _caller, _service)
+DIALECT = Dialect("anthropic", _caller, _service)

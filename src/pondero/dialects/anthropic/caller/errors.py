@@ -1,0 +1,93 @@
+"""What the service said was wrong, as our errors.
+
+The error's code tells most, then its type, then the status. A message is read only where the
+service says two things with one type: a prompt too long and an empty account are both
+``invalid_request_error``.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pondero.canon import Head, Json
+from pondero.errors import (
+    AuthFailed,
+    BadRequest,
+    BillingFailed,
+    ContextTooLong,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaSpent,
+    RateLimited,
+    ServerFailed,
+    ServiceError,
+    ServiceTimeout,
+    by_status,
+)
+from pondero.framing import json_of, readable
+
+_CODES: Mapping[str, type[ServiceError]] = {
+    "enforced_spend_limit_reached": QuotaSpent,
+    "ramp_limit_exceeded": RateLimited,
+}
+_TYPES: Mapping[str, type[ServiceError]] = {
+    "invalid_request_error": BadRequest,
+    "authentication_error": AuthFailed,
+    "billing_error": BillingFailed,
+    "permission_error": PermissionDenied,
+    "not_found_error": NotFound,
+    "request_too_large": BadRequest,
+    "rate_limit_error": RateLimited,
+    "api_error": ServerFailed,
+    "timeout_error": ServiceTimeout,
+    "overloaded_error": Overloaded,
+    "exceed_context_size_error": ContextTooLong,  # llama.cpp
+}
+_TOO_LONG = re.compile(
+    r"prompt is too long|exceeds? (?:the )?(?:model's )?(?:maximum )?context"
+    r"|context (?:window|limit)",
+    re.IGNORECASE,
+)
+_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what a response of another status than 200 says; survives anything."""
+    return failure(json_of(body), head, body=body, status=head.status)
+
+
+def failure(said: Json, head: Head, *, body: bytes, status: int | None) -> ServiceError:
+    """Return the error a parsed body stands for; ``status`` is None inside a stream."""
+    if isinstance(said, list) and said:  # Google's front door speaks in arrays
+        said = said[0]
+    said = said if isinstance(said, dict) else {}
+    inner = said.get("error")
+    if not isinstance(inner, dict):
+        inner = {"message": inner} if isinstance(inner, str) else said
+    details = inner.get("details")
+    kind = _word(inner.get("type"))
+    code = _word(details.get("error_code")) if isinstance(details, dict) else None
+    message = _word(inner.get("message")) or readable(body, status=status)
+    return _class(code, kind, status, message)(
+        message,
+        status=status,
+        code=code or kind or _word(inner.get("code")) or _word(inner.get("status")),
+        retry_after=head.retry_after if status is None or status >= 400 else None,
+        request_id=head.headers.get("request-id") or _word(said.get("request_id")),
+        body=body,
+    )
+
+
+def _class(
+    code: str | None, kind: str | None, status: int | None, message: str
+) -> type[ServiceError]:
+    found = _CODES.get(code or "") or _TYPES.get(kind or "") or by_status(status or 500)
+    if found is BadRequest and _NO_CREDIT.search(message):
+        return BillingFailed
+    if found is BadRequest and _TOO_LONG.search(message):
+        return ContextTooLong
+    return found
+
+
+def _word(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,286 @@
+"""Content blocks to parts: one small class for each kind of block, fed with its deltas.
+
+The class is chosen by the block's type once; a delta then costs one attribute and one list.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Protocol
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from pondero.canon import (
+    Event,
+    Json,
+    Other,
+    Part,
+    PartKind,
+    PartStart,
+    Seal,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    arguments_of,
+)
+from pondero.errors import Malformed
+from pondero.framing import parse
+
+NAME = "anthropic"
+
+Sealer = Callable[[Json], Seal]
+
+
+class Delta(Struct, gc=False):
+    """What any delta may add, in one type: the block knows which of it is its own."""
+
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    partial_json: str = ""
+    citation: Json = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    stop_details: Json = None
+    container: Json = None
+
+
+class Block(Protocol):
+    """A part while it is open."""
+
+    KIND: ClassVar[PartKind]
+    index: int
+
+    def begin(self) -> list[Event]:
+        """Return the part's start, and what came with it."""
+        ...
+
+    def add(self, delta: Delta, frame: bytes) -> Event | None:
+        """Take a delta, and the frame it came in; return the event it is, if any."""
+        ...
+
+    def end(self, seal: Sealer) -> Part:
+        """Return the finished part."""
+        ...
+
+
+class _Type(Struct):
+    type: str
+
+
+class _Text(Struct):
+    text: str
+    citations: list[Json] | None = None
+
+
+class _Thinking(Struct):
+    thinking: str | None = None
+    text: str | None = None  # where some who stand in for the service put it
+    signature: str = ""
+
+
+class _Redacted(Struct):
+    data: str
+
+
+class _ToolUse(Struct):
+    id: str
+    name: str
+    input: Raw = Raw(b"{}")
+
+
+class _Frame(Struct):
+    delta: dict[str, Json]
+
+
+_TYPE = Decoder(_Type)
+_TEXT = Decoder(_Text)
+_THINKING = Decoder(_Thinking)
+_REDACTED = Decoder(_Redacted)
+_TOOL_USE = Decoder(_ToolUse)
+_ANY = Decoder(dict[str, Json])
+_FRAME = Decoder(_Frame)
+
+
+class TextBlock:
+    """Words, and where they are from."""
+
+    KIND: ClassVar[PartKind] = "text"
+
+    def __init__(self, raw: Raw, index: int, *, at: str) -> None:
+        start = parse(raw, _TEXT, at=at)
+        self.index = index
+        self._texts = [start.text]
+        self._citations = start.citations or []
+
+    def begin(self) -> list[Event]:
+        """Return the start; a whole block has its text with it."""
+        begun: list[Event] = [PartStart(self.index, "text")]
+        return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
+
+    def add(self, delta: Delta, _frame: bytes) -> Event | None:
+        """Take words or a citation."""
+        text = delta.text
+        if text:
+            self._texts.append(text)
+            return TextDelta(self.index, text)
+        if delta.citation is not None:
+            self._citations.append(delta.citation)
+        return None
+
+    def end(self, _seal: Sealer) -> Part:
+        """Return the text."""
+        return Text("".join(self._texts), citations=tuple(self._citations))
+
+
+class ThinkingBlock:
+    """Thinking and its signature; the text is empty where it is not shown."""
+
+    KIND: ClassVar[PartKind] = "thinking"
+
+    def __init__(self, raw: Raw, index: int, *, at: str) -> None:
+        start = parse(raw, _THINKING, at=at)
+        text = start.text if start.thinking is None else start.thinking
+        if text is None:
+            raise Malformed("Object missing required field `thinking`", path=at)
+        self.index = index
+        self._texts = [text]
+        self._signature = start.signature
+
+    def begin(self) -> list[Event]:
+        """Return the start; a whole block has its text with it."""
+        begun: list[Event] = [PartStart(self.index, "thinking")]
+        return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
+
+    def add(self, delta: Delta, _frame: bytes) -> Event | None:
+        """Take thinking, or the signature that closes it."""
+        text = delta.thinking
+        if text:
+            self._texts.append(text)
+            return ThinkingDelta(self.index, text)
+        self._signature += delta.signature
+        return None
+
+    def end(self, seal: Sealer) -> Part:
+        """Return the thinking, sealed if it was signed."""
+        text = "".join(self._texts)
+        return Thinking(text, seal(self._signature) if self._signature else None)
+
+
+class RedactedBlock:
+    """Thinking nobody may read: all of it comes at the start."""
+
+    KIND: ClassVar[PartKind] = "thinking"
+
+    def __init__(self, raw: Raw, index: int, *, at: str) -> None:
+        self.index = index
+        self._data = parse(raw, _REDACTED, at=at).data
+
+    def begin(self) -> list[Event]:
+        """Return the start."""
+        return [PartStart(self.index, "thinking")]
+
+    def add(self, _delta: Delta, _frame: bytes) -> Event | None:
+        """Take nothing; no delta is known here."""
+        return None
+
+    def end(self, seal: Sealer) -> Part:
+        """Return empty thinking with its seal."""
+        return Thinking("", seal(self._data), redacted=True)
+
+
+class ToolUseBlock:
+    """A call; its arguments come as JSON text in pieces, or whole at the start, never both."""
+
+    KIND: ClassVar[PartKind] = "tool_call"
+
+    def __init__(self, raw: Raw, index: int, *, at: str) -> None:
+        start = parse(raw, _TOOL_USE, at=at)
+        self.index = index
+        self._id, self._name = start.id, start.name
+        self._beside = _beside(parse(raw, _ANY, at=at))  # reads all of it: what is left is text
+        self._input = bytes(start.input).decode()
+        self._pieces: list[str] = []
+
+    def begin(self) -> list[Event]:
+        """Return the start; a stream's empty ``input`` is no part of the arguments."""
+        begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name)]
+        if self._input in ("{}", "null", ""):
+            return begun
+        return [*begun, ToolDelta(self.index, self._input)]
+
+    def add(self, delta: Delta, _frame: bytes) -> Event | None:
+        """Take more of the arguments."""
+        piece = delta.partial_json
+        if not piece:
+            return None
+        self._pieces.append(piece)
+        return ToolDelta(self.index, piece)
+
+    def end(self, seal: Sealer) -> Part:
+        """Return the call; what else the service said about it is sealed."""
+        return ToolCall(
+            self._id,
+            self._name,
+            arguments_of("".join(self._pieces) or self._input),
+            seal(self._beside) if self._beside else None,
+        )
+
+
+class OtherBlock:
+    """A block we do not know: kept as it came, and as its deltas changed it."""
+
+    KIND: ClassVar[PartKind] = "other"
+
+    def __init__(self, raw: Raw, index: int, *, at: str) -> None:
+        self.index = index
+        self._raw = parse(raw, _ANY, at=at)
+        self._pieces: list[str] = []
+
+    def begin(self) -> list[Event]:
+        """Return the start."""
+        return [PartStart(self.index, "other")]
+
+    def add(self, delta: Delta, frame: bytes) -> Event | None:
+        """Join strings to what is there, put other values in their place."""
+        if delta.partial_json:
+            self._pieces.append(delta.partial_json)
+            return None
+        for key, value in parse(frame, _FRAME).delta.items():
+            before = self._raw.get(key)
+            if key == "citation":
+                self._raw["citations"] = [*(self._raw.get("citations") or []), value]
+            elif key not in ("type", "partial_json"):
+                joins = isinstance(before, str) and isinstance(value, str)
+                self._raw[key] = before + value if joins else value
+        return None
+
+    def end(self, _seal: Sealer) -> Part:
+        """Return the block."""
+        if self._pieces:
+            self._raw["input"] = arguments_of("".join(self._pieces))
+        return Other(NAME, self._raw)
+
+
+_BLOCKS: Mapping[str, Callable[..., Block]] = {
+    "text": TextBlock,
+    "thinking": ThinkingBlock,
+    "redacted_thinking": RedactedBlock,
+    "tool_use": ToolUseBlock,
+}
+
+
+def block(raw: Raw, index: int, *, at: str) -> Block:
+    """Return the open part for a block that starts."""
+    kind = parse(raw, _TYPE, at=at).type
+    return _BLOCKS.get(kind, OtherBlock)(raw, index, at=at)
+
+
+def _beside(raw: dict[str, Json]) -> dict[str, Json]:
+    """Return a call's further keys; that the model itself made it need not be said."""
+    beside = {key: raw[key] for key in raw if key not in ("type", "id", "name", "input")}
+    if beside.get("caller") == {"type": "direct"}:
+        del beside["caller"]
+    return {key: value for key, value in beside.items() if value is not None}

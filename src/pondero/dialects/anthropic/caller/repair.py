@@ -1,0 +1,102 @@
+"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Repair
+from pondero.errors import ServiceError
+from pondero.thinking import Adjustment, closest, listed
+
+_BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
+_INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
+_BETA = "thinking-binding-controls-2026-08-01"
+_SEALED = ("thinking", "redacted_thinking")
+
+
+def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
+    """Return the request without what was refused; None where the refusal says no cure."""
+    body = msgspec.json.decode(request.body)
+    if bound := _BOUND.search(error.message):
+        return _unbound(request, body, int(bound[1]))
+    if invalid := _INVALID.search(error.message):
+        return _bare(request, body, int(invalid[1]))
+    return _lower(request, body, error.message)
+
+
+def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it with the service told to drop such blocks; it takes that word beside adaptive.
+
+    It is to be told so for the rest of the thread, with the blocks still there: those made later
+    are bound to them (Messages API, read 2026-11-10).
+    """
+    thinking, headers = body.get("thinking"), request.headers
+    if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
+        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+        headers = _with_beta(headers)
+    else:
+        _unseal(body["messages"][at:])
+    why = "thinking of earlier turns is bound to another beginning of this conversation"
+    note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+    return Repair(_sent(request, body, headers), note, "thread")
+
+
+def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it without thinking from the bad block on: what follows may be bound to it."""
+    unsealed = _unseal(body["messages"][at:])
+    why = "a thinking signature was not accepted; the conversation goes on without that thinking"
+    thinking = body.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
+        body["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
+        why += ", and with none until its tools have answered"
+    note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+    return Repair(_sent(request, body, request.headers), note, "thread", tuple(unsealed))
+
+
+def _is_open(body: dict[str, Json]) -> bool:
+    last = body["messages"][-1]["content"]
+    return not isinstance(last, str) and any(block["type"] == "tool_result" for block in last)
+
+
+def _unseal(messages: list[Json]) -> list[str]:
+    """Take thinking out of these messages; return the seals that were on it."""
+    unsealed = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, str):
+            continue
+        bare = [block for block in content if _seal(block) is None]
+        if bare and len(bare) < len(content):
+            unsealed += [seal for block in content if (seal := _seal(block)) is not None]
+            message["content"] = bare
+    return unsealed
+
+
+def _seal(block: dict[str, Json]) -> str | None:
+    """Return the seal of a block of thinking, None for any other block."""
+    if block.get("type") not in _SEALED:
+        return None
+    return str(block.get("signature") or block.get("data") or "")
+
+
+def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
+    before = headers.get("anthropic-beta")
+    return {**headers, "anthropic-beta": f"{before},{_BETA}" if before else _BETA}
+
+
+def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
+    asked = (body.get("output_config") or {}).get("effort")
+    words = listed(message)
+    if asked is None or not words or asked in words or "effort" not in message:
+        return None
+    got = closest(asked, words)
+    body["output_config"]["effort"] = got
+    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    note = Adjustment("unsupported_level", "level", asked, got, why)
+    return Repair(_sent(request, body, request.headers), note, "model")
+
+
+def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
+    return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))

@@ -1,0 +1,270 @@
+"""Our requests as the Messages API says them.
+
+Seals of our own go back byte for byte, in place; thinking that has none, or another's, is left out.
+"""
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from urllib.parse import quote
+
+from msgspec.json import encode
+
+from pondero.canon import (
+    Blob,
+    Cache,
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Other,
+    Output,
+    Request,
+    Target,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    overlaid,
+)
+from pondero.errors import BadParameter
+from pondero.thinking import Plan
+
+from .parts import NAME
+from .quirks import quirks_of
+
+_VERSION = "2023-06-01"  # every host takes it, and system messages with it
+_VERSION_IN_BODY = "vertex-2023-10-16"  # where the model stands in the address
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
+_SAMPLING = ("temperature", "top_p", "top_k")
+
+Block = dict[str, Json]
+
+
+def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
+    """Return the request; extras are merged over what we say, and the plan's fields over both."""
+    body = _body(request)
+    if request.max_tokens is None and target.max_output is not None:
+        body["max_tokens"] = target.max_output
+    for name in plan.dropped:
+        body.pop(name, None)
+    body = overlaid(overlaid(body, request.extras or {}), plan.fields)
+    if "max_tokens" not in body:
+        raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
+    path, version = "/v1/messages", {"anthropic-version": _VERSION}
+    if quirks_of(target.quirks).raw_predict:
+        path, version = _predict(body.pop("model"), stream=request.stream), {}
+        body["anthropic_version"] = _VERSION_IN_BODY
+    headers = _headers({**version, **target.headers}, plan.headers)
+    return HttpRequest("POST", _address(target.url, path), headers, encode(body))
+
+
+def _predict(model: str, *, stream: bool) -> str:
+    return f"/models/{quote(model, safe='@-._~')}:{'streamRawPredict' if stream else 'rawPredict'}"
+
+
+def _address(base: str, path: str) -> str:
+    address, mark, query = base.partition("?")
+    return f"{address.rstrip('/')}{path}{mark}{query}"
+
+
+def _body(request: Request) -> dict[str, Json]:
+    body: dict[str, Json] = {"model": request.model}
+    if request.max_tokens is not None:
+        body["max_tokens"] = request.max_tokens
+    if request.system:
+        body["system"] = [_text(text) for text in request.system]
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        body["tool_choice"] = _tool_choice(request.tool_choice)
+    if request.output is not None:
+        body["output_config"] = {"format": _format(request.output)}
+    if request.stop:
+        body["stop_sequences"] = request.stop
+    for name in _SAMPLING:
+        if (value := getattr(request, name)) is not None:
+            body[name] = value
+    if request.stream:
+        body["stream"] = True
+    body["messages"] = list(_messages(request.messages))
+    return body
+
+
+def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:
+    headers = {"content-type": "application/json", **targeted}
+    for name, value in planned.items():
+        before = headers.get(name.lower())
+        headers[name.lower()] = f"{before},{value}" if before else value
+    return headers
+
+
+# -- messages --------------------------------------------------------------------------------
+
+
+def _messages(messages: Iterable[Message]) -> Iterable[Block]:
+    for message in messages:
+        blocks = [block for part in message.parts if (block := _BLOCKS[type(part)](part))]
+        if message.role == "user":
+            blocks = _results_first(blocks)
+        if blocks:
+            yield {"role": message.role, "content": blocks}
+
+
+def _results_first(blocks: list[Block]) -> list[Block]:
+    """Return the blocks with tool results before words: the service looks for them there."""
+    begun = False
+    for block in blocks:
+        if block["type"] != "tool_result":
+            begun = True
+        elif begun:
+            return sorted(blocks, key=lambda block: block["type"] != "tool_result")
+    return blocks
+
+
+def _text(part: Text) -> Block | None:
+    if not part.text:
+        return None  # "text content blocks must be non-empty"
+    block: Block = {"type": "text", "text": part.text}
+    if part.citations:
+        block["citations"] = [_citation(citation) for citation in part.citations]
+    return _marked(block, part.cache)
+
+
+def _citation(citation: Json) -> Json:
+    """Return a citation as it may be sent: answers have a file id in it, questions do not."""
+    if isinstance(citation, dict) and "file_id" in citation:
+        return {key: value for key, value in citation.items() if key != "file_id"}
+    return citation
+
+
+def _thinking(part: Thinking) -> Block | None:
+    seal = part.seal
+    if seal is None or seal.dialect != NAME or not seal.value:
+        return None
+    if part.redacted:
+        return {"type": "redacted_thinking", "data": seal.value}
+    return {"type": "thinking", "thinking": part.text, "signature": seal.value}
+
+
+def _tool_use(part: ToolCall) -> Block:
+    given = part.arguments
+    block: Block = {
+        "type": "tool_use",
+        "id": _id(part.id),
+        "name": part.name,
+        "input": given if isinstance(given, dict) else {"INVALID_JSON": given},
+    }
+    if part.seal is not None and part.seal.dialect == NAME and isinstance(part.seal.value, dict):
+        block |= part.seal.value
+    return _marked(block, part.cache)
+
+
+def _tool_result(part: ToolResult) -> Block:
+    block: Block = {"type": "tool_result", "tool_use_id": _id(part.call_id)}
+    content = [inner for each in part.content if (inner := _BLOCKS[type(each)](each))]
+    if content:
+        block["content"] = content
+    if part.error:
+        block["is_error"] = True
+    return _marked(block, part.cache)
+
+
+def _id(id: str) -> str:
+    """Return an id in the service's alphabet: another service's may have more letters."""
+    if _ID.fullmatch(id):
+        return id
+    digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())
+    return f"toolu_{digest[:22].decode()}"
+
+
+def _image(part: Image) -> Block:
+    return _marked({"type": "image", "source": _source(part, part.media_type)}, part.cache)
+
+
+def _document(part: Blob) -> Block:
+    if part.media_type == "text/plain" and part.data is not None:
+        text = part.data.decode("utf-8", "replace")
+        source: Block = {"type": "text", "media_type": "text/plain", "data": text}
+    elif part.media_type == "application/pdf":
+        source = _source(part, part.media_type)
+    else:
+        raise BadParameter(f"this wire takes PDF and plain text, not {part.media_type!r}")
+    block = {"type": "document", "source": source}
+    if part.name:
+        block["title"] = part.name
+    return _marked(block, part.cache)
+
+
+def _source(part: Image | Blob, media_type: str | None) -> Block:
+    if part.data is None:
+        return {"type": "url", "url": part.url}
+    data = b64encode(part.data).decode()
+    return {"type": "base64", "media_type": media_type or _media_type(part.data), "data": data}
+
+
+def _media_type(data: bytes) -> str:
+    for start, media_type in (
+        (b"\xff\xd8", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"RIFF", "image/webp"),
+    ):
+        if data.startswith(start):
+            return media_type
+    return "image/png"
+
+
+def _other(part: Other) -> Block | None:
+    return part.raw if part.dialect == NAME else None
+
+
+def _marked(block: Block, cache: Cache | None) -> Block:
+    if cache is not None:
+        mark = {"type": "ephemeral"}
+        block["cache_control"] = mark | {"ttl": cache.ttl} if cache.ttl else mark
+    return block
+
+
+_BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
+    Text: _text,
+    Thinking: _thinking,
+    ToolCall: _tool_use,
+    ToolResult: _tool_result,
+    Image: _image,
+    Blob: _document,
+    Other: _other,
+}
+
+
+# -- tools and output ------------------------------------------------------------------------
+
+
+def _tool(tool: Tool) -> Block:
+    if tool.raw is not None:
+        return _marked(dict(tool.raw), tool.cache)
+    block: Block = {"name": tool.name}
+    if tool.description:
+        block["description"] = tool.description
+    block["input_schema"] = tool.parameters or {"type": "object", "properties": {}}
+    if tool.strict is not None:
+        block["strict"] = tool.strict
+    return _marked(block, tool.cache)
+
+
+def _tool_choice(choice: ToolChoice) -> Block:
+    block: Block = {"type": _CHOICES[choice.mode]}
+    if choice.mode == "tool":
+        block["name"] = choice.name
+    if choice.parallel is not None and choice.mode != "none":
+        block["disable_parallel_tool_use"] = not choice.parallel
+    return block
+
+
+def _format(output: Output) -> Block:
+    if output.schema is None:
+        raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
+    return {"type": "json_schema", "schema": output.schema}

@@ -1,0 +1,69 @@
+"""Tokens as the service counts them, to disjoint buckets.
+
+``output_tokens`` includes thinking; ``thinking_tokens`` is told only by newer answers, and what is
+not told is not known. The service gives no total: it is the sum of what it does give.
+"""
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from pondero.canon import Json, Usage
+
+
+class Details(Struct):
+    """What the output was spent on."""
+
+    thinking_tokens: int | None = None
+
+
+class Counts(Struct):
+    """Each field as far as it was told; a stream's later counts replace earlier ones."""
+
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int | None = None
+    output_tokens_details: Details | None = None
+    cache_creation: Json = None
+    server_tool_use: Json = None
+    iterations: Json = None
+    service_tier: Json = None
+    inference_geo: Json = None
+    speed: Json = None
+
+    def then(self, later: "Counts") -> "Counts":
+        """Return these counts with the later ones written over them."""
+        told = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
+        return Counts(**{name: was if new is None else new for name, new, was in told})
+
+    def usage(self) -> Usage:
+        """Return the buckets."""
+        told = (
+            self.input_tokens,
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+            self.output_tokens,
+        )
+        counted = [None if count is None else max(count, 0) for count in told]
+        given, read, written, output = counted
+        details = self.output_tokens_details or Details()
+        if (thinking := details.thinking_tokens) is not None:
+            thinking = min(max(thinking, 0), output or 0)
+        return Usage(
+            input=given,
+            cache_read=read,
+            cache_write=written,
+            output=None if output is None else output - (thinking or 0),
+            thinking=thinking,
+            total=None
+            if all(count is None for count in counted)
+            else sum(count or 0 for count in counted),
+        )
+
+    def extras(self) -> dict[str, Json]:
+        """Return what was told beside the buckets."""
+        beside = (
+            *("cache_creation", "server_tool_use", "iterations"),
+            *("service_tier", "inference_geo", "speed"),
+        )
+        return {field: told for field in beside if (told := getattr(self, field)) is not None}

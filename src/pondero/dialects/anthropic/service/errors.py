@@ -1,0 +1,51 @@
+"""The service's errors, in its own shape."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from msgspec.json import encode
+
+from pondero.canon import HttpResponse
+from pondero.dialects.dialect import Rejected
+
+_TYPES: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+
+def error(
+    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
+) -> HttpResponse:
+    """Return an error of this status; ``code`` is a type of the service's, or a finer code."""
+    kind, details = _TYPES.get(status, "api_error" if status >= 500 else _TYPES[400]), None
+    if code is not None and code in _TYPES.values():
+        kind = code
+    elif code is not None:
+        details = {"error_code": code}
+    request_id = "req_" + sha256(f"{status}{message}".encode()).hexdigest()[:24]
+    body = {
+        "type": "error",
+        "error": {"type": kind, "message": message, "details": details},
+        "request_id": request_id,
+    }
+    headers = {"content-type": "application/json", "request-id": request_id}
+    headers["x-should-retry"] = "true" if status in (408, 409, 429) or status >= 500 else "false"
+    if retry_after is not None:
+        headers["retry-after"] = f"{retry_after:g}"
+    return HttpResponse(status, headers, encode(body))
+
+
+def refuse(message: str, *, status: int = 400) -> Rejected:
+    """Return the refusal to raise."""
+    return Rejected(error(status, message))

@@ -1,0 +1,65 @@
+"""Signatures the service puts on thinking, and knows again.
+
+They are this emulation's own: a keyed digest over what was thought, by which model, after what.
+Whatever was changed, cut or made elsewhere does not verify.
+"""
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from hashlib import blake2b
+
+from msgspec.json import Encoder
+
+from pondero.canon import Json
+
+_SECRET = b"the emulated service's own secret"
+_MARK = b"\x08\x02\x12"  # real signatures of these days begin with CAIS
+_STABLE = Encoder(order="deterministic")
+
+
+def sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
+    """Return a signature over what is shown, what was thought, and what came before."""
+    name = model.encode()[:255]
+    essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
+    head = _MARK + bytes([len(name)]) + name + essence + prefix
+    return b64encode(head + _digest(kind, shown, head)).decode()
+
+
+def verified(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
+    """Return the model and the prefix a good signature was made for, or None."""
+    try:
+        data = b64decode(signature, validate=True)
+    except (Error, ValueError):
+        return None
+    size = len(_MARK) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
+    head, digest = data[:size], data[size:]
+    if not head.startswith(_MARK) or digest != _digest(kind, shown, head):
+        return None
+    return head[4:-32].decode("utf-8", "replace"), head[-16:]
+
+
+def prefix(system: Json, tools: Json, messages: Json) -> bytes:
+    """Return a digest of what a block is bound to; cache marks may come and go."""
+    known = [_plain(system), _plain(tools), [_message(message) for message in messages]]
+    return blake2b(_STABLE.encode(known), digest_size=16).digest()
+
+
+def _digest(kind: str, shown: str, head: bytes) -> bytes:
+    said = f"{kind}\0{shown}\0".encode("utf-8", "replace") + head
+    return (
+        blake2b(said, key=_SECRET, digest_size=64).digest()
+        + blake2b(said, key=_SECRET, digest_size=64, person=b"second").digest()
+    )
+
+
+def _message(message: Json) -> Json:
+    content = message["content"]
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    return [message["role"], _plain(content)]
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items() if key != "cache_control"}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
