@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from ..asgi import application
 from ..errors import BadParameter, MissingExtra
-from ..serve import application
 from .emulator import Emulator
 from .script import turns_of
 

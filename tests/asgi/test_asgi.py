@@ -2,9 +2,9 @@
 
 import asyncio
 
+from pondero.asgi import application
 from pondero.canon import Head
 from pondero.errors import Timeout, Unreachable
-from pondero.serve import application
 
 
 class Answer:
@@ -130,6 +130,6 @@ def test_what_is_not_http_is_left_alone():
 
 
 def test_a_body_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("pondero.serve.asgi._BIGGEST", 4)
+    monkeypatch.setattr("pondero.asgi._BIGGEST", 4)
     start, _ = served(Fixed(Answer([])))
     assert start["status"] == 413

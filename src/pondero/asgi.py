@@ -1,15 +1,16 @@
-"""Any asyncio transport as an ASGI application: what it would fetch is what is served.
+"""Serve any asyncio transport over HTTP, as an ASGI application; the emulator's server uses it.
 
-A client that goes away ends the answer at once; an answer that breaks off ends the connection.
+The answer ends at once when the client disconnects, and the connection ends when the answer breaks
+off.
 """
 
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from ..canon import HttpRequest
-from ..errors import TransportError
-from ..exchange import AsyncTransport, Timeouts
+from .canon import HttpRequest
+from .errors import TransportError
+from .exchange import AsyncTransport, Timeouts
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,7 +22,7 @@ _BIGGEST = 64 * 1024 * 1024
 
 
 def application(transport: AsyncTransport, *, origin: str | None = None) -> Application:
-    """Return an ASGI application for HTTP; ``origin`` stands for scheme and host in addresses."""
+    """Return an ASGI application; ``origin`` replaces scheme and host in the URLs it passes on."""
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -31,7 +32,7 @@ def application(transport: AsyncTransport, *, origin: str | None = None) -> Appl
             await _plain(send, 413, b"the request is too large")
             return
         request = HttpRequest(scope["method"], _url(scope, origin), _headers(scope), body)
-        await _while_there(receive, _answer(transport, request, send))
+        await _while_connected(receive, _answer(transport, request, send))
 
     return app
 
@@ -56,7 +57,7 @@ async def _answer(transport: AsyncTransport, request: HttpRequest, send: Send) -
 
 
 async def _whole(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces and an empty one where they end well; none where they break off."""
+    """Yield the pieces, then an empty one; the empty one is missing where they break off."""
     try:
         async for piece in pieces:
             if piece:
@@ -66,12 +67,12 @@ async def _whole(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield b""
 
 
-async def _while_there(receive: Receive, work: Any) -> None:
-    """Do the work until it is done or the client has gone."""
+async def _while_connected(receive: Receive, work: Any) -> None:
+    """Do the work until it is done or the client disconnects."""
     import asyncio  # noqa: PLC0415 - only where there is a loop already
 
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_gone(receive))
+    leaving = asyncio.ensure_future(_disconnected(receive))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -82,7 +83,7 @@ async def _while_there(receive: Receive, work: Any) -> None:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
