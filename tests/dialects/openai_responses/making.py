@@ -16,7 +16,8 @@ from pondero.canon import (
     Text,
 )
 from pondero.dialects import Accepted, Rejected, Where
-from pondero.dialects.openai_responses import accept, decode, encode
+from pondero.dialects.openai_responses.caller import CALLER
+from pondero.dialects.openai_responses.service import SERVICE
 from pondero.thinking import Facts, Plan
 
 NAME = "openai_responses"
@@ -53,7 +54,7 @@ def seal(value: Any) -> Seal:
 
 
 def encoded(request: Request, a_plan: Plan | None = None, target: Target = TARGET) -> Any:
-    return json.loads(encode.request(request, a_plan or plan(), target).body)
+    return json.loads(CALLER.encode(request, a_plan or plan(), target).body)
 
 
 def items_of(*messages: Message, quirks: dict[str, Any] | None = None) -> Any:
@@ -78,7 +79,7 @@ def answer(*output: Any, **changes: Any) -> dict[str, Any]:
 
 def decoded(raw: Any, *, model: str | None = MODEL) -> list[Event]:
     body = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-    return decode.response(OK, body, Where(model, "openai"))
+    return CALLER.decode(OK, body, Where(model, "openai"))
 
 
 def sse(*events: Any) -> bytes:
@@ -90,7 +91,7 @@ def sse(*events: Any) -> bytes:
 
 
 def streamed(data: bytes, *, size: int | None = None) -> list[Event]:
-    stream = decode.stream(OK, Where(MODEL, "openai"))
+    stream = CALLER.stream(OK, Where(MODEL, "openai"))
     events: list[Event] = []
     step = size or max(1, len(data))
     for at in range(0, len(data), step):
@@ -123,7 +124,7 @@ def posted(body: Any, **headers: str) -> HttpRequest:
 
 
 def accepted(body: Any, *, service: str = "openai", **headers: str) -> Accepted:
-    return accept.request(posted(body, **headers), service=service)
+    return SERVICE.accept(posted(body, **headers), service)
 
 
 def refused(body: Any, **headers: str) -> Any:

@@ -5,8 +5,9 @@ from tests.dialects.openai_responses.making import HELLO
 
 import pondero
 from pondero.canon import Request, Target
-from pondero.dialects.openai_responses import accept, encode
-from pondero.dialects.openai_responses.rules import table
+from pondero.dialects.openai_responses.caller import CALLER
+from pondero.dialects.openai_responses.service import SERVICE
+from pondero.dialects.openai_responses.service.models import table
 
 MODELS = [
     (service, name)
@@ -27,6 +28,6 @@ def test_every_level_of_every_model_is_taken_and_means_the_same(service, model):
             )
             request = Request(model, HELLO, max_tokens=8000, temperature=temperature)
 
-            found = accept.request(encode.request(request, planned, target), service=service)
+            found = SERVICE.accept(CALLER.encode(request, planned, target), service)
 
             assert planned.will_think in (None, found.thinks), (level, temperature)

@@ -1,7 +1,7 @@
 """The Responses wire: items in, items out, thinking as sealed items between them."""
 
-from ...canon import Json
-from ..dialect import Caller, Dialect, Service
+from pondero.canon import Json
+from pondero.dialects.dialect import Caller, Dialect, Service
 
 NAME = "openai_responses"
 

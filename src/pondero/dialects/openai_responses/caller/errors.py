@@ -1,0 +1,189 @@
+"""What the service said was wrong: a body or an event to an error of our tree."""
+
+import re
+from typing import Any
+
+from pondero.canon import Head, Json, dumped, duration
+from pondero.errors import (
+    AuthFailed,
+    BadRequest,
+    BillingFailed,
+    ContextTooLong,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaSpent,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    ServiceError,
+    ServiceTimeout,
+    by_status,
+)
+from pondero.framing import json_of, readable
+
+# Branch on the code, then on the type, then on the status.
+_BY_WORD: dict[str, type[ServiceError]] = {
+    "authentication": AuthFailed,
+    "authentication_error": AuthFailed,
+    "bio_policy": Refused,
+    "billing_hard_limit_reached": BillingFailed,
+    "content_filter": Refused,
+    "content_policy_violation": Refused,
+    "context_length_exceeded": ContextTooLong,
+    "credit_balance_exhausted": BillingFailed,
+    "exceed_context_size_error": ContextTooLong,  # llama.cpp
+    "image_content_policy_violation": Refused,
+    "insufficient_quota": QuotaSpent,
+    "invalid_api_key": AuthFailed,
+    "invalid_prompt": Refused,
+    "misalignment_policy_violation": Refused,
+    "model_not_found": NotFound,
+    "not_found": NotFound,
+    "organization_spend_limit_exceeded": QuotaSpent,
+    "organization_usage_limit_exceeded": QuotaSpent,
+    "overloaded_error": Overloaded,
+    "payment_required": BillingFailed,
+    "permission_denied": PermissionDenied,
+    "permission_error": PermissionDenied,
+    "project_spend_limit_exceeded": QuotaSpent,
+    "provider_overloaded": Overloaded,
+    "rate_limit_error": RateLimited,
+    "rate_limit_exceeded": RateLimited,
+    "refusal": Refused,
+    "server": ServerFailed,
+    "server_error": ServerFailed,
+    "server_is_overloaded": Overloaded,
+    "service_unavailable_error": Overloaded,
+    "slow_down": RateLimited,
+    "timeout": ServiceTimeout,
+    "vector_store_timeout": ServiceTimeout,
+}
+# Where the code says nothing; some deployments answer 400 to everything.
+_BY_MESSAGE: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
+    (
+        re.compile(r"(?i)context (window|length)|maximum context|too many input tokens"),
+        ContextTooLong,
+    ),
+    (re.compile(r"(?i)incorrect api key|invalid api key|authentication token"), AuthFailed),
+    (re.compile(r"(?i)^model not found|model .{1,200} does not exist"), NotFound),
+)
+_AGAIN_IN = re.compile(r"(?:try|retry)(?: again)? (?:in|after) ([\d.hms ]{1,24})", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SNIPPET = 200
+_IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what the service said was wrong; survives HTML and nothing at all."""
+    raw = json_of(body)
+    told = {"message": readable(body, status=head.status)} if raw is None else _told(raw)
+    return _build(head, told, body)
+
+
+def in_stream(head: Head, raw: Json) -> ServiceError:
+    """Return an error that came after the answer had begun well."""
+    told = _told({"error": raw})
+    return _build(head, told, dumped(raw).encode(), begun=True)
+
+
+def _told(raw: Json) -> dict[str, Any]:
+    """Return message, code and type, from whichever of the known shapes this is."""
+    if isinstance(raw, list) and raw:
+        raw = raw[0]
+    if not isinstance(raw, dict):
+        return {"message": str(raw)[:_SNIPPET]}
+    inner = raw.get("error")
+    if isinstance(inner, dict):
+        return inner
+    if isinstance(inner, str):
+        return {"message": inner, "code": raw.get("code")}
+    detail = raw.get("detail")
+    if isinstance(detail, str):
+        return {"message": detail}
+    return raw
+
+
+def _build(head: Head, told: dict[str, Any], body: bytes, *, begun: bool = False) -> ServiceError:
+    words = _words(told)
+    message = _text(told.get("message")) or (words[0] if words else "the service gave no reason")
+    kind = _kind(head.status, words, message, begun=begun)
+    return kind(
+        message,
+        status=head.status,
+        code=words[0] if words else None,
+        retry_after=_retry_after(head, told, message),
+        request_id=_header(head, *_IDS),
+        body=body,
+    )
+
+
+def _words(told: dict[str, Any]) -> list[str]:
+    metadata = told.get("metadata")
+    words = [told.get("code"), told.get("type")]
+    if isinstance(metadata, dict):
+        words.append(metadata.get("error_type"))
+    return [str(word) for word in words if isinstance(word, str | int) and word != ""]
+
+
+def _kind(status: int, words: list[str], message: str, *, begun: bool) -> type[ServiceError]:
+    for word in words:
+        if found := _BY_WORD.get(word):
+            return found
+        if word.isdecimal() and len(word) == 3 and begun:
+            status = int(word)
+    for pattern, found in _BY_MESSAGE:
+        if status < 500 and pattern.search(message):
+            return found
+    found = by_status(status)
+    if begun and found is BadRequest:
+        return ServerFailed
+    return found if status >= 400 else ServiceError
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# -- when to come back ---------------------------------------------------------------------------
+
+
+def _retry_after(head: Head, told: dict[str, Any], message: str) -> float | None:
+    if (waiting := head.retry_after) is not None:
+        return waiting
+    metadata = told.get("metadata")
+    hint = metadata.get("retry_after_seconds") if isinstance(metadata, dict) else None
+    if isinstance(hint, int | float) and not isinstance(hint, bool):
+        return max(0.0, float(hint))
+    if found := _AGAIN_IN.search(message):
+        return _duration(found[1])
+    if head.status == 429:
+        return _until_reset(head)
+    return None
+
+
+def _until_reset(head: Head) -> float | None:
+    """Return when the limit that is spent is whole again; which one it is, `remaining` says."""
+    waits = {
+        kind: _duration(_header(head, f"x-ratelimit-reset-{kind}") or "")
+        for kind in ("requests", "tokens")
+    }
+    spent = [
+        wait
+        for kind, wait in waits.items()
+        if wait is not None and _header(head, f"x-ratelimit-remaining-{kind}") in ("0", None)
+    ]
+    return max(spent, default=None)
+
+
+def _duration(text: str) -> float | None:
+    """Return the seconds of ``6m0s``, ``20ms``, ``1.2s`` or a bare number."""
+    steps = _DURATION.findall(text)
+    if steps:
+        return sum(float(number) * _SECONDS[unit] for number, unit in steps)
+    return duration(text.strip(" ."))
+
+
+def _header(head: Head, *names: str) -> str | None:
+    return next((head.headers[name] for name in names if name in head.headers), None)

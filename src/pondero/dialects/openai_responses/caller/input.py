@@ -1,0 +1,279 @@
+"""Messages to input items, and the pairing this service insists on.
+
+An item of thinking goes back only together with what was made after it, and what was made after
+it keeps its id only together with the thinking: each is refused without the other.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pondero.canon import (
+    Blob,
+    Cache,
+    Image,
+    Json,
+    Message,
+    Other,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+from .seals import NAME, opened, write_arguments
+
+Items = list[dict[str, Json]]
+
+_LIFETIMES = ("30m", "12h")
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_KINDS_OF_CONTENT = ("input_", "output_")
+
+
+class Thread:
+    """The input of one request; ``add`` its messages in order, then take ``items``."""
+
+    def __init__(self, quirks: Mapping[str, Json], *, cache: bool) -> None:
+        self.items: Items = []
+        self._pairing = quirks.get("pairing") is not False
+        self._cache = cache and quirks.get("cache_marks") is not False
+        self._nameless: set[str] = set()  # calls that came without an id
+        self._custom: set[str] = set()  # calls of tools that take plain text
+
+    def add(self, message: Message) -> None:
+        """Take the next message."""
+        if message.role == "assistant":
+            self._assistant(message.parts)
+        else:
+            self._given(message.role, message.parts)
+
+    def system(self, texts: Sequence[Text]) -> None:
+        """Take the system prompt as an item, where `instructions` cannot hold it."""
+        self._say("developer", [self._content(text) for text in texts])
+
+    # -- the caller's side of the conversation ---------------------------------------------------
+
+    def _given(self, role: str, parts: Sequence[Part]) -> None:
+        if len(parts) == 1 and type(parts[0]) is Text and parts[0].cache is None:
+            self.items.append({"type": "message", "role": role, "content": parts[0].text})
+            return
+        content: Items = []
+        for part in parts:
+            if isinstance(part, ToolResult):
+                content = self._say(role, content)
+                self.items.append(self._result(part))
+            elif isinstance(part, Other):
+                if part.dialect != NAME:
+                    continue
+                if _is_content(part.raw):
+                    content.append(part.raw)
+                else:
+                    content = self._say(role, content)
+                    self.items.append(part.raw)
+            elif isinstance(part, Text | Image | Blob):
+                content.append(self._content(part))
+        self._say(role, content)
+
+    def _say(self, role: str, content: Items) -> Items:
+        if content:
+            self.items.append({"type": "message", "role": role, "content": content})
+        return []
+
+    def _content(self, part: Text | Image | Blob) -> dict[str, Json]:
+        if isinstance(part, Text):
+            content: dict[str, Json] = {"type": "input_text", "text": part.text}
+        elif isinstance(part, Image):
+            content = _image(part)
+        else:
+            content = _file(part)
+        self._mark(content, part.cache)
+        return content
+
+    def _mark(self, content: dict[str, Json], cache: Cache | None) -> None:
+        if cache is None or not self._cache:
+            return
+        mark = {"mode": "explicit"}
+        if cache.ttl in _LIFETIMES:
+            mark["ttl"] = cache.ttl
+        content["prompt_cache_breakpoint"] = mark
+
+    def _result(self, part: ToolResult) -> dict[str, Json]:
+        custom = part.call_id in self._custom
+        item: dict[str, Json] = {
+            "type": "custom_tool_call_output" if custom else "function_call_output"
+        }
+        if part.call_id not in self._nameless:
+            item["call_id"] = part.call_id
+        item["output"] = self._output(part)
+        return item
+
+    def _output(self, part: ToolResult) -> Json:
+        content = part.content
+        if not content:
+            return ""
+        first = content[0]
+        alone = len(content) == 1 and part.cache is None
+        if alone and isinstance(first, Text) and first.cache is None:
+            return first.text
+        output: Items = []
+        for each in content:
+            if not isinstance(each, Other):
+                output.append(self._content(each))
+            elif each.dialect == NAME:
+                output.append(each.raw)
+        if output:
+            self._mark(output[-1], part.cache)
+        return output
+
+    # -- the model's side ------------------------------------------------------------------------
+
+    def _assistant(self, parts: Sequence[Part]) -> None:
+        turn = _Turn(self.items, pairing=self._pairing)
+        for part in parts:
+            if isinstance(part, Text):
+                turn.text(part)
+            elif isinstance(part, Thinking):
+                turn.thinking(part)
+            elif isinstance(part, ToolCall):
+                turn.call(part)
+                self._remember(part)
+            elif isinstance(part, Other) and part.dialect == NAME:
+                turn.other(part)
+        turn.end()
+
+    def _remember(self, part: ToolCall) -> None:
+        value = opened(part.seal)
+        if value is None:
+            return
+        if part.minted:
+            self._nameless.add(part.id)
+        if value.get("type") == "custom_tool_call":
+            self._custom.add(part.id)
+
+
+class _Turn:
+    """One answer on its way back."""
+
+    def __init__(self, items: Items, *, pairing: bool) -> None:
+        self._items = items
+        self._pairing = pairing
+        self._waiting: Items = []  # thinking whose follower has not come yet
+        self._last: str | None = None  # the thinking that went back last
+        self._message: tuple[Json, Items] | None = None  # the message being filled
+
+    def thinking(self, part: Thinking) -> None:
+        self._message = None
+        value = opened(part.seal)
+        if value is None:
+            return
+        item = {"type": "reasoning", **value}
+        item.setdefault("summary", [])  # required, also when there is none
+        self._waiting.append(item)
+
+    def text(self, part: Text) -> None:
+        value = opened(part.seal) or {}
+        if value.get("part") == "refusal":
+            content: dict[str, Json] = {"type": "refusal", "refusal": part.text}
+        else:
+            content = {"type": "output_text", "text": part.text}
+            if value:
+                content["annotations"] = list(part.citations)
+        self._say(value, content)
+
+    def _say(self, value: dict[str, Any], content: dict[str, Json]) -> None:
+        if self._message is not None and self._message[0] == value:
+            self._message[1].append(content)
+            return
+        keys = self._follow(value)
+        contents = [content]
+        self._items.append({"type": "message", "role": "assistant", **keys, "content": contents})
+        self._message = (value, contents)
+
+    def call(self, part: ToolCall) -> None:
+        self._message = None
+        value = opened(part.seal)
+        keys = self._follow(value or {})
+        item: dict[str, Json] = {"type": "function_call", **keys}
+        if value is None or not part.minted:
+            item["call_id"] = part.id
+        item["name"] = part.name
+        if value is not None and value.get("type") == "custom_tool_call":
+            item["type"] = "custom_tool_call"
+            item["input"] = part.arguments
+        else:
+            noted = value.get("arguments") if value else None
+            item["arguments"] = write_arguments(part.arguments, noted)
+        self._items.append(item)
+
+    def other(self, part: Other) -> None:
+        if _is_content(part.raw):
+            if self._message is not None:
+                self._message[1].append(part.raw)
+            return
+        self._message = None
+        value = opened(part.seal) or {}
+        self._follow(value)
+        if not self._is_orphan(value):  # such an item cannot go without its id
+            self._items.append(part.raw)
+
+    def end(self) -> None:
+        if not self._pairing:
+            self._release()
+
+    def _follow(self, value: dict[str, Any]) -> dict[str, Json]:
+        """Let the waiting thinking go ahead if this was made after it; return this one's keys."""
+        after = value.get("after")
+        waiting = self._waiting
+        if waiting:
+            thought = waiting[-1].get("id")
+            if thought == after or thought is None or not self._pairing:
+                self._release()
+            else:
+                self._waiting, self._last = [], None
+        keys: dict[str, Json] = value.get("item") or {}
+        if "id" in keys and self._is_orphan(value):
+            return {key: each for key, each in keys.items() if key != "id"}
+        return keys
+
+    def _is_orphan(self, value: dict[str, Any]) -> bool:
+        """Return whether the thinking this was made after did not go back."""
+        after = value.get("after")
+        return self._pairing and after is not None and after != self._last
+
+    def _release(self) -> None:
+        if self._waiting:
+            self._last = self._waiting[-1].get("id")
+            self._items += self._waiting
+            self._waiting = []
+
+
+def _is_content(raw: Json) -> bool:
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    return isinstance(kind, str) and kind.startswith(_KINDS_OF_CONTENT)
+
+
+# -- media -----------------------------------------------------------------------------------------
+
+
+def _image(part: Image) -> dict[str, Json]:
+    url = part.url if part.data is None else _inline(part.media_type or "image/png", part.data)
+    content: dict[str, Json] = {"type": "input_image", "image_url": url}
+    if part.detail is not None:
+        content["detail"] = part.detail
+    return content
+
+
+def _file(part: Blob) -> dict[str, Json]:
+    if part.data is None:
+        return {"type": "input_file", "file_url": part.url}
+    if part.media_type in _SOUNDS:
+        sound = {"data": b64encode(part.data).decode(), "format": _SOUNDS[part.media_type]}
+        return {"type": "input_audio", "input_audio": sound}
+    name = part.name or f"file.{part.media_type.rpartition('/')[2]}"
+    data = _inline(part.media_type, part.data)
+    return {"type": "input_file", "filename": name, "file_data": data}
+
+
+def _inline(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{b64encode(data).decode()}"

@@ -1,0 +1,316 @@
+"""Output items to parts, whether they come whole or in pieces."""
+
+from msgspec import Struct
+
+from pondero.canon import (
+    Event,
+    Json,
+    Other,
+    Part,
+    PartEnd,
+    PartKind,
+    PartStart,
+    Seal,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    minted,
+)
+from pondero.errors import Malformed
+
+from .seals import NAME, follower_value, read_arguments, thinking_value
+from .shape import as_dict, as_list, as_text
+from .usage import Seen
+
+_Delta = type[TextDelta] | type[ThinkingDelta] | type[ToolDelta]
+
+_OF_MESSAGE = frozenset({"type", "role", "content"})
+_OF_CALL = frozenset({"type", "call_id", "name", "arguments", "input"})
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+_THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "summary_text", "reasoning"})
+
+
+class Piece(Struct, gc=False):
+    """A part that is being written; ``section`` is the paragraph of thinking it has come to."""
+
+    index: int
+    kind: PartKind
+    texts: list[str]
+    section: int = 0
+
+
+class Item(Struct):
+    """An item that is being written; a message holds a piece for each of its contents."""
+
+    raw: dict[str, Json]
+    type: str
+    pieces: dict[int, Piece]
+    after: "Item | None" = None
+    call_id: str = ""
+    minted: bool = False
+
+    @property
+    def id(self) -> str | None:
+        """Return the item's id, where the service gives one."""
+        found = self.raw.get("id")
+        return found if isinstance(found, str) and found else None
+
+
+class Items:
+    """The items of one answer, in the making; every method adds its events to ``out``."""
+
+    def __init__(self, *, model: str | None, route: str | None) -> None:
+        self.model = model
+        self.answer_id: str | None = None
+        self.stored = True
+        self.seen = Seen()
+        self.open: dict[int, Item] = {}
+        self._route = route
+        self._ended: set[int] = set()
+        self.latest = -1
+        self._parts = 0
+        self._thought: Item | None = None
+
+    @property
+    def none_came(self) -> bool:
+        """Return whether no item was seen at all."""
+        return not self._parts and not self._ended
+
+    def find(self, place: int, kind: str, out: list[Event]) -> Item | None:
+        """Return the item an event speaks of (-1: the latest), None where it is over.
+
+        An item that nobody announced begins now, as ``kind``.
+        """
+        place = self.latest if place < 0 else place
+        if place in self._ended:
+            return None
+        return self.open.get(place) or self.begin(place, {"type": kind}, out)
+
+    # -- beginnings ----------------------------------------------------------------------------
+
+    def begin(self, place: int, raw: Json, out: list[Event], *, at: str = "$.item") -> Item:
+        """An item begins, at this place of the output (-1: the next one)."""
+        raw = as_dict(raw, at=at)
+        kind = raw.get("type")
+        if not isinstance(kind, str):
+            raise Malformed("missing required field `type`", path=at)
+        if place < 0:
+            place = self.latest + 1
+        if place in self.open:
+            self._abandon(place, out)
+        self._ended.discard(place)
+        item = Item(raw, kind, {}, self._thought)
+        self.open[place] = item
+        self.latest = place
+        if kind == "reasoning":
+            self._thought = item
+            self._start(item, 0, "thinking", out)
+        elif kind in _CALLS:
+            self._start_call(item, out)
+        elif kind != "message":
+            self._start(item, 0, "other", out)
+        return item
+
+    def piece(self, item: Item, number: int, kind: PartKind, out: list[Event]) -> Piece:
+        """Return a message's content by its number; it begins unless it has, as this kind."""
+        piece = item.pieces.get(number)
+        if piece is None:
+            return self._start(item, number, kind, out)
+        if piece.kind != kind:
+            text = "".join(piece.texts)
+            self._put(piece, Thinking(text) if piece.kind == "thinking" else Text(text), out)
+            return self._start(item, number, kind, out)
+        return piece
+
+    def _start(self, item: Item, number: int, kind: PartKind, out: list[Event]) -> Piece:
+        piece = item.pieces[number] = Piece(self._parts, kind, [])
+        self._parts += 1
+        if kind == "tool_call":
+            out.append(PartStart(piece.index, kind, item.call_id, _name(item.raw) or None))
+        else:
+            out.append(PartStart(piece.index, kind))
+        return piece
+
+    def _start_call(self, item: Item, out: list[Event]) -> None:
+        given = item.raw.get("call_id") or item.raw.get("id")
+        if isinstance(given, str) and given:
+            item.call_id = given
+        else:
+            item.minted = True
+            item.call_id = _mint(self.answer_id, self._parts, _name(item.raw))
+        self._start(item, 0, "tool_call", out)
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def end(self, place: int, raw: Json, out: list[Event], *, at: str = "$.item") -> None:
+        """An item is complete; one that never began begins now."""
+        raw = as_dict(raw, at=at)
+        if place < 0:
+            place = self._place_of(raw)
+        if place in self._ended:
+            return
+        item = self.open.get(place) or self.begin(place, raw, out, at=at)
+        item.raw = raw
+        self._close(place, item, out, at=at)
+
+    def _place_of(self, raw: dict[str, Json]) -> int:
+        """Return the place of an item that was given none: by its id, else the latest one's."""
+        for place, item in self.open.items():
+            if item.id is not None and item.id == raw.get("id"):
+                return place
+        return self.latest if self.latest in self.open else self.latest + 1
+
+    def _abandon(self, place: int, out: list[Event]) -> None:
+        """End an item of which no more will come; what a beginning sealed is preliminary."""
+        item = self.open[place]
+        if item.type == "reasoning":
+            item.raw = {}
+        self._close(place, item, out, at=f"$.output[{place}]")
+
+    def end_rest(self, output: list[Json], out: list[Event]) -> None:
+        """The answer is complete: what is still open ends, by its final form where there is one."""
+        for place, item in sorted(self.open.items()):
+            final = output[place] if 0 <= place < len(output) else None
+            if isinstance(final, dict) and final.get("type") == item.type:
+                item.raw = final
+                self._close(place, item, out, at=f"$.response.output[{place}]")
+            else:
+                self._abandon(place, out)
+
+    def _close(self, place: int, item: Item, out: list[Event], *, at: str) -> None:
+        if item.type == "reasoning":
+            self._end_thinking(item, out, at=at)
+        elif item.type in _CALLS:
+            self._end_call(item, out, at=at)
+        elif item.type == "message":
+            self._end_message(item, out, at=at)
+        else:
+            after = item.after.id if item.after else None
+            seal = self._seal({} if after is None else {"after": after})
+            self._put(item.pieces[0], Other(NAME, item.raw, seal), out)
+        self.open.pop(place, None)
+        self._ended.add(place)
+
+    def _put(self, piece: Piece, part: Part, out: list[Event]) -> None:
+        out.append(PartEnd(piece.index, part))
+
+    def _end_thinking(self, item: Item, out: list[Event], *, at: str) -> None:
+        texts = [
+            _thought(part, at=f"{at}.{key}[{number}]")
+            for key in ("summary", "content")
+            for number, part in enumerate(as_list(item.raw.get(key), at=f"{at}.{key}"))
+        ]
+        piece = item.pieces[0]
+        text = _settle(piece, "\n\n".join(text for text in texts if text), ThinkingDelta, out)
+        self.seen.thinking = True
+        self._put(piece, Thinking(text, self._seal(self._replayable(item.raw))), out)
+
+    def _replayable(self, raw: dict[str, Json]) -> dict[str, Json]:
+        """Return what goes back; nothing where only an id is left of what was not stored."""
+        value = thinking_value(raw)
+        kept = self.stored or value.get("encrypted_content") or value.get("content")
+        return value if kept else {}
+
+    def _end_call(self, item: Item, out: list[Event], *, at: str) -> None:
+        name = _name(item.raw)
+        if not name:
+            raise Malformed("missing required field `name`", path=at)
+        key = _CALLS[item.type]
+        given = item.raw.get(key)
+        value = follower_value(item.raw, _OF_CALL, item.after.id if item.after else None)
+        piece = item.pieces[0]
+        arguments: Json = given
+        if not isinstance(given, dict):  # an object is not of this wire, and clear enough
+            arguments = _settle(piece, as_text(given, at=f"{at}.{key}"), ToolDelta, out)
+        if item.type == "custom_tool_call":
+            value["type"] = item.type
+        elif isinstance(arguments, str):
+            arguments, noted = read_arguments(arguments)
+            if noted is not None:
+                value["arguments"] = noted
+        if item.minted:
+            value.setdefault("item", {})
+        call_id = item.raw.get("call_id")
+        call_id = call_id if isinstance(call_id, str) and call_id else item.call_id
+        self.seen.calls = True
+        call = ToolCall(call_id, name, arguments, self._seal(value), minted=item.minted)
+        self._put(piece, call, out)
+
+    def _end_message(self, item: Item, out: list[Event], *, at: str) -> None:
+        content = as_list(item.raw.get("content"), at=f"{at}.content")
+        value = follower_value(item.raw, _OF_MESSAGE, item.after.id if item.after else None)
+        for number, part in enumerate(content):
+            self._end_content(item, number, part, value, out, at=f"{at}.content[{number}]")
+        if not content and not item.pieces:
+            self._start(item, 0, "text", out)
+        for piece in item.pieces.values():  # begun, and not in the final form
+            text = "".join(piece.texts)
+            thought = piece.kind == "thinking"
+            self._saw_text(text, thought=thought)
+            self._put(piece, Thinking(text) if thought else Text(text, self._seal(value)), out)
+
+    def _end_content(
+        self,
+        item: Item,
+        number: int,
+        raw: Json,
+        value: dict[str, Json],
+        out: list[Event],
+        *,
+        at: str,
+    ) -> None:
+        raw = as_dict(raw, at=at)
+        kind = str(raw.get("type"))
+        if kind in ("output_text", "text"):
+            piece = self.piece(item, number, "text", out)
+            text = _settle(piece, as_text(raw.get("text"), at=f"{at}.text"), TextDelta, out)
+            cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
+            self._saw_text(text)
+            self._put(piece, Text(text, self._seal(value), cited), out)
+        elif kind == "refusal":
+            piece = self.piece(item, number, "text", out)
+            text = _settle(piece, as_text(raw.get("refusal"), at=f"{at}.refusal"), TextDelta, out)
+            self.seen.refusal = True
+            self._put(piece, Text(text, self._seal({**value, "part": "refusal"})), out)
+        elif kind in _THOUGHTS:
+            piece = self.piece(item, number, "thinking", out)
+            text = _settle(piece, _thought(raw, at=at), ThinkingDelta, out)
+            self._saw_text(text, thought=True)
+            self._put(piece, Thinking(text), out)
+        else:
+            self._put(self.piece(item, number, "other", out), Other(NAME, raw), out)
+        del item.pieces[number]
+
+    def _saw_text(self, text: str, *, thought: bool = False) -> None:
+        if thought:
+            self.seen.thinking = True
+        elif text:
+            self.seen.text = True
+
+    def _seal(self, value: dict[str, Json]) -> Seal | None:
+        return Seal(NAME, value, self.model, self._route) if value else None
+
+
+def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
+    """Return the part's text; what the final form has beyond the pieces is said as one more."""
+    streamed = "".join(piece.texts)
+    if final != streamed and final.startswith(streamed):
+        out.append(delta(piece.index, final[len(streamed) :]))
+    return final or streamed
+
+
+def _thought(part: Json, *, at: str) -> str:
+    part = as_dict(part, at=at)
+    return as_text(part.get("text") or part.get("reasoning_content"), at=f"{at}.text")
+
+
+def _name(raw: dict[str, Json]) -> str:
+    name = raw.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _mint(answer_id: str | None, position: int, name: str) -> str:
+    return minted(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))

@@ -1,0 +1,148 @@
+"""Canon to the Responses wire, without anything stored at the service.
+
+Every answer comes back with its thinking sealed (``include``), and goes back with it (``store``
+is false), so a thread lives with the caller alone.
+
+Quirks of a deployment: ``system = "message"`` has no instructions; and, where false, ``encrypted``
+gives no sealed thinking, ``pairing`` does not bind thinking to what follows it, ``cache_marks``
+knows no breakpoints.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.thinking import Plan
+
+from .input import Thread
+
+UNSAID = frozenset({"stop", "top_k"})
+"""Parameters this wire has no word for; whoever plans must say so, they are not sent."""
+
+_SEALED = "reasoning.encrypted_content"
+_PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
+    """Return the request as this wire says it, the plan's fields and headers merged in."""
+    body = _body(request, plan, target.quirks)
+    if request.extras:
+        body = overlaid(body, _extras(request.extras, body))
+    body = overlaid(body, plan.fields)
+    return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
+
+
+def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
+    body: dict[str, Json] = {"model": request.model}
+    thread = Thread(quirks, cache="cache" not in plan.dropped)
+    plain = [text for text in request.system if text.cache is None]
+    if len(request.system) == len(plain) == 1 and quirks.get("system") != "message":
+        body["instructions"] = plain[0].text
+    elif request.system:
+        thread.system(request.system)
+    for message in request.messages:
+        thread.add(message)
+    body["input"] = thread.items
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        _choose(body, request.tool_choice, request.tools, plan)
+    if request.output is not None:
+        body["text"] = {"format": _format(request.output)}
+    for name, key in _PARAMETERS.items():
+        value = getattr(request, name)
+        if value is not None and name not in plan.dropped:
+            body[key] = value
+    body["store"] = False
+    if _thinks(plan) and quirks.get("encrypted") is not False:
+        body["include"] = [_SEALED]
+    if request.stream:
+        body["stream"] = True
+    return body
+
+
+def _thinks(plan: Plan) -> bool:
+    """Return whether there will be thinking to seal; who never thinks refuses to be asked."""
+    asked = plan.fields.get("reasoning")
+    effort = asked.get("effort") if isinstance(asked, dict) else None
+    return bool(plan.will_think) or (asked is not None and effort != "none")
+
+
+def _tool(tool: Tool) -> Json:
+    if tool.raw is not None:
+        return tool.raw
+    written: dict[str, Json] = {"type": "function", "name": tool.name}
+    if tool.description:
+        written["description"] = tool.description
+    written["parameters"] = tool.parameters
+    if tool.strict is not None:
+        written["strict"] = tool.strict
+    return written
+
+
+def _choose(body: dict[str, Json], choice: ToolChoice, tools: tuple[Tool, ...], plan: Plan) -> None:
+    if "tool_choice" not in plan.dropped:
+        body["tool_choice"] = _named(choice.name, tools) if choice.mode == "tool" else choice.mode
+    if choice.parallel is not None and "parallel_tool_calls" not in plan.dropped:
+        body["parallel_tool_calls"] = choice.parallel
+
+
+def _named(name: str | None, tools: tuple[Tool, ...]) -> Json:
+    raw = next((tool.raw for tool in tools if tool.name == name), None)
+    kind = raw.get("type", "function") if isinstance(raw, dict) else "function"
+    return {"type": kind, "name": name} if kind in ("function", "custom") else {"type": kind}
+
+
+def _format(output: Output) -> Json:
+    if output.schema is None:
+        return {"type": "json_object"}
+    written = {"type": "json_schema", "name": output.name, "schema": output.schema}
+    if output.strict is not None:
+        written["strict"] = output.strict
+    return written
+
+
+# -- what is laid over it --------------------------------------------------------------------------
+
+
+def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the extras, which may ask for more to be included and never for less."""
+    include, ours = extras.get("include"), body.get("include")
+    if not isinstance(include, list) or ours is None:
+        return extras
+    return {**extras, "include": [*ours, *(each for each in include if each not in ours)]}
+
+
+def _url(base: str) -> str:
+    address, mark, query = base.partition("?")
+    return f"{address.rstrip('/')}/responses{mark}{query}"
+
+
+def _headers(target: Target, plan: Plan) -> dict[str, str]:
+    headers = {"content-type": "application/json", **target.headers}
+    for name, value in plan.headers.items():
+        low = name.lower()
+        headers[low] = f"{headers[low]},{value}" if low in headers else value
+    return headers
+
+
+def _bytes(body: dict[str, Json]) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(_written(body), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _written(value: Json) -> Json:
+    """Return the value with every lone half of a surrogate pair, which no UTF-8 has, as U+FFFD."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_written(each) for each in value]
+    if isinstance(value, dict):
+        return {_written(key): _written(each) for key, each in value.items()}
+    return value

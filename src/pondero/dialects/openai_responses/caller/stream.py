@@ -1,0 +1,259 @@
+"""A Responses stream to events: one short method for each kind of event that says something."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pondero.canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta
+from pondero.errors import Malformed, PonderoError, Truncated
+from pondero.framing import UNREADABLE, SseReader, parse
+
+from .errors import in_stream
+from .parts import Item, Items
+from .usage import Answer, answer_decoder, finished
+
+
+class Frame(Struct, gc=False):
+    """One event of the stream, as far as it is read; -1 stands for a place not given."""
+
+    type: str = ""
+    delta: str = ""
+    output_index: int = -1
+    content_index: int = 0
+    summary_index: int = 0
+    item: Raw = Raw()
+    part: Json = None
+    response: Raw = Raw()
+    error: Json = None
+    code: Json = None
+    message: Json = None
+
+
+Handler = Callable[[Frame, list[Event]], None]
+
+_frame = msgspec.json.Decoder(Frame)
+_decode = _frame.decode
+_any = msgspec.json.Decoder(Any)
+_output = msgspec.json.Decoder(list[Any])
+_THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
+
+
+class Stream:
+    """Feed bytes as they come, then call eof()."""
+
+    def __init__(self, head: Head, *, model: str | None, route: str | None) -> None:
+        self._head = head
+        self._model = model
+        self._frames = SseReader()
+        self._items = Items(model=model, route=route)
+        self._open = self._items.open
+        self._started = False
+        self._finished = False
+        self._over = False  # finished or failed
+        self._failure: PonderoError | None = None
+        self._handlers: dict[str, Handler] = {
+            "response.output_text.delta": self._text,
+            "response.refusal.delta": self._text,
+            "response.reasoning_summary_text.delta": self._summary,
+            "response.reasoning_summary.delta": self._summary,
+            "response.reasoning_text.delta": self._thought,
+            "response.reasoning_content.delta": self._thought,
+            "response.function_call_arguments.delta": self._arguments,
+            "response.custom_tool_call_input.delta": self._arguments,
+            "response.created": self._begin,
+            "response.queued": self._begin,
+            "response.in_progress": self._begin,
+            "response.output_item.added": self._item,
+            "response.content_part.added": self._content,
+            "response.output_item.done": self._item_done,
+            "response.completed": self._end,
+            "response.incomplete": self._end,
+            "response.cancelled": self._end,
+            "response.failed": self._fail,
+            "response.error": self._fail,
+            "error": self._fail,
+            "": self._untyped,
+        }
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take more bytes, in any split."""
+        events: list[Event] = []
+        if self._over:
+            return self._nothing_more(events)
+        try:
+            for payload in self._frames.feed(data):
+                try:
+                    frame = _decode(payload)
+                except UNREADABLE:
+                    frame = self._odd(payload)
+                if handler := self._handlers.get(frame.type):
+                    handler(frame, events)
+        except PonderoError as error:
+            if not self._finished:
+                self._over, self._failure = True, error
+                if not events:
+                    raise
+        return events  # what came before a failure first; the next call raises
+
+    def eof(self) -> list[Event]:
+        """Say that no more will come; raises Truncated where the answer was cut."""
+        if self._over:
+            return self._nothing_more([])
+        try:
+            events = self.feed(b"\n\n")  # ends an event whose blank line never came
+        except Malformed:
+            self._failure = None  # half an event is no contract broken
+            events = []
+        if not self._finished and self._failure is None:
+            self._failure = Truncated("the stream ended before response.completed")
+        return self._nothing_more(events)
+
+    def _nothing_more(self, events: list[Event]) -> list[Event]:
+        if self._failure is not None:
+            raise self._failure
+        return events
+
+    def _odd(self, payload: bytes) -> Frame:
+        """Return a frame that is not as we know them: tolerable, or Malformed."""
+        if payload.strip() == b"[DONE]" or self._finished:
+            return Frame()
+        try:
+            return parse(payload, _frame)
+        except Malformed:
+            raw = parse(payload, _any)
+            kind = raw.get("type") if isinstance(raw, dict) else ""
+            if isinstance(kind, str) and kind not in self._handlers:
+                return Frame()
+            raise
+
+    # -- the answer ----------------------------------------------------------------------------
+
+    def _begin(self, frame: Frame, out: list[Event]) -> None:
+        if self._started:
+            return
+        answer = _answer(frame)
+        self._items.answer_id = answer.id
+        self._items.model = self._model or answer.model
+        self._items.stored = answer.store is not False
+        self._started = True
+        out.append(Started(answer.model, answer.id))
+
+    def _begin_unannounced(self, out: list[Event]) -> None:
+        if not self._started:
+            self._started = True
+            out.append(Started())
+
+    def _end(self, frame: Frame, out: list[Event]) -> None:
+        self._begin(frame, out)
+        answer = _answer(frame)
+        if answer.status == "failed":
+            raise in_stream(self._head, answer.error)
+        if self._open or self._items.none_came:
+            self._complete(answer, out)
+        self._finished = self._over = True
+        self._handlers.clear()  # whatever follows is not of this answer
+        out.append(finished(answer, self._items.seen))
+
+    def _complete(self, answer: Answer, out: list[Event]) -> None:
+        """Take from the whole answer what the stream itself did not say."""
+        output: list[Json] = []
+        if answer.output:
+            output = parse(answer.output, _output, at="$.response.output")
+        if self._items.none_came:
+            for place, item in enumerate(output):
+                self._items.end(place, item, out, at=f"$.response.output[{place}]")
+        self._items.end_rest(output, out)
+
+    def _fail(self, frame: Frame, _out: list[Event]) -> None:
+        raw = frame.error
+        if frame.response:
+            raw = _answer(frame).error
+        elif raw is None:
+            raw = {"code": frame.code, "message": frame.message}
+        raise in_stream(self._head, raw)
+
+    def _untyped(self, frame: Frame, out: list[Event]) -> None:
+        if frame.error is not None:
+            self._fail(frame, out)
+
+    # -- items ---------------------------------------------------------------------------------
+
+    def _item(self, frame: Frame, out: list[Event]) -> None:
+        self._begin_unannounced(out)
+        self._items.begin(frame.output_index, _raw_item(frame), out)
+
+    def _item_done(self, frame: Frame, out: list[Event]) -> None:
+        self._begin_unannounced(out)
+        self._items.end(frame.output_index, _raw_item(frame), out)
+
+    def _content(self, frame: Frame, out: list[Event]) -> None:
+        kind = str(frame.part.get("type")) if isinstance(frame.part, dict) else ""
+        item = self._find(frame, "message", out)
+        if item is None or item.type != "message":
+            return
+        if kind in _THOUGHTS:
+            self._items.piece(item, frame.content_index, "thinking", out)
+        elif kind in ("output_text", "text", "refusal"):
+            self._items.piece(item, frame.content_index, "text", out)
+
+    def _find(self, frame: Frame, kind: str, out: list[Event]) -> Item | None:
+        self._begin_unannounced(out)
+        return self._items.find(frame.output_index, kind, out)
+
+    # -- deltas --------------------------------------------------------------------------------
+
+    def _text(self, frame: Frame, out: list[Event]) -> None:
+        try:
+            piece = self._open[frame.output_index].pieces[frame.content_index]
+        except KeyError:
+            item = self._find(frame, "message", out)
+            if item is None:
+                return
+            piece = self._items.piece(item, frame.content_index, "text", out)
+        if delta := frame.delta:
+            piece.texts.append(delta)
+            out.append(TextDelta(piece.index, delta))
+
+    def _summary(self, frame: Frame, out: list[Event]) -> None:
+        self._think(frame, frame.summary_index, out)
+
+    def _thought(self, frame: Frame, out: list[Event]) -> None:
+        self._think(frame, ~frame.content_index, out)
+
+    def _think(self, frame: Frame, section: int, out: list[Event]) -> None:
+        item = self._open.get(frame.output_index) or self._find(frame, "reasoning", out)
+        if item is None:
+            return
+        number = frame.content_index if item.type == "message" else 0
+        piece = item.pieces.get(number) or self._items.piece(item, number, "thinking", out)
+        if piece.section != section:
+            piece.section = section
+            if piece.texts:
+                piece.texts.append("\n\n")
+                out.append(ThinkingDelta(piece.index, "\n\n"))
+        if delta := frame.delta:
+            piece.texts.append(delta)
+            out.append(ThinkingDelta(piece.index, delta))
+
+    def _arguments(self, frame: Frame, out: list[Event]) -> None:
+        item = self._open.get(frame.output_index) or self._open.get(self._items.latest)
+        if item is None or not item.call_id:
+            return  # a call that nobody announced: it comes whole when it is done
+        if delta := frame.delta:
+            piece = item.pieces[0]
+            piece.texts.append(delta)
+            out.append(ToolDelta(piece.index, delta))
+
+
+def _answer(frame: Frame) -> Answer:
+    if not frame.response:
+        raise Malformed("missing required field `response`")
+    return parse(frame.response, answer_decoder, at="$.response")
+
+
+def _raw_item(frame: Frame) -> Json:
+    if not frame.item:
+        raise Malformed("missing required field `item`")
+    return parse(frame.item, _any, at="$.item")

@@ -1,0 +1,306 @@
+"""Where items sent back over this wire are refused, or lose thinking.
+
+The caller's own reading of the rules for replay; the service's side is not asked.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from pondero.canon import Json, Other, Text, Thinking, ToolCall
+from pondero.dialects.dialect import Given, Sent, Trap
+
+from .seals import opened
+
+_CALLS = ("function_call", "custom_tool_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+_GIVEN = (*_RESULTS, "configuration_update", "additional_tools", "compaction_trigger")
+_BEGINNINGS = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
+_OPENING = "{}"
+
+
+class _Placed(NamedTuple):
+    path: str
+    item: Mapping[str, Json]
+
+    @property
+    def kind(self) -> str:
+        return str(self.item.get("type") or "message")
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the caller wrote it: words of the user, results of tools."""
+        return self.kind in _GIVEN or (
+            self.kind == "message" and self.item.get("role") != "assistant"
+        )
+
+    def text(self, key: str) -> str:
+        value = self.item.get(key)
+        return value if isinstance(value, str) else ""
+
+
+def traps(sent: Sent) -> list[Trap]:
+    """Return what of this request's past the service refuses, or loses."""
+    items = _items(sent.body)
+    return [
+        *_shapes(items),
+        *_pairs(sent, items),
+        *_unfollowed(sent, items),
+        *_alone(sent, items),
+        *_unkept(sent, items),
+        *_foreign(sent, items),
+    ]
+
+
+def has_past(body: Mapping[str, Json]) -> bool:
+    """Return whether a request sends back what a model said."""
+    return any(not placed.is_ours for placed in _items(body))
+
+
+def _items(body: Mapping[str, Json]) -> list[_Placed]:
+    given = body.get("input")
+    return [
+        _Placed(f"input[{number}]", item)
+        for number, item in enumerate(given if isinstance(given, list) else [])
+        if isinstance(item, dict)
+    ]
+
+
+# -- one item by itself --------------------------------------------------------------------------
+
+
+def _shapes(items: list[_Placed]) -> Iterator[Trap]:
+    for placed in items:
+        if placed.kind == "reasoning" and not isinstance(placed.item.get("summary"), list):
+            yield Trap(
+                code="summary_missing",
+                path=f"{placed.path}.summary",
+                what="an item of thinking without its summary, which may be empty, not absent",
+                then=f"400 Missing required parameter: '{placed.path}.summary'",
+                cure="send summary back as it came; [] where there was none",
+            )
+        if placed.kind == "function_call":
+            yield from _arguments(placed)
+
+
+def _arguments(placed: _Placed) -> Iterator[Trap]:
+    arguments, path = placed.item.get("arguments"), f"{placed.path}.arguments"
+    if not isinstance(arguments, str):
+        kind = "an object" if isinstance(arguments, dict) else f"{arguments!r}"
+        yield Trap(
+            code="arguments_not_text",
+            path=path,
+            what=f"the arguments of a call are {kind}, not JSON text",
+            then=f"400 Invalid type for '{path}': expected a string, but got {kind} instead",
+            cure="send the arguments as the text they came as",
+        )
+    elif arguments.startswith(_OPENING) and not _is_json(arguments):
+        yield Trap(
+            code="arguments_broken",
+            path=path,
+            what="the arguments of a call begin with {} and go on: pieces put together wrongly",
+            then="the model reads a call it did not make",
+            cure="leave out the empty object that a streamed call may begin with",
+            refused=False,
+        )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
+
+
+# -- calls and results ---------------------------------------------------------------------------
+
+
+def _pairs(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+    called = {placed.text("call_id") for placed in items if placed.kind.endswith("_call")}
+    answered = {placed.text("call_id") for placed in items if placed.kind in _RESULTS}
+    for placed in items:
+        id = placed.text("call_id")
+        if placed.kind in _CALLS and id not in answered:
+            yield Trap(
+                code="call_unanswered",
+                path=placed.path,
+                what=f"the call {id!r} has no output",
+                then=f"400 No tool output found for function call {id}",
+                cure="add an output for every call, an error text where there is none",
+            )
+        if placed.kind in _RESULTS and id not in called and not _is_stored(sent.body):
+            yield Trap(
+                code="result_uncalled",
+                path=placed.path,
+                what=f"the output {id!r} answers no call of this input",
+                then=f"400 No tool call found for function call output with call_id {id}",
+                cure="keep the call, or leave out its output too",
+            )
+
+
+def _is_stored(body: Mapping[str, Json]) -> bool:
+    """Return whether the conversation goes on from what the service keeps."""
+    kept = ("previous_response_id", "conversation", "prompt")
+    items = body.get("input")
+    refers = isinstance(items, list) and any(
+        isinstance(item, dict) and item.get("type") in ("item_reference", "compaction")
+        for item in items
+    )
+    return refers or any(body.get(key) is not None for key in kept)
+
+
+# -- thinking and what follows it ----------------------------------------------------------------
+
+
+def _unfollowed(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+    for number, placed in enumerate(items):
+        id = placed.text("id")
+        if placed.kind != "reasoning" or not id or _is_open(placed):
+            continue
+        after = next((each for each in items[number + 1 :] if each.kind != "reasoning"), None)
+        if after is not None and not after.is_ours and _may_follow(sent, id, after):
+            continue
+        follower = "nothing follows it" if after is None else f"{after.path} is not its own"
+        yield Trap(
+            code="thinking_unfollowed",
+            path=placed.path,
+            what=f"the thinking {_short(id)} is here without the item it led to; {follower}",
+            then=f"400 Item '{_short(id)}' of type 'reasoning' was provided without its required "
+            "following item",
+            cure="send the item that followed it with its id, or leave the thinking out too",
+        )
+
+
+def _is_open(placed: _Placed) -> bool:
+    """Return whether the thinking is readable as it is: of models that hide none of it."""
+    return bool(placed.item.get("content")) and not placed.text("encrypted_content")
+
+
+def _may_follow(sent: Sent, thought: str, after: _Placed) -> bool:
+    """Return whether an item is taken for what the thinking led to.
+
+    It is known by its id, or by the call it makes; where nothing is stored, words without an id
+    will do.
+    """
+    given = sent.past.of_seal(thought)
+    names = _names(given) if given else set()
+    said = {after.text("id"), after.text("call_id")} - {""}
+    if said:
+        return not names or not names.isdisjoint(said)
+    return sent.body.get("store") is False
+
+
+def _names(given: Given) -> set[str]:
+    """Return the ids of an answer's items, and of the calls in it."""
+    names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
+    for part in given.message.parts:
+        value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
+        item = part.raw if isinstance(part, Other) else value.get("item") if value else None
+        if isinstance(item, dict) and isinstance(item.get("id"), str):
+            names.add(item["id"])
+    return names
+
+
+def _alone(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+    """Find items sent with their ids and without the thinking that led to them."""
+    if _is_stored(sent.body):
+        return
+    here = {id for placed in items if placed.kind == "reasoning" for id in _ids(sent, placed)}
+    for placed in items:
+        id = placed.text("id")
+        given = sent.past.of_seal(id) if id and placed.kind in ("message", *_CALLS) else None
+        thought = _led_to(given, id) if given else None
+        if given and thought and thought not in here:
+            yield Trap(
+                code="follower_alone",
+                path=placed.path,
+                what=f"{_short(id)} is here without the thinking that led to it in exchange "
+                f"{given.number}",
+                then=f"400 Item '{_short(id)}' of type '{placed.kind}' was provided without its "
+                f"required 'reasoning' item: '{_short(thought)}'",
+                cure="send the thinking back before it, or leave out the id of this item",
+            )
+
+
+def _ids(sent: Sent, placed: _Placed) -> set[str]:
+    """Return the ids an item of thinking has: its own, or the one it was sealed with."""
+    sealed = placed.text("encrypted_content")
+    given = sent.past.of_seal(sealed) if sealed else None
+    return {placed.text("id"), *(_sealed_with(given, sealed) if given else ())}
+
+
+def _sealed_with(given: Given, sealed: str) -> set[str]:
+    values = [opened(part.seal) for part in given.message.parts if isinstance(part, Thinking)]
+    return {
+        str(value.get("id"))
+        for value in values
+        if value and value.get("encrypted_content") == sealed
+    }
+
+
+def _led_to(given: Given, id: str) -> str | None:
+    """Return the thinking that an answer's item came after, by its id."""
+    for part in given.message.parts:
+        value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
+        if value and value.get("item", {}).get("id") == id:
+            after = value.get("after")
+            return after if isinstance(after, str) else None
+    return None
+
+
+def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+    """Find thinking sent by an id alone that the service was told not to keep."""
+    for placed in items:
+        id = placed.text("id")
+        sealed = placed.text("encrypted_content") or placed.item.get("content")
+        if placed.kind != "reasoning" or not id or sealed:
+            continue
+        given = sent.past.of_seal(id)
+        asked = given.asked if given else sent.body
+        if isinstance(asked, dict) and asked.get("store") is False:
+            yield Trap(
+                code="thinking_not_kept",
+                path=placed.path,
+                what=f"the thinking {_short(id)} is sent by its id, and nothing of it is stored",
+                then=f"404 Item with id '{_short(id)}' not found. Items are not persisted when "
+                "`store` is set to false",
+                cure='ask with include ["reasoning.encrypted_content"], and send that back',
+            )
+
+
+def _foreign(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+    for placed in items:
+        sealed = placed.text("encrypted_content")
+        given = sent.past.of_seal(sealed) if sealed else None
+        if given is None:
+            continue
+        if given.provider != sent.provider:
+            yield _unreadable(
+                placed,
+                "seal_foreign",
+                f"this thinking was sealed by {given.provider} (exchange {given.number})",
+                "leave out what another service sealed",
+            )
+        elif placed.text("id") not in {"", *_sealed_with(given, sealed)}:
+            yield _unreadable(
+                placed,
+                "seal_changed",
+                f"this sealed thinking came with another id in exchange {given.number}",
+                "send id and encrypted_content back together, as they came",
+            )
+
+
+def _unreadable(placed: _Placed, code: str, what: str, cure: str) -> Trap:
+    return Trap(
+        code=code,
+        path=f"{placed.path}.encrypted_content",
+        what=what,
+        then="400 invalid_encrypted_content: The encrypted content could not be verified",
+        cure=cure,
+    )
+
+
+def _short(id: str) -> str:
+    return id if len(id) <= 24 else f"{id[:12]}...{id[-4:]}"

@@ -1,0 +1,261 @@
+"""Input items to messages: what the service understands of a conversation that comes back."""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterable
+
+import msgspec
+
+from pondero.canon import (
+    Blob,
+    Cache,
+    Image,
+    Json,
+    Message,
+    Other,
+    Part,
+    Role,
+    Seal,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+from .errors import invalid, missing, refuse
+from .types import (
+    ANSWERED,
+    GIVEN,
+    HOSTED,
+    ITEMS,
+    Breakpoint,
+    CallOutput,
+    CustomCall,
+    FunctionCall,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputMessage,
+    InputText,
+    OutputText,
+    ReasoningItem,
+    Strict,
+)
+from .validation import kind_of, read
+from .writing import arguments_text
+
+NAME = "openai_responses"
+
+_INLINE = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+_OF_CALLERS = frozenset({
+    "additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
+    "configuration_update", "local_shell_call_output", "mcp_approval_response",
+})  # fmt: skip
+
+
+class Conversation:
+    """Messages in the making; ``add`` the items in order, then take ``messages``."""
+
+    def __init__(self, *, model: str, route: str) -> None:
+        self._model = model
+        self._route = route
+        self._done: list[Message] = []
+        self._role: Role | None = None
+        self._parts: list[Part] = []
+        self._spoken = False  # the caller's message being filled has words already
+        self._after: str | None = None  # the latest thinking of the answer being filled
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return all that was said."""
+        self._turn(None)
+        return tuple(self._done)
+
+    def add(self, raw: Json, number: int) -> Strict | None:
+        """Take the next item; return it as its type, None where it has none of its own."""
+        at = f"input[{number}]"
+        kind = kind_of(raw, at=at, otherwise="message")
+        if kind in HOSTED:
+            self._hosted(raw, kind, at)
+            return None
+        if kind not in ITEMS:
+            invalid(kind, sorted((*ITEMS, *HOSTED)), param=f"{at}.type")
+        item = read(raw, ITEMS[kind], at=at)
+        match item:
+            case InputMessage():
+                self._message(item, raw, at)
+            case ReasoningItem():
+                self._thinking(item, raw)
+            case FunctionCall() | CustomCall():
+                self._call(item, raw)
+            case CallOutput():
+                self._result(item, at)
+        return item
+
+    def _turn(self, role: Role | None, *, spoken: bool = False) -> None:
+        """Begin another message where this role, or this item, cannot join the one there is."""
+        again = role is not None and role != "assistant" and spoken and self._spoken
+        if role == self._role and not again and role != "system":
+            self._spoken = self._spoken or spoken
+            return
+        if self._role is not None and self._parts:
+            self._done.append(Message(self._role, tuple(self._parts)))
+        self._role, self._parts, self._spoken, self._after = role, [], spoken, None
+
+    # -- the caller's ----------------------------------------------------------------------------
+
+    def _message(self, item: InputMessage, raw: Json, at: str) -> None:
+        if item.role == "assistant":
+            self._answer(item, raw, at)
+            return
+        self._turn("user" if item.role == "user" else "system", spoken=True)
+        self._parts += given(item.content, at=f"{at}.content")
+
+    def _result(self, item: CallOutput, at: str) -> None:
+        self._turn("user")
+        parts = given(item.output, at=f"{at}.output") if item.output else ()
+        content = tuple(part for part in parts if isinstance(part, Text | Image | Blob | Other))
+        self._parts.append(ToolResult(item.call_id, content))
+
+    def _hosted(self, raw: Json, kind: str, at: str) -> None:
+        for name in HOSTED[kind]:
+            if name not in raw:
+                missing(f"{at}.{name}")
+        callers = kind in _OF_CALLERS or (kind == "shell_call_output" and "id" not in raw)
+        self._turn("user" if callers else "assistant")
+        after = {} if self._after is None else {"after": self._after}
+        self._parts.append(Other(NAME, raw, self._seal(after)))
+
+    # -- the model's -----------------------------------------------------------------------------
+
+    def _answer(self, item: InputMessage, raw: Json, at: str) -> None:
+        self._turn("assistant")
+        value = self._follower(
+            {key: raw[key] for key in ("id", "status", "phase") if raw.get(key) is not None}
+        )
+        if isinstance(item.content, str):
+            self._parts.append(Text(item.content, self._seal(value)))
+            return
+        for number, content in enumerate(item.content):
+            where = f"{at}.content[{number}]"
+            part = _content(content, ANSWERED, at=where)
+            if isinstance(part, OutputText):
+                cited = tuple(part.annotations or ())
+                self._parts.append(Text(part.text, self._seal(value), cited))
+            else:
+                seal = self._seal({**value, "part": "refusal"})
+                self._parts.append(Text(content["refusal"], seal))
+
+    def _thinking(self, item: ReasoningItem, raw: Json) -> None:
+        self._turn("assistant")
+        texts = [each.text for each in (*item.summary, *(item.content or ())) if each.text]
+        value = {key: each for key, each in raw.items() if key != "type" and each is not None}
+        self._parts.append(Thinking("\n\n".join(texts), self._seal(value)))
+        self._after = item.id
+
+    def _call(self, item: FunctionCall | CustomCall, raw: Json) -> None:
+        self._turn("assistant")
+        own = ("type", "call_id", "name", "arguments", "input")
+        value = self._follower(
+            {key: each for key, each in raw.items() if key not in own and each is not None}
+        )
+        if isinstance(item, CustomCall):
+            arguments: Json = item.input
+            value["type"] = item.type
+        else:
+            arguments = _arguments(item.arguments, value)
+        self._parts.append(ToolCall(item.call_id, item.name, arguments, self._seal(value)))
+
+    def _follower(self, item: dict[str, Json]) -> dict[str, Json]:
+        value: dict[str, Json] = {"item": item} if item or self._after is not None else {}
+        if self._after is not None:
+            value["after"] = self._after
+        return value
+
+    def _seal(self, value: dict[str, Json]) -> Seal | None:
+        return Seal(NAME, value, self._model, self._route) if value else None
+
+
+def _arguments(text: str, value: dict[str, Json]) -> Json:
+    """Return the arguments; where writing them again would give another text, note this one."""
+    try:
+        arguments = msgspec.json.decode(text) if text else {}
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return text
+    if isinstance(arguments, str):
+        return text
+    if arguments_text(arguments) != text:
+        value["arguments"] = text
+    return arguments
+
+
+def given(content: str | list[Json], *, at: str) -> Iterable[Part]:
+    """Return what a caller gave: words, pictures, files."""
+    if isinstance(content, str):
+        return (Text(content),)
+    return [_given(raw, at=f"{at}[{number}]") for number, raw in enumerate(content)]
+
+
+def _content(raw: Json, kinds: dict[str, type[Strict]], *, at: str) -> Strict:
+    kind = kind_of(raw, at=at)
+    if kind not in kinds:
+        invalid(kind, kinds, param=f"{at}.type")
+    return read(raw, kinds[kind], at=at)
+
+
+def _given(raw: Json, *, at: str) -> Part:
+    part = _content(raw, GIVEN, at=at)
+    match part:
+        case InputText():
+            return Text(part.text, cache=_cache(part.prompt_cache_breakpoint))
+        case InputImage() if part.image_url is not None:
+            return _image(part, part.image_url, at)
+        case InputFile() if part.file_data is not None or part.file_url is not None:
+            return _file(part, at)
+        case InputAudio():
+            sound = part.input_audio
+            media = "audio/wav" if sound.format == "wav" else "audio/mpeg"
+            return Blob(media, data=_bytes(sound.data, f"{at}.input_audio.data"))
+        case _:
+            return Other(NAME, raw)
+
+
+def _image(part: InputImage, url: str, at: str) -> Image:
+    cache = _cache(part.prompt_cache_breakpoint)
+    if inline := _INLINE.fullmatch(url):
+        data = _bytes(inline[2], f"{at}.image_url")
+        return Image(inline[1], data=data, detail=part.detail, cache=cache)
+    if not url.startswith(("http://", "https://")):
+        param = f"{at}.image_url"
+        message = (
+            f"Invalid '{param}'. Expected a valid URL, but got a value with an invalid format."
+        )
+        refuse(message, param=param, code="invalid_value")
+    return Image(url=url, detail=part.detail, cache=cache)
+
+
+def _file(part: InputFile, at: str) -> Part:
+    cache = _cache(part.prompt_cache_breakpoint)
+    if part.file_url is not None:
+        media = "application/pdf" if part.file_url.endswith(".pdf") else "application/octet-stream"
+        return Blob(media, url=part.file_url, name=part.filename, cache=cache)
+    inline = _INLINE.fullmatch(part.file_data or "")
+    if inline is None:
+        message = f"Invalid '{at}.file_data'. Expected a base64-encoded data URL."
+        refuse(message, param=f"{at}.file_data", code="invalid_value")
+    data = _bytes(inline[2], f"{at}.file_data")
+    nameless = part.filename == f"file.{inline[1].rpartition('/')[2]}"  # a name must stand there
+    return Blob(inline[1], data=data, name=None if nameless else part.filename, cache=cache)
+
+
+def _bytes(text: str, param: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (NotBase64, ValueError):
+        message = f"Invalid '{param}'. Expected a base64-encoded value."
+        refuse(message, param=param, code="invalid_value")
+
+
+def _cache(mark: Breakpoint | None) -> Cache | None:
+    return None if mark is None else Cache(mark.ttl)

@@ -1,0 +1,135 @@
+"""What must stand together in the input: calls and results, thinking and what follows it."""
+
+from typing import NoReturn
+
+from pondero.canon import Json
+
+from .errors import refuse
+from .seals import Mark, issue, recognise, unseal
+
+_PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+_ANSWERS = ("function_call_output", "custom_tool_call_output")
+_CALLS = ("function_call", "custom_tool_call")
+_NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compaction_trigger")
+
+
+def check(items: list[Json], *, store: bool) -> None:
+    """Refuse an input whose pieces do not belong together."""
+    _check_ids(items)
+    _check_calls(items)
+    _check_thinking(items, store=store)
+
+
+def _check_ids(items: list[Json]) -> None:
+    for number, item in enumerate(items):
+        prefix, id = _PREFIXES.get(_type(item), ""), item.get("id")
+        if _is_given(item):
+            continue
+        if isinstance(id, str) and not id.startswith(prefix):
+            param = f"input[{number}].id"
+            message = f"Invalid '{param}': '{id}'. Expected an ID that begins with '{prefix}'."
+            refuse(message, param=param, code="invalid_value")
+
+
+def _check_calls(items: list[Json]) -> None:
+    called = [item["call_id"] for item in items if _type(item) in _CALLS]
+    known = {str(item.get("call_id")) for item in items if _type(item).endswith("_call")}
+    answered = {item["call_id"] for item in items if _type(item) in _ANSWERS}
+    for item in items:
+        if _type(item) in _ANSWERS and item["call_id"] not in known:
+            call_id = item["call_id"]
+            message = f"No tool call found for function call output with call_id {call_id}."
+            refuse(message, param="input")
+    for call_id in called:
+        if call_id not in answered:
+            refuse(f"No tool output found for function call {call_id}.", param="input")
+
+
+def _check_thinking(items: list[Json], *, store: bool) -> None:
+    present: set[tuple[str, int]] = set()
+    for number, item in enumerate(items):
+        if _type(item) == "reasoning":
+            id = _known(item, number, store=store)
+            mark = recognise(id) if id else None
+            if mark is not None:
+                present.add((mark.stem, mark.place))
+            if item.get("id") is not None:
+                _check_follower(items, number)
+        elif (mark := _mark(item)) is not None and mark.thought is not None:
+            _check_thought(item, mark, present)
+
+
+def _known(item: Json, number: int, *, store: bool) -> str | None:
+    """Return the id of thinking that we can read: sealed by us, stored with us, or in the open."""
+    id: str | None = item.get("id")
+    text: str | None = item.get("encrypted_content")
+    if text is not None:
+        sealed = unseal(text)
+        if sealed is None or (id is not None and sealed.id != id):
+            _refuse_seal(text)
+        return sealed.id
+    if item.get("content"):
+        return id
+    if id is None:
+        param = f"input[{number}].id"
+        message = f"Missing required parameter: '{param}'."
+        refuse(message, param=param, code="missing_required_parameter")
+    mark = recognise(id)
+    if mark is None or not mark.stored:
+        hint = (
+            " Items are not persisted when `store` is set to false. Try again with `store` set to "
+            "true, or remove this item from your input."
+        )
+        message = f"Item with id '{id}' not found.{'' if store else hint}"
+        refuse(message, param="input", status=404)
+    return id
+
+
+def _refuse_seal(text: str) -> NoReturn:
+    short = f"{text[:4]}...{text[-4:]}"
+    message = (
+        f"The encrypted content {short} could not be verified. "
+        "Reason: Encrypted content could not be decrypted or parsed."
+    )
+    refuse(message, param=None, code="invalid_encrypted_content")
+
+
+def _check_follower(items: list[Json], number: int) -> None:
+    """Refuse thinking without what it led to: the next item, unchanged and by its id."""
+    ours = recognise(items[number]["id"])
+    follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)
+    if follower is not None and not _is_given(follower) and isinstance(follower.get("id"), str):
+        mark = recognise(follower["id"])
+        if ours is None or mark is None or mark.stem == ours.stem:
+            return
+    message = (
+        f"Item '{items[number]['id']}' of type 'reasoning' was provided without its required "
+        "following item."
+    )
+    refuse(message, param="input")
+
+
+def _check_thought(item: Json, mark: Mark, present: set[tuple[str, int]]) -> None:
+    if (mark.stem, mark.thought) in present:
+        return
+    thinking = issue("rs", Mark(mark.stem, mark.thought or 0, None, mark.stored))
+    message = (
+        f"Item '{item['id']}' of type '{_type(item)}' was provided without its required "
+        f"'reasoning' item: '{thinking}'."
+    )
+    refuse(message, param="input")
+
+
+def _mark(item: Json) -> Mark | None:
+    id = item.get("id")
+    return recognise(id) if isinstance(id, str) and not _is_given(item) else None
+
+
+def _is_given(item: Json) -> bool:
+    kind = _type(item)
+    return kind in _NEVER_FOLLOW or (kind == "message" and item.get("role") != "assistant")
+
+
+def _type(item: Json) -> str:
+    kind = item.get("type") or "message"
+    return kind if isinstance(kind, str) else ""

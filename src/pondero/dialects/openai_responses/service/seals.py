@@ -1,0 +1,85 @@
+"""What the service can recognise again: item ids and sealed thinking of its own making.
+
+Real ids of one answer share a stem, and real sealed thinking is opaque; here both carry a keyed
+digest, so that a changed or foreign one is told apart from the request alone, with nothing stored.
+"""
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from pondero.canon import Json
+
+_KEY = b"pondero emulator, not a secret"
+_NO_THOUGHT = 0xFFFF
+_ID = re.compile(r"([a-z]+)_([0-9a-f]{16})([0-9a-f]{4})([0-9a-f]{4})([01])([0-9a-f]{8})")
+_OPENING = "gAAAAA"
+
+
+class Mark(Struct, frozen=True):
+    """What an id of ours says: which answer, where in it, after which thinking, stored or not."""
+
+    stem: str
+    place: int
+    thought: int | None
+    stored: bool
+
+
+class Sealed(Struct, frozen=True):
+    """What is inside sealed thinking."""
+
+    id: str
+    text: str
+    model: str
+
+
+def stem_of(raw: Json) -> str:
+    """Return the stem of all ids in the answer to this request."""
+    return blake2b(msgspec.json.encode(raw), key=_KEY, digest_size=8).hexdigest()
+
+
+def issue(prefix: str, mark: Mark) -> str:
+    """Return an id."""
+    thought = _NO_THOUGHT if mark.thought is None else mark.thought
+    said = f"{mark.stem}{thought:04x}{mark.place & 0xFFFF:04x}{int(mark.stored)}"
+    return f"{prefix}_{said}{_digest(prefix + said, 4).hex()}"
+
+
+def recognise(id: str) -> Mark | None:
+    """Return what an id of ours says; None where it is not ours."""
+    found = _ID.fullmatch(id)
+    if found is None:
+        return None
+    prefix, stem, thought, place, stored, digest = found.groups()
+    if _digest(f"{prefix}{stem}{thought}{place}{stored}", 4).hex() != digest:
+        return None
+    after = int(thought, 16)
+    return Mark(stem, int(place, 16), None if after == _NO_THOUGHT else after, stored == "1")
+
+
+def seal(sealed: Sealed) -> str:
+    """Return thinking that only we can open."""
+    inside = msgspec.json.encode(sealed)
+    return _OPENING + urlsafe_b64encode(_digest(inside.decode(), 16) + inside).decode()
+
+
+def unseal(text: str) -> Sealed | None:
+    """Return what is inside; None where it was changed or is not ours."""
+    if not text.startswith(_OPENING):
+        return None
+    try:
+        raw = urlsafe_b64decode(text.removeprefix(_OPENING).encode("ascii"))
+        inside = raw[16:].decode()
+        if _digest(inside, 16) != raw[:16]:
+            return None
+        return msgspec.json.decode(inside, type=Sealed)
+    except (NotBase64, UnicodeError, msgspec.DecodeError):
+        return None
+
+
+def _digest(text: str, size: int) -> bytes:
+    return blake2b(text.encode(), key=_KEY, digest_size=size).digest()
