@@ -1,8 +1,9 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from ....canon import HttpRequest, Json
-from ...dialect import Models, Parsed, Service
-from .. import accept, beside, naming, reply
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Models, Parsed, Service
+
+from . import address, beside, errors, reply, rules
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -10,15 +11,15 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 
 
 SERVICE = Service(
-    home=accept.HOUSE,
-    serves=accept.serves,
-    model_of=naming.named,
-    with_model=naming.renamed,
+    home=rules.HOUSE,
+    serves=rules.serves,
+    model_of=address.model_of,
+    with_model=address.with_model,
     parse=_parse,
-    accept=accept.request,
-    reply=reply.response,
+    accept=rules.accept,
+    reply=reply.reply,
     stream=reply.stream,
-    error=reply.error,
+    error=errors.error,
     call_id=reply.call_id,
     models=Models(
         asks=beside.asks,

@@ -1,0 +1,217 @@
+"""Content blocks to parts: one small class for each kind of block, fed with its deltas.
+
+Words and thinking begin with their first delta; only calls and the like have a start of their own.
+"""
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from pondero.canon import (
+    Event,
+    Json,
+    Other,
+    Part,
+    PartStart,
+    Seal,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    arguments_of,
+)
+from pondero.errors import Malformed
+from pondero.framing import parse
+
+NAME = "bedrock"
+
+Sealer = Callable[[Json], Seal]
+
+
+class Reasoning(Struct, gc=False, rename="camel"):
+    """What a delta adds to thinking: words, a piece of the signature, or what nobody may read."""
+
+    text: str = ""
+    signature: str = ""
+    redacted_content: str = ""
+
+
+class Input(Struct, gc=False):
+    """What a delta adds to a call: JSON text."""
+
+    input: str = ""
+
+
+class Delta(Struct, gc=False, rename="camel"):
+    """What any delta may add; it has one of these, or one that we do not know."""
+
+    text: str | None = None
+    reasoning_content: Reasoning | None = None
+    tool_use: Input | None = None
+    citation: Json = None
+
+
+class _Delta(Struct):
+    delta: dict[str, Json]
+
+
+_DELTA = Decoder(_Delta)
+
+
+class Block(Protocol):
+    """A part while it is open."""
+
+    index: int
+
+    def begin(self) -> list[Event]:
+        """Return the part's start, and what came with it."""
+        ...
+
+    def add(self, delta: Delta, payload: bytes) -> Event | None:
+        """Take a delta, and the payload it came in; return the event it is, if any."""
+        ...
+
+    def end(self, seal: Sealer) -> Part:
+        """Return the finished part."""
+        ...
+
+
+class TextBlock:
+    """Words, and where they are from."""
+
+    def __init__(self, index: int, text: str = "", citations: tuple[Json, ...] = ()) -> None:
+        self.index = index
+        self._texts = [text]
+        self._citations = [*citations]
+
+    def begin(self) -> list[Event]:
+        """Return the start; a whole block has its text with it."""
+        begun: list[Event] = [PartStart(self.index, "text")]
+        return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
+
+    def add(self, delta: Delta, _payload: bytes) -> Event | None:
+        """Take words or a citation."""
+        text = delta.text
+        if text:
+            self._texts.append(text)
+            return TextDelta(self.index, text)
+        if delta.citation is not None:
+            self._citations.append(delta.citation)
+        if delta.reasoning_content is not None:
+            raise Malformed("thinking within words", path="$.delta.reasoningContent")
+        return None
+
+    def end(self, _seal: Sealer) -> Part:
+        """Return the text."""
+        return Text("".join(self._texts), citations=tuple(self._citations))
+
+
+class ThinkingBlock:
+    """Thinking and its signature, which only some makers give; or what nobody may read."""
+
+    def __init__(self, index: int, text: str = "", signature: str = "", redacted: str = "") -> None:
+        self.index = index
+        self._texts = [text]
+        self._signature = signature
+        self._redacted = [redacted] if redacted else []
+
+    def begin(self) -> list[Event]:
+        """Return the start; a whole block has its text with it."""
+        begun: list[Event] = [PartStart(self.index, "thinking")]
+        return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
+
+    def add(self, delta: Delta, _payload: bytes) -> Event | None:
+        """Take thinking, or what closes it."""
+        more = delta.reasoning_content
+        if more is None:
+            if delta.text:
+                raise Malformed("words within thinking", path="$.delta.text")
+            return None
+        if more.text:
+            self._texts.append(more.text)
+            return ThinkingDelta(self.index, more.text)
+        self._signature += more.signature
+        if more.redacted_content:
+            self._redacted.append(more.redacted_content)
+        return None
+
+    def end(self, seal: Sealer) -> Part:
+        """Return the thinking; where nobody signed it, its seal is empty and names the maker."""
+        text = "".join(self._texts)
+        if self._redacted and not text:
+            return Thinking("", seal(_joined(self._redacted)), redacted=True)
+        return Thinking(text, seal(self._signature))
+
+
+class CallBlock:
+    """A call; its arguments come as JSON text in pieces, or whole."""
+
+    def __init__(self, index: int, id: str, name: str, arguments: str = "") -> None:
+        self.index = index
+        self._id, self._name = id, name
+        self._pieces = [arguments] if arguments else []
+
+    def begin(self) -> list[Event]:
+        """Return the start; a whole block has its arguments with it."""
+        begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name)]
+        if self._pieces and self._pieces[0] not in ("{}", "null"):
+            begun.append(ToolDelta(self.index, self._pieces[0]))
+        return begun
+
+    def add(self, delta: Delta, _payload: bytes) -> Event | None:
+        """Take more of the arguments."""
+        if delta.tool_use is None or not delta.tool_use.input:
+            return None
+        self._pieces.append(delta.tool_use.input)
+        return ToolDelta(self.index, delta.tool_use.input)
+
+    def end(self, _seal: Sealer) -> Part:
+        """Return the call."""
+        return ToolCall(self._id, self._name, arguments_of("".join(self._pieces)))
+
+
+class OtherBlock:
+    """A block we do not know: kept as it came, and as its deltas changed it."""
+
+    def __init__(self, index: int, kind: str, fields: Json) -> None:
+        self.index = index
+        self._kind, self._fields = kind, fields
+        self._pieces: list[str] = []
+
+    def begin(self) -> list[Event]:
+        """Return the start."""
+        return [PartStart(self.index, "other")]
+
+    def add(self, delta: Delta, payload: bytes) -> Event | None:
+        """Take JSON text as a call's, a list as content, and an object's fields as they are."""
+        if delta.tool_use is not None:
+            self._pieces.append(delta.tool_use.input)
+            return None
+        more = parse(payload, _DELTA).delta.get(self._kind)
+        if isinstance(self._fields, dict) and isinstance(more, list):
+            self._fields["content"] = [*(self._fields.get("content") or []), *more]
+        elif isinstance(self._fields, dict) and isinstance(more, dict):
+            self._fields |= more
+        return None
+
+    def end(self, _seal: Sealer) -> Part:
+        """Return the block."""
+        if self._pieces and isinstance(self._fields, dict):
+            self._fields["input"] = arguments_of("".join(self._pieces))
+        return Other(NAME, {self._kind: self._fields})
+
+
+def _joined(pieces: list[str]) -> str:
+    """Return base64 that came in pieces as one; a single piece stays as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    try:
+        return b64encode(b"".join(b64decode(piece) for piece in pieces)).decode()
+    except (Error, ValueError):
+        raise Malformed("a piece of base64 is broken", path="$.delta.redactedContent") from None

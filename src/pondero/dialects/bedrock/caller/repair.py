@@ -1,0 +1,139 @@
+"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Repair
+from pondero.errors import ServiceError
+from pondero.thinking import Adjustment, closest, listed
+
+_BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
+_INVALID = re.compile(
+    r"messages\.(\d+)\..*(?:Invalid `(?:signature|data)` in `|thinking\.signature: Field required)",
+    re.DOTALL,
+)
+_DISPLAY = re.compile(r"thinking\.(?:\w+\.)?display\b")
+_UNSIGNED = re.compile(r"doesn't support the reasoningContent")
+_BETA = "thinking-binding-controls-2026-08-01"
+_OWN = "additionalModelRequestFields"
+
+
+def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
+    """Return the request without what was refused; None where the refusal says no cure."""
+    body = msgspec.json.decode(request.body)
+    if bound := _BOUND.search(error.message):
+        return _unbound(request, body, int(bound[1]))
+    if invalid := _INVALID.search(error.message):
+        return _bare(request, body, int(invalid[1]))
+    if _UNSIGNED.search(error.message):
+        return _bare(request, body, 0)
+    if _DISPLAY.search(error.message) and (mended := _unshown(request, body)):
+        return mended
+    return _lower(request, body, error.message)
+
+
+def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
+    """Return it without asking to be shown the thinking: GovCloud does not know the field."""
+    thinking = (body.get(_OWN) or {}).get("thinking")
+    if not isinstance(thinking, dict) or "display" not in thinking:
+        return None
+    asked = thinking.pop("display")
+    why = "this region of the service does not take a wish to be shown the thinking"
+    note = Adjustment("summary_refused", "show", asked, None, why)
+    return Repair(_sent(request, body), note, "model")
+
+
+def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it with the service told to drop such blocks; it takes that word beside adaptive."""
+    own = body.get(_OWN) or {}
+    thinking = own.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
+        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+        own["anthropic_beta"] = [*(own.get("anthropic_beta") or []), _BETA]
+        unsealed = []
+    else:
+        unsealed = _unthink(body["messages"][at:])
+    why = "thinking of earlier turns is bound to another beginning of this conversation"
+    return Repair(_sent(request, body), _dropped(why), "thread", tuple(unsealed))
+
+
+def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+    """Return it without thinking from the bad block on: what follows may be bound to it."""
+    unsealed = _unthink(body["messages"][at:])
+    why = "earlier thinking was not accepted; the conversation goes on without that thinking"
+    own = body.get(_OWN) or {}
+    thinking = own.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
+        own["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
+        why += ", and with none until its tools have answered"
+    return Repair(_sent(request, body), _dropped(why), "thread", tuple(unsealed))
+
+
+def _dropped(why: str) -> Adjustment:
+    return Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
+
+
+def _is_open(body: dict[str, Json]) -> bool:
+    return any("toolResult" in block for block in body["messages"][-1]["content"])
+
+
+def _unthink(messages: list[Json]) -> list[str]:
+    """Take thinking out of these messages; return the seals that were on it."""
+    unsealed = []
+    for message in messages:
+        content = message["content"]
+        bare = [block for block in content if "reasoningContent" not in block]
+        if bare and len(bare) < len(content):
+            thoughts = [block["reasoningContent"] for block in content if block not in bare]
+            unsealed += [seal for thought in thoughts if (seal := _seal(thought))]
+            message["content"] = bare
+    return unsealed
+
+
+def _seal(thought: dict[str, Json]) -> str:
+    text = thought.get("reasoningText") or {}
+    return str(text.get("signature") or thought.get("redactedContent") or "")
+
+
+def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
+    """Return it with the nearest of the words that the refusal lists, wherever ours stands."""
+    words = listed(message)
+    found = _word(body.get(_OWN) or {})
+    if found is None or not words:
+        return None
+    asked, put = found
+    if asked in words:
+        return None
+    got = closest(asked, words)
+    put(got)
+    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    note = Adjustment("unsupported_level", "level", asked, got, why)
+    return Repair(_sent(request, body), note, "model")
+
+
+def _word(own: dict[str, Json]) -> tuple[str, Callable[[str], None]] | None:
+    """Return the word that says how much, and how another is put in its place."""
+    for *path, key in _WORDS:
+        within: Any = own
+        for name in path:
+            within = within.get(name) if isinstance(within, dict) else None
+        if isinstance(within, dict) and isinstance(within.get(key), str):
+            return within[key], lambda word, at=within, name=key: at.update({name: word})
+    return None
+
+
+_WORDS = (
+    ("output_config", "effort"),
+    ("reasoningConfig", "maxReasoningEffort"),
+    ("reasoning_effort",),
+    ("reasoning", "effort"),
+    ("reasoning_config",),
+)
+
+
+def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+    return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))

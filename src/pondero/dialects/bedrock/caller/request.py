@@ -1,0 +1,255 @@
+"""Our requests as Converse says them.
+
+Seals of our own go back byte for byte, in place; thinking that has none, or another's, is left out.
+"""
+
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from urllib.parse import quote
+
+from msgspec import json
+
+from pondero.canon import (
+    Blob,
+    Cache,
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Other,
+    Output,
+    Request,
+    Target,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    overlaid,
+)
+from pondero.errors import BadParameter
+from pondero.thinking import Plan
+
+from .media import medium, name_of, picture
+from .parts import NAME
+from .quirks import quirks_of
+
+SIGNED = "bedrock"
+"""The name under which requests without a key are signed."""
+
+_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+_THOUGHT = "/usage/output_tokens_details"  # thinking is counted there, and only if asked for
+_CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
+_OWN = "additionalModelRequestFields"
+
+Block = dict[str, Json]
+
+
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
+    """Return the request; extras are merged over what we say, and the plan's fields over both."""
+    beside = quirks_of(target.quirks).takes_messages_fields(request.model)
+    said = _body(request, plan, beside=beside)
+    body = overlaid(overlaid(said, request.extras or {}), plan.fields)
+    verb = "converse-stream" if request.stream else "converse"
+    return HttpRequest(
+        "POST",
+        f"{target.url.rstrip('/')}/model/{quote(request.model, safe='')}/{verb}",
+        {"content-type": "application/json", **target.headers, **plan.headers},
+        json.encode(body),
+    )
+
+
+def _body(request: Request, plan: Plan, *, beside: bool) -> Block:
+    tools = _tools(request, beside=beside)
+    said: Mapping[str, Json] = {
+        "system": [block for text in request.system for block in _blocks(text)],
+        "messages": list(_messages(request.messages)),
+        "inferenceConfig": _limits(request, plan.dropped),
+        "toolConfig": tools,
+        "outputConfig": _format(request.output),
+        _OWN: _own(request, plan.dropped, forbids=bool(beside and tools) and _forbids(request)),
+    }
+    body = {name: value for name, value in said.items() if value}
+    if beside and plan.will_think is not False:
+        body["additionalModelResponseFieldPaths"] = [_THOUGHT]
+    return body
+
+
+def _limits(request: Request, dropped: Sequence[str]) -> Block:
+    told = {
+        "maxTokens": None if "max_tokens" in dropped else request.max_tokens,
+        "temperature": None if "temperature" in dropped else request.temperature,
+        "topP": None if "top_p" in dropped else request.top_p,
+        "stopSequences": request.stop or None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
+    """Return what Converse has no field for and the makers have."""
+    own: Block = {}
+    if request.top_k is not None and "top_k" not in dropped:
+        own["top_k"] = request.top_k
+    if forbids:
+        own["tool_choice"] = {"type": "none"}
+    return own
+
+
+# -- messages --------------------------------------------------------------------------------
+
+
+def _messages(messages: Iterable[Message]) -> Iterable[Block]:
+    for message in messages:
+        blocks = [block for part in message.parts for block in _blocks(part)]
+        if any("document" in block for block in blocks):
+            blocks = _with_words(blocks, message)
+        if blocks:
+            yield {"role": message.role, "content": blocks}
+
+
+def _blocks(part: Json) -> list[Block]:
+    block = _BLOCKS[type(part)](part)
+    if block is None:
+        return []
+    cache = getattr(part, "cache", None)
+    return [block] if cache is None else [block, _point(cache)]
+
+
+def _with_words(blocks: list[Block], message: Message) -> list[Block]:
+    """Return the blocks with a text among them: a document may not stand without one."""
+    if any("text" in block for block in blocks):
+        return blocks
+    named = (name_of(part) for part in message.parts if isinstance(part, Blob))
+    return [*blocks, {"text": next(named, "document")}]
+
+
+def _text(part: Text) -> Block | None:
+    if part.citations:
+        content = {"content": [{"text": part.text}]} if part.text else {}
+        return {"citationsContent": {**content, "citations": list(part.citations)}}
+    # "The text field in the ContentBlock object ... is blank"; a lone line feed was taken
+    return {"text": part.text} if part.text else None
+
+
+def _thinking(part: Thinking) -> Block | None:
+    seal = part.seal
+    if seal is None or seal.dialect != NAME:
+        return None
+    if part.redacted:
+        return {"reasoningContent": {"redactedContent": seal.value}}
+    said: Block = {"text": part.text}
+    if seal.value:
+        said["signature"] = seal.value
+    return {"reasoningContent": {"reasoningText": said}}
+
+
+def _tool_use(part: ToolCall) -> Block:
+    given = part.arguments
+    return {
+        "toolUse": {
+            "toolUseId": _id(part.id),
+            "name": part.name,
+            "input": given if isinstance(given, dict) else {"INVALID_JSON": given},
+        }
+    }
+
+
+def _tool_result(part: ToolResult) -> Block:
+    content = [block for each in part.content if (block := _inner(each))]
+    result: Block = {"toolUseId": _id(part.call_id), "content": content}
+    if part.error:
+        result["status"] = "error"
+    return {"toolResult": result}
+
+
+def _inner(part: Json) -> Block | None:
+    """Return a piece of a result; a mark for the cache has no place in there."""
+    if isinstance(part, Text):
+        return {"text": part.text}
+    block: Block | None = _BLOCKS[type(part)](part)
+    return block
+
+
+def _id(id: str) -> str:
+    """Return an id in the service's alphabet: another service's may have more letters."""
+    if _ID.fullmatch(id):
+        return id
+    digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())
+    return f"tooluse_{digest[:22].decode()}"
+
+
+def _other(part: Other) -> Block | None:
+    return part.raw if part.dialect == NAME else None
+
+
+_BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
+    Text: _text,
+    Thinking: _thinking,
+    ToolCall: _tool_use,
+    ToolResult: _tool_result,
+    Image: picture,
+    Blob: medium,
+    Other: _other,
+}
+
+
+def _point(cache: Cache) -> Block:
+    point: Block = {"type": "default"}
+    return {"cachePoint": {**point, "ttl": cache.ttl} if cache.ttl else point}
+
+
+# -- tools and output ------------------------------------------------------------------------
+
+
+def _tools(request: Request, *, beside: bool) -> Block:
+    """Return the tools; those that only the past knows are named where the past has calls."""
+    tools = [block for tool in request.tools for block in _tool(tool)]
+    called = {call.name for message in request.messages for call in message.tool_calls}
+    if not tools:
+        tools = [block for name in sorted(called) for block in _tool(Tool(name))]
+    elif _forbids(request) and not beside and not called:
+        return {}
+    if not tools:
+        return {}
+    config: Block = {"tools": tools}
+    if request.tool_choice is not None and request.tools and not _forbids(request):
+        config["toolChoice"] = _choice(request.tool_choice)
+    return config
+
+
+def _forbids(request: Request) -> bool:
+    """Return whether nothing may be called: it was said, or nothing is offered."""
+    return not request.tools or (
+        request.tool_choice is not None and request.tool_choice.mode == "none"
+    )
+
+
+def _tool(tool: Tool) -> list[Block]:
+    if tool.raw is not None:
+        blocks = [dict(tool.raw)]
+    else:
+        spec: Block = {"name": tool.name}
+        if tool.description:
+            spec["description"] = tool.description
+        spec["inputSchema"] = {"json": tool.parameters or {"type": "object", "properties": {}}}
+        if tool.strict is not None:
+            spec["strict"] = tool.strict
+        blocks = [{"toolSpec": spec}]
+    return blocks if tool.cache is None else [*blocks, _point(tool.cache)]
+
+
+def _choice(choice: ToolChoice) -> Block:
+    named = {"name": choice.name} if choice.mode == "tool" else {}
+    return {_CHOICES[choice.mode]: named}
+
+
+def _format(output: Output | None) -> Block:
+    if output is None:
+        return {}
+    if output.schema is None:
+        raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
+    schema = {"schema": json.encode(output.schema).decode(), "name": output.name}
+    return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}

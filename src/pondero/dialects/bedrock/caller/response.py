@@ -1,0 +1,53 @@
+"""The service's answers to events: whole, streamed, or refused."""
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from pondero.canon import Event, Head, Json, Started
+from pondero.dialects.dialect import Where
+from pondero.framing import parse
+
+from .opening import block
+from .stream import Answer, Ending, Metadata
+
+
+class _Message(Struct):
+    content: list[dict[str, Raw]]
+
+
+class _Output(Struct):
+    message: _Message
+
+
+class _Whole(Metadata, kw_only=True, rename="camel"):
+    output: _Output
+    stop_reason: str
+    additional_model_response_fields: Json = None
+
+
+_WHOLE = Decoder(_Whole)
+
+
+def decode(_head: Head, body: bytes, where: Where) -> list[Event]:
+    """Return the events of a whole answer."""
+    whole = parse(body, _WHOLE)
+    answer = Answer(where.model, where.route)
+    events: list[Event] = [Started()]
+    begun = 0
+    for place, raw in enumerate(whole.output.message.content):
+        opened = block(raw, begun, at=f"$.output.message.content[{place}]")
+        if opened is not None:
+            begun += 1
+            events += [*opened.begin(), answer.ended(opened)]
+    ending = Ending(whole.stop_reason, whole.additional_model_response_fields)
+    return [*events, answer.finished(ending, whole)]
+
+
+def recognises(raw: Json, *, stream: bool) -> int:
+    """Return how surely this JSON is ours: 0 to 100."""
+    if not isinstance(raw, dict):
+        return 0
+    if stream:
+        return 100 if "contentBlockIndex" in raw else 90 * ("stopReason" in raw)
+    output = raw.get("output")
+    return 100 if isinstance(output, dict) and "stopReason" in raw else 0

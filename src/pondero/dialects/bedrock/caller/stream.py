@@ -1,0 +1,248 @@
+"""A streamed answer to events: one short method for each kind of frame."""
+
+from collections.abc import Callable
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder, encode
+
+from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, PonderoError, ServiceError, Truncated
+from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, parse
+
+from .ending import finish
+from .errors import failure
+from .opening import block, first_of
+from .parts import NAME, Block, Delta
+from .usage import Counts
+
+
+class Ending(Struct, rename="camel"):
+    """How the message ended, and the fields of the model's own that were asked for."""
+
+    stop_reason: str
+    additional_model_response_fields: Json = None
+
+
+class Metadata(Struct, rename="camel"):
+    """What is told beside the message."""
+
+    usage: Counts | None = None
+    metrics: Json = None
+    trace: Json = None
+    performance_config: Json = None
+    service_tier: Json = None
+
+
+class _Start(Struct, rename="camel"):
+    start: dict[str, Raw]
+    content_block_index: int
+
+
+class _More(Struct, gc=False, rename="camel"):
+    delta: Delta
+    content_block_index: int
+
+
+class _Stop(Struct, rename="camel"):
+    content_block_index: int
+
+
+_START = Decoder(_Start)
+_MORE = Decoder(_More)
+_STOP = Decoder(_Stop)
+_ENDING = Decoder(Ending)
+_METADATA = Decoder(Metadata)
+_more = _MORE.decode
+
+
+class Answer:
+    """What an answer has been so far; a stream and a whole response both end here."""
+
+    def __init__(self, model: str | None, route: str | None) -> None:
+        self._model, self._route = model, route
+        self._parts: list[Part] = []
+
+    def ended(self, open_: Block) -> Event:
+        """Take a part that is complete."""
+        part = open_.end(self._seal)
+        self._parts.append(part)
+        return PartEnd(open_.index, part)
+
+    def finished(self, ending: Ending, beside: Metadata) -> Event:
+        """Return the end."""
+        counts = beside.usage or Counts()
+        own = ending.additional_model_response_fields
+        usage = counts.usage(own)
+        told = {
+            "metrics": beside.metrics,
+            "performanceConfig": beside.performance_config,
+            "serviceTier": beside.service_tier,
+            "additionalModelResponseFields": own,
+            **counts.extras(),
+        }
+        trace = beside.trace if isinstance(beside.trace, dict) else {}
+        return Finished(
+            finish(ending.stop_reason, self._parts, usage),
+            usage=usage,
+            raw_finish=ending.stop_reason,
+            model=_routed(trace) or self._model,
+            safety=trace.get("guardrail"),
+            extras={name: value for name, value in told.items() if value is not None} or None,
+        )
+
+    def _seal(self, value: Json) -> Seal:
+        return Seal(NAME, value, self._model, self._route)
+
+
+def stream(head: Head, where: Where) -> "Stream":
+    """Return a decoder for one streamed answer."""
+    return Stream(head, where.model, where.route)
+
+
+class Stream:
+    """Feed bytes as they come, then call eof(). The end is told before the counts, or after them.
+
+    An answer that is cut between the two is whole, and its counts are unknown.
+    """
+
+    def __init__(self, head: Head, model: str | None, route: str | None) -> None:
+        self._head = head
+        self._frames = AwsEventsReader()
+        self._answer = Answer(model, route)
+        self._open: dict[int, Block] = {}
+        self._begun = 0
+        self._started = False
+        self._ending: Ending | None = None
+        self._metadata: Metadata | None = None
+        self._finished = False
+        self._broken: PonderoError | None = None
+        self._handlers: dict[str, Callable[[bytes, list[Event]], None]] = {
+            "messageStart": self._message_start,
+            "contentBlockStart": self._start,
+            "contentBlockDelta": self._delta,
+            "contentBlockStop": self._stop,
+            "messageStop": self._message_stop,
+            "metadata": self._told,
+        }
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Return the events that these bytes complete.
+
+        What went wrong after some of them is raised by the next call, so that none is lost.
+        """
+        if self._broken is not None:
+            raise self._broken
+        if self._finished:
+            return []
+        events: list[Event] = []
+        handlers = self._handlers
+        try:
+            for frame in self._frames.feed(data):
+                handler = handlers.get(frame.headers.get(":event-type", ""))
+                if handler is not None:
+                    handler(frame.payload, events)
+                elif frame.headers.get(":message-type", "event") != "event":
+                    raise self._failure(frame)
+        except PonderoError as error:
+            self._broken = error
+            if not events:
+                raise
+        return events
+
+    def eof(self) -> list[Event]:
+        """Return the end, where it came without its counts; raise Truncated where it never came."""
+        if self._broken is not None:
+            raise self._broken
+        if self._finished:
+            return []
+        try:
+            self._frames.eof()
+        except Truncated:
+            if self._ending is None:
+                raise
+        if self._ending is None:
+            raise Truncated("the stream ended before messageStop")
+        events: list[Event] = []
+        self._finish(self._ending, Metadata(), events)
+        return events
+
+    def _message_start(self, _payload: bytes, events: list[Event]) -> None:
+        if self._started:
+            raise Malformed("a second messageStart")
+        self._begin(events)
+
+    def _begin(self, events: list[Event]) -> None:
+        self._started = True
+        events.append(Started())
+
+    def _start(self, payload: bytes, events: list[Event]) -> None:
+        begun = parse(payload, _START)
+        if begun.content_block_index in self._open:
+            raise Malformed("a block that is already open", path="$.contentBlockIndex")
+        opened = block(begun.start, self._begun, at="$.start")
+        if opened is not None:
+            self._opened(begun.content_block_index, opened, events)
+
+    def _delta(self, payload: bytes, events: list[Event]) -> None:
+        try:
+            more = _more(payload)
+        except UNREADABLE:
+            more = parse(payload, _MORE)
+        opened = self._open.get(more.content_block_index)
+        if opened is None:
+            opened = first_of(more.delta, self._begun)
+            if opened is None:
+                return
+            self._opened(more.content_block_index, opened, events)
+        event = opened.add(more.delta, payload)
+        if event is not None:
+            events.append(event)
+
+    def _opened(self, index: int, opened: Block, events: list[Event]) -> None:
+        if not self._started:
+            self._begin(events)
+        if self._ending is not None:
+            raise Malformed("a block after messageStop")
+        self._open[index] = opened
+        self._begun += 1
+        events += opened.begin()
+
+    def _stop(self, payload: bytes, events: list[Event]) -> None:
+        opened = self._open.pop(parse(payload, _STOP).content_block_index, None)
+        if opened is not None:  # a block in which nothing was said has a stop and no more
+            events.append(self._answer.ended(opened))
+
+    def _message_stop(self, payload: bytes, events: list[Event]) -> None:
+        if self._ending is not None:
+            raise Malformed("a second messageStop")
+        self._ending = parse(payload, _ENDING)
+        if not self._started:
+            self._begin(events)
+        events += [self._answer.ended(opened) for opened in self._open.values()]
+        self._open.clear()
+        if self._metadata is not None:
+            self._finish(self._ending, self._metadata, events)
+
+    def _told(self, payload: bytes, events: list[Event]) -> None:
+        self._metadata = parse(payload, _METADATA)
+        if self._ending is not None:
+            self._finish(self._ending, self._metadata, events)
+
+    def _finish(self, ending: Ending, beside: Metadata, events: list[Event]) -> None:
+        events.append(self._answer.finished(ending, beside))
+        self._finished = True
+        self._handlers.clear()  # what follows the end is not read
+
+    def _failure(self, frame: AwsEvent) -> ServiceError:
+        """Return the error that a frame is: its name in a header, its message there or beside."""
+        name = frame.headers.get(":exception-type") or frame.headers.get(":error-code")
+        said = frame.payload or encode({"message": frame.headers.get(":error-message")})
+        return failure(name, self._head, body=said, status=None)
+
+
+def _routed(trace: dict[str, Json]) -> str | None:
+    """Return the model that a router chose."""
+    router = trace.get("promptRouter")
+    model = router.get("invokedModelId") if isinstance(router, dict) else None
+    return model if isinstance(model, str) else None

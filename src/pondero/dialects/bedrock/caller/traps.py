@@ -1,0 +1,244 @@
+"""Where a conversation sent back over this wire is refused, or loses thinking.
+
+The caller's own reading of the rules for replay; the service's side is not asked.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from pondero.canon import Json, Thinking
+from pondero.dialects.dialect import Given, Sent, Trap
+
+_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+_THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"
+
+
+class _Placed(NamedTuple):
+    path: str
+    kind: str
+    fields: Mapping[str, Json]
+
+    @property
+    def id(self) -> str:
+        return str(self.fields.get("toolUseId"))
+
+    @property
+    def thought(self) -> Mapping[str, Json]:
+        """Return the readable thinking of a block; empty where it is redacted, or none."""
+        found = self.fields.get("reasoningText") if self.kind == _THOUGHT else None
+        return found if isinstance(found, dict) else {}
+
+
+class _Turn(NamedTuple):
+    role: str
+    blocks: list[_Placed]
+
+    def of(self, kind: str) -> list[_Placed]:
+        return [placed for placed in self.blocks if placed.kind == kind]
+
+
+def traps(sent: Sent) -> list[Trap]:
+    """Return what of this request's past the service refuses, or loses."""
+    turns = _turns(sent.body)
+    return [
+        *_pairs(turns),
+        *_ids(turns),
+        *_tools(sent, turns),
+        *_begin(sent, turns),
+        *_thoughts(sent, turns),
+        *_prefix(sent, turns),
+    ]
+
+
+def has_past(body: Mapping[str, Json]) -> bool:
+    """Return whether a request sends back what a model said."""
+    return any(turn.role == "assistant" for turn in _turns(body))
+
+
+def _turns(body: Mapping[str, Json]) -> list[_Turn]:
+    """Return the conversation; neighbours of one role are one turn."""
+    found: list[_Turn] = []
+    messages = body.get("messages")
+    for number, message in enumerate(messages if isinstance(messages, list) else []):
+        if not isinstance(message, dict):
+            continue
+        content = message.get("content")
+        blocks = [
+            _Placed(
+                f"messages[{number}].content[{n}]", kind, fields if isinstance(fields, dict) else {}
+            )
+            for n, block in enumerate(content if isinstance(content, list) else [])
+            if isinstance(block, dict)
+            for kind, fields in block.items()
+            if kind != "cachePoint"
+        ]
+        role = str(message.get("role"))
+        if found and found[-1].role == role:
+            found[-1].blocks.extend(blocks)
+        else:
+            found.append(_Turn(role, blocks))
+    return found
+
+
+# -- calls and results ---------------------------------------------------------------------------
+
+
+def _pairs(turns: list[_Turn]) -> Iterator[Trap]:
+    for number, turn in enumerate(turns):
+        before = {p.id for p in turns[number - 1].of(_CALL)} if number else set()
+        after = {p.id for p in turns[number + 1].of(_RESULT)} if number + 1 < len(turns) else set()
+        for placed in turn.of(_CALL):
+            if placed.id not in after and placed.fields.get("type") != "server_tool_use":
+                yield Trap(
+                    code="call_unanswered",
+                    path=placed.path,
+                    what=f"the call {placed.id!r} has no result in the next message",
+                    then="400 Expected toolResult blocks for the following Ids",
+                    cure="put a toolResult for every call into the message right after it",
+                )
+        for placed in turn.of(_RESULT):
+            if placed.id not in before and turn.role == "user":
+                yield Trap(
+                    code="result_uncalled",
+                    path=placed.path,
+                    what=f"the result {placed.id!r} answers no call of the message before it",
+                    then="400 The number of toolResult blocks exceeds the number of toolUse blocks "
+                    "of previous turn",
+                    cure="keep the call, or leave out its result too",
+                )
+
+
+def _ids(turns: list[_Turn]) -> Iterator[Trap]:
+    for placed in (placed for turn in turns for placed in turn.of(_CALL)):
+        if not _ID.fullmatch(placed.id):
+            yield Trap(
+                code="bad_id",
+                path=f"{placed.path}.toolUse.toolUseId",
+                what=f"the call's id {placed.id!r} is not taken here",
+                then="400 Value at 'toolUseId' failed to satisfy constraint: 1 to 64 characters of "
+                "[a-zA-Z0-9_.:-]",
+                cure="give call and result the same new id of such characters",
+            )
+
+
+def _tools(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+    used = [p for turn in turns for p in turn.blocks if p.kind in (_CALL, _RESULT)]
+    if used and not sent.body.get("toolConfig"):
+        yield Trap(
+            code="tools_missing",
+            path=used[0].path,
+            what="there are calls in the past and no toolConfig beside them",
+            then="400 The toolConfig field must be defined when using toolUse and toolResult "
+            "content blocks",
+            cure="send the tools as long as there are calls in the past",
+        )
+
+
+# -- thinking ------------------------------------------------------------------------------------
+
+
+def _signs(sent: Sent) -> bool:
+    """Return whether the catalog says that this model wants its thinking back."""
+    return sent.facts.replay in ("tools", "required")
+
+
+def _begin(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+    """Find a tool loop still open that does not begin with thinking, while that is enabled."""
+    more = sent.body.get("additionalModelRequestFields")
+    thinking = more.get("thinking") if isinstance(more, dict) else None
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+        return
+    at = len(turns) - 1
+    while at >= 2 and turns[at].role == "user" and turns[at].of(_RESULT):
+        at -= 2
+    first = turns[at + 1] if at < len(turns) - 1 else None
+    if first is None or first.role != "assistant" or not first.blocks:
+        return
+    if first.blocks[0].kind != _THOUGHT:
+        yield Trap(
+            code="thinking_missing",
+            path=first.blocks[0].path,
+            what=f"the open tool loop begins with {first.blocks[0].kind}",
+            then="400 Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+            cure="send reasoningContent back first, unchanged; where there was none, switch "
+            "thinking off until the tools have answered",
+        )
+
+
+def _thoughts(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+    for turn in turns:
+        known = _signatures(sent, turn)
+        for placed in turn.of(_THOUGHT):
+            signature = str(placed.thought.get("signature") or "")
+            if placed.thought and not signature and _signs(sent):
+                yield Trap(
+                    code="seal_missing",
+                    path=placed.path,
+                    what="thinking without its signature: one of a stream that was cut, or edited",
+                    then="400 Invalid `signature` in `thinking` block",
+                    cure="leave the block out, or send it back as the answer had it",
+                )
+            given = sent.past.of_seal(signature) if signature else None
+            if (given and not _is_as_given(placed, signature, given)) or (
+                signature and known and not given and signature not in known
+            ):
+                yield Trap(
+                    code="seal_changed",
+                    path=f"{placed.path}.reasoningContent.reasoningText",
+                    what="text and signature of this thinking did not come together in an answer",
+                    then="400 `thinking` or `redacted_thinking` blocks in the latest assistant "
+                    "message cannot be modified",
+                    cure="send text and signature back byte for byte",
+                )
+
+
+def _signatures(sent: Sent, turn: _Turn) -> set[str]:
+    """Return the signatures of the answer that a turn with calls is from."""
+    answers = (sent.past.of_call(placed.id) for placed in turn.of(_CALL))
+    given = next((each for each in answers if each is not None), None)
+    parts = given.message.parts if given else ()
+    thoughts = [part for part in parts if isinstance(part, Thinking)]
+    return {str(part.seal.value) for part in thoughts if part.seal and part.seal.value}
+
+
+def _is_as_given(placed: _Placed, signature: str, given: Given) -> bool:
+    texts = {
+        part.text
+        for part in given.message.parts
+        if isinstance(part, Thinking) and part.seal and signature in str(part.seal.value)
+    }
+    return not texts or placed.thought.get("text") in texts
+
+
+def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+    """Find the first block that is bound to another beginning than it now has."""
+    if sent.facts.replay != "required":
+        return
+    for placed in (placed for turn in turns for placed in turn.of(_THOUGHT)):
+        given = sent.past.of_seal(str(placed.thought.get("signature") or ""))
+        changed = _changed(given.asked, sent.body) if given else None
+        if given and changed:
+            yield Trap(
+                code="prefix_changed",
+                path=changed,
+                what=f"the thinking at {placed.path} is bound to what stood here in exchange "
+                f"{given.number}, and that was changed",
+                then="400 Invalid `signature` in `thinking` block. The block is bound to a "
+                "different conversation",
+                cure="keep system, toolConfig and every earlier message as they were",
+            )
+            return
+
+
+def _changed(asked: Json, now: Mapping[str, Json]) -> str | None:
+    if not isinstance(asked, dict):
+        return None
+    for key in ("system", "toolConfig"):
+        if (asked.get(key) or None) != (now.get(key) or None):
+            return key
+    before, after = asked.get("messages"), now.get("messages")
+    if not isinstance(before, list) or not isinstance(after, list):
+        return None
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((f"messages[{n}]" for n, (was, is_) in pairs if was != is_), None)

@@ -1,0 +1,69 @@
+"""The service's errors, in its own shape: the name in a header, the message in the body."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from msgspec.json import encode
+
+from pondero.canon import HttpResponse
+from pondero.dialects.dialect import Rejected
+
+_NAMES: Mapping[int, str] = {
+    400: "ValidationException",
+    401: "UnrecognizedClientException",
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    408: "ModelTimeoutException",
+    424: "ModelErrorException",
+    429: "ThrottlingException",
+    500: "InternalServerException",
+    503: "ServiceUnavailableException",
+}
+
+
+def error(
+    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
+) -> HttpResponse:
+    """Return an error of this status; ``code`` is the name of an exception of the service's."""
+    usual = _NAMES[503] if status == 529 else _NAMES[500 if status >= 500 else 400]
+    headers = {
+        "content-type": "application/json",
+        "x-amzn-requestid": request_id(f"{status}{message}"),
+        "x-amzn-errortype": code or _NAMES.get(status, usual),
+    }
+    if retry_after is not None:
+        headers["retry-after"] = f"{retry_after:g}"
+    return HttpResponse(status, headers, encode({"message": message}))
+
+
+def refuse(message: str, *, status: int = 400, code: str | None = None) -> Rejected:
+    """Return the refusal to raise."""
+    return Rejected(error(status, message, code=code))
+
+
+def refuse_key(key: str, at: str) -> Rejected:
+    """Return the refusal of a key that is not permitted at a place."""
+    where = "/".join(["#", *(name for name in at.split(".") if name)])
+    return refuse(
+        f"Malformed input request: {where}: extraneous key [{key}] is not permitted, please "
+        "reformat your input and try again."
+    )
+
+
+def refuse_value(at: str, constraint: str) -> Rejected:
+    """Return the refusal of a value that is not as it should be."""
+    return refuse(
+        f"1 validation error detected: Value at '{at}' failed to satisfy constraint: {constraint}"
+    )
+
+
+def refuse_by_model(message: str) -> Rejected:
+    """Return a refusal of the model's own, which the service passes on."""
+    return refuse(f"The model returned the following errors: {message}")
+
+
+def request_id(seed: str | bytes) -> str:
+    """Return an id as the service gives them."""
+    digest = sha256(seed if isinstance(seed, bytes) else seed.encode("utf-8", "replace"))
+    hexed = digest.hexdigest()
+    return "-".join((hexed[:8], hexed[8:12], hexed[12:16], hexed[16:20], hexed[20:32]))

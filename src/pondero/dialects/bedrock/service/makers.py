@@ -1,0 +1,121 @@
+"""The makers' own fields, each in its own spelling: they stand beside what all models share."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from pondero.canon import Json
+
+
+class Camel(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """No other key is permitted."""
+
+
+class Snake(Struct, frozen=True, forbid_unknown_fields=True):
+    """No other key is permitted."""
+
+
+class Binding(Snake, frozen=True):
+    """What becomes of thinking whose beginning was changed."""
+
+    prefix_mismatch_behavior: Literal["error", "drop_block"]
+
+
+class ClaudeThinking(Snake, frozen=True):
+    """Whether to think, and how much."""
+
+    type: Literal["enabled", "adaptive", "disabled", "between_tools"]
+    budget_tokens: int | None = None
+    display: Literal["summarized", "omitted"] | None = None
+    block_binding: Binding | None = None
+
+
+class ClaudeOutput(Snake, frozen=True):
+    """How much effort."""
+
+    effort: str | None = None
+
+
+class ClaudeChoice(Snake, frozen=True):
+    """Which tool must be called, in Claude's own words."""
+
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class Claude(Snake, frozen=True):
+    """Claude's; ``reasoning_config`` is another name for ``thinking``."""
+
+    thinking: ClaudeThinking | None = None
+    reasoning_config: ClaudeThinking | None = None
+    output_config: ClaudeOutput | None = None
+    anthropic_beta: list[str] | None = None
+    tool_choice: ClaudeChoice | None = None
+    top_k: Annotated[int, Meta(ge=0)] | None = None
+
+
+class NovaReasoning(Camel, frozen=True):
+    """Whether to think, and how much."""
+
+    type: Literal["enabled", "disabled"]
+    max_reasoning_effort: str | None = None
+
+
+class NovaLimits(Camel, frozen=True):
+    """Sampling, in Nova's own words."""
+
+    top_k: int | None = None
+
+
+class Nova(Camel, frozen=True):
+    """Amazon's."""
+
+    reasoning_config: NovaReasoning | None = None
+    inference_config: NovaLimits | None = None
+
+
+class Flat(Snake, frozen=True):
+    """One word for how much."""
+
+    reasoning_effort: str | None = None
+
+
+class FlatBeside(Flat, frozen=True):
+    """The same; Claude's words are passed over and mean nothing."""
+
+    thinking: Json = None
+
+
+class Effort(Snake, frozen=True):
+    """How much."""
+
+    effort: str | None = None
+
+
+class Nested(Snake, frozen=True):
+    """The word in an object."""
+
+    reasoning: Effort | None = None
+
+
+class Qwen(Snake, frozen=True):
+    """Qwen's: a bare word."""
+
+    reasoning_config: str | None = None
+
+
+class Nothing(Snake, frozen=True):
+    """Nothing is taken."""
+
+
+Own = Claude | Nova | Flat | Nested | Qwen | Nothing
+OWN: dict[str, type[Own]] = {
+    "claude": Claude,
+    "nova": Nova,
+    "flat": Flat,
+    "flat_beside": FlatBeside,
+    "nested": Nested,
+    "qwen": Qwen,
+    "none": Nothing,
+}

@@ -1,0 +1,56 @@
+"""The service's own list of models, and what each of them takes."""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.toml import decode
+
+_REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
+_VERSION = re.compile(r"(?:-preview)?(?:-\d{8})?(?:-v\d+|-1(?=:))?(?::\d+(?::\d+k)?)?")
+
+
+class Family(Struct, frozen=True, forbid_unknown_fields=True):
+    """One row of models.toml, where each field is explained."""
+
+    match: tuple[str, ...]
+    control: Literal["claude", "nova", "flat", "flat_beside", "nested", "qwen", "none", "any"]
+    thinking: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    thinks_at: tuple[str, ...] | None = None
+    off_below: tuple[str, ...] | None = None
+    unasked: Literal["off", "on"] = "off"
+    display: Literal["shown", "omitted", "redacted", "nothing"] = "shown"
+    sampling: Literal["free", "none"] = "free"
+    forced: Literal["free", "adaptive", "thinking_off", "never"] = "free"
+    begins: Literal["user", "anyone"] = "user"
+    max_output: int | None = None
+    bound: bool = False
+
+
+class _Service(Struct, frozen=True, forbid_unknown_fields=True):
+    family: tuple[Family, ...]
+
+
+@cache
+def _families() -> dict[str, Family]:
+    """Return the rows by name, the longest name first."""
+    text = files(__package__).joinpath("models.toml").read_bytes()
+    rows = {name: row for row in decode(text, type=_Service).family for name in row.match}
+    return {name: rows[name] for name in sorted(rows, key=len, reverse=True)}
+
+
+@cache
+def family(model: str) -> Family | None:
+    """Return the family of a model, by its id or the address of one; None where none is served."""
+    name = _REGION.sub("", model.rpartition("/")[2])
+    for known, row in _families().items():
+        begin = known.removesuffix("*")
+        if not name.startswith(begin):
+            continue
+        if known != begin or _VERSION.fullmatch(name, len(begin)):
+            return row
+    # A profile of the caller's own may stand for any model, and does not say for which.
+    return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None

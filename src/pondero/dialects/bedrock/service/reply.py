@@ -1,0 +1,170 @@
+"""The service answers, in its exact shape: whole or as a stream of binary frames."""
+
+from msgspec.json import encode
+
+from pondero.canon import (
+    Event,
+    Finished,
+    HttpResponse,
+    Json,
+    PartEnd,
+    PartStart,
+    Reply,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolDelta,
+    Usage,
+    UsageNow,
+)
+from pondero.dialects.dialect import Answering
+from pondero.framing import write_aws_event
+
+from .errors import request_id
+from .parts import Scribe
+
+_STOPS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "exhausted": "max_tokens",
+    "tool_calls": "tool_use",
+    "refusal": "content_filtered",
+    "content_filter": "content_filtered",
+    "context_full": "model_context_window_exceeded",
+    "error": "malformed_model_output",
+}
+_LATENCY = {"latencyMs": 100}
+_PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_DETAILS = "/usage/output_tokens_details"
+
+
+def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+    """Return the whole answer."""
+    scribe = Scribe(accepted)
+    content = [block for part in reply.message.parts for block in scribe.blocks(part)]
+    body = {
+        "metrics": _LATENCY,
+        "output": {"message": {"content": content, "role": "assistant"}},
+        **_end(accepted, reply.finish, reply.raw_finish, reply.usage),
+        "usage": _usage(reply.usage),
+    }
+    headers = {"content-type": "application/json", "x-amzn-requestid": _id(accepted)}
+    return HttpResponse(200, headers, encode(body))
+
+
+def stream(accepted: Answering[Json]) -> "Stream":
+    """Return an encoder for one streamed answer."""
+    return Stream(accepted)
+
+
+def call_id(digest: str) -> str:
+    """Return the id of a call as the service makes them."""
+    return f"tooluse_{digest[:22]}"
+
+
+class Stream:
+    """Events in, frames out. Words and thinking have no start; a call is written at its end."""
+
+    def __init__(self, accepted: Answering[Json]) -> None:
+        self._accepted = accepted
+        self._scribe = Scribe(accepted)
+        self._begun: dict[int, int] = {}
+        self._frames = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers this stream is sent with."""
+        kind = "application/vnd.amazon.eventstream"
+        return {"content-type": kind, "x-amzn-requestid": _id(self._accepted)}
+
+    def feed(self, event: Event) -> bytes:
+        """Return the frames that say this event."""
+        match event:
+            case Started():
+                return self._frame("messageStart", {"role": "assistant"})
+            case TextDelta() if event.text:
+                return self._delta(event.index, {"text": event.text})
+            case ThinkingDelta() if event.text and self._accepted.shown:
+                return self._delta(event.index, {"reasoningContent": {"text": event.text}})
+            case PartEnd():
+                return self._end(event)
+            case Finished():
+                return self._finish(event)
+            case PartStart() | ToolDelta() | UsageNow():
+                pass
+        return b""
+
+    def eof(self) -> bytes:
+        """Return nothing: the metadata are the end."""
+        return b""
+
+    def fail(self, error: HttpResponse) -> bytes:
+        """Return the frame of an error after all was well."""
+        name = error.headers.get("x-amzn-errortype", "InternalServerException")
+        headers = {
+            ":exception-type": name[:1].lower() + name[1:],
+            ":content-type": "application/json",
+            ":message-type": "exception",
+        }
+        return write_aws_event(headers, error.body)
+
+    def _frame(self, kind: str, said: Json) -> bytes:
+        self._frames += 1
+        padding = _PADDING[: 3 + self._frames * 7 % (len(_PADDING) - 3)]
+        headers = {
+            ":event-type": kind,
+            ":content-type": "application/json",
+            ":message-type": "event",
+        }
+        return write_aws_event(headers, encode({**said, "p": padding}))
+
+    def _place(self, index: int) -> int:
+        return self._begun.setdefault(index, len(self._begun))
+
+    def _delta(self, index: int, delta: Json) -> bytes:
+        said = {"contentBlockIndex": self._place(index), "delta": delta}
+        return self._frame("contentBlockDelta", said)
+
+    def _end(self, event: PartEnd) -> bytes:
+        frames = b""
+        for block in self._scribe.blocks(event.part):
+            begun = event.index in self._begun
+            for kind, said in self._scribe.rest(block, begun=begun):
+                at = {"contentBlockIndex": self._place(event.index)}
+                frames += self._frame(kind, {**said, **at})
+            stop = {"contentBlockIndex": self._place(event.index)}
+            frames += self._frame("contentBlockStop", stop)
+        return frames
+
+    def _finish(self, event: Finished) -> bytes:
+        ending = _end(self._accepted, event.finish, event.raw_finish, event.usage)
+        told = {"metrics": _LATENCY, "usage": _usage(event.usage)}
+        return self._frame("messageStop", ending) + self._frame("metadata", told)
+
+
+def _id(accepted: Answering[Json]) -> str:
+    return request_id(encode(accepted.context["body"]))
+
+
+def _end(accepted: Answering[Json], finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
+    ending: dict[str, Json] = {"stopReason": raw or _STOPS.get(finish, "end_turn")}
+    if (
+        _DETAILS in accepted.context["paths"]
+        and accepted.context["sealed"]
+        and usage.thinking is not None
+    ):
+        counted = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
+        ending["additionalModelResponseFields"] = {"usage": counted}
+    return ending
+
+
+def _usage(usage: Usage) -> dict[str, Json]:
+    output = (usage.output or 0) + (usage.thinking or 0)
+    given, read, written = usage.input or 0, usage.cache_read or 0, usage.cache_write or 0
+    return {
+        "inputTokens": given,
+        "outputTokens": output,
+        "totalTokens": given + output + read + written,
+        "cacheReadInputTokens": read,
+        "cacheWriteInputTokens": written,
+    }

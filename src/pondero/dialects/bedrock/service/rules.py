@@ -1,0 +1,109 @@
+"""The service reads a request, strictly: what the real one refuses is refused, in its own words."""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from pondero.canon import HttpRequest, Json, ToolChoice
+from pondero.dialects.dialect import Accepted
+from pondero.thinking import Intent
+
+from . import conversation, makers, types
+from .errors import refuse, refuse_by_model
+from .models import Family, family
+from .parse import read
+from .thinking import own_fields, wish
+from .typing import typed
+
+HOUSE = "bedrock"
+_PATH = re.compile(r".*/model/(?P<model>[^/]+)/converse(?P<stream>-stream)?")
+_SIGNED = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=[^/,\s]+/\d{8}/[a-z0-9-]+/bedrock/aws4_request, *"
+    r"SignedHeaders=[a-z0-9;-]+, *Signature=[0-9a-f]{64}"
+)
+_BINDING = "thinking-binding-controls-"
+_GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return _PATH.fullmatch(path) is not None
+
+
+def accept(http: HttpRequest, _service: str) -> Accepted[Json]:
+    """Return what was asked, or raise Rejected with the service's status and body."""
+    _check_auth(http)
+    asked = _PATH.fullmatch(urlsplit(http.url).path)
+    if http.method != "POST" or asked is None:
+        raise refuse("Not Found", status=404, code="UnknownOperationException")
+    model = unquote(asked["model"])
+    row = family(model)
+    if row is None:
+        raise refuse("The provided model identifier is invalid.")
+    raw: Json = typed(http.body, dict)
+    body = typed(http.body, types.Body)
+    own = own_fields(body.additional_model_request_fields, row)
+    if _GOVCLOUD.match(model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
+        _check_govcloud(own)
+    told = read(body, raw, model=model, stream=asked["stream"] is not None, own=own)
+    choice = told.tool_choice or ToolChoice()
+    wanted = wish(body, own, row, forced=choice.forced)
+    _check_choice(choice.name, [tool.name for tool in told.tools])
+    _check_conversation(body, raw, own, row)
+    return Accepted(
+        request=told,
+        intent=Intent(wanted.kind, wanted.level, wanted.budget),
+        thinks=wanted.thinks,
+        shown=wanted.shown,
+        context={
+            "body": raw,
+            "bound": row.bound,
+            "sealed": row.control == "claude",
+            "display": row.display,
+            "paths": body.additional_model_response_field_paths or [],
+        },
+    )
+
+
+def _check_auth(http: HttpRequest) -> None:
+    given = http.headers.get("authorization", "")
+    if not given:
+        code = "MissingAuthenticationTokenException"
+        raise refuse("Missing Authentication Token", status=403, code=code)
+    if given.startswith("Bearer ") and given.removeprefix("Bearer ").strip():
+        return
+    if not _SIGNED.fullmatch(given) or "x-amz-date" not in http.headers:
+        code = "IncompleteSignatureException"
+        raise refuse("Authorization header requires a good signature", status=403, code=code)
+
+
+def _check_govcloud(own: makers.Own | None) -> None:
+    """Refuse what is not known there yet: a model is in GovCloud by its name or by its region."""
+    thinking = own.thinking if isinstance(own, makers.Claude) else None
+    if thinking is not None and thinking.display is not None:
+        raise refuse_by_model(f"thinking.{thinking.type}.display: Extra inputs are not permitted")
+
+
+def _check_choice(name: str | None, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise refuse("The toolConfig field has tools with the same name.")
+    if name is not None and name not in names:
+        raise refuse(f"The tool {name} of toolConfig.toolChoice is not among the tools.")
+
+
+def _check_conversation(body: types.Body, raw: Json, own: makers.Own | None, row: Family) -> None:
+    known = conversation.turns(body)
+    conversation.check_turns(known, row, tools=body.tool_config is not None)
+    if row.control == "claude":
+        conversation.check_sources(known)
+    thinking = own.thinking or own.reasoning_config if isinstance(own, makers.Claude) else None
+    if thinking is not None and thinking.type == "enabled":
+        conversation.check_begin(known)
+    conversation.check_seals(known, raw, row, drops=_drops(own, thinking))
+
+
+def _drops(own: makers.Own | None, thinking: makers.ClaudeThinking | None) -> bool:
+    if not isinstance(own, makers.Claude) or thinking is None or thinking.block_binding is None:
+        return False
+    if not any(beta.startswith(_BINDING) for beta in own.anthropic_beta or ()):
+        raise refuse("thinking.adaptive.block_binding: Extra inputs are not permitted")
+    return thinking.block_binding.prefix_mismatch_behavior == "drop_block"

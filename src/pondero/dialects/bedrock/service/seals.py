@@ -1,0 +1,88 @@
+"""Signatures the service puts on Claude's thinking, and knows again.
+
+They are this emulation's own: a keyed digest over what was thought, by which model, after what.
+Whatever was changed, cut or made elsewhere does not verify.
+"""
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from hashlib import blake2b
+from typing import NamedTuple
+
+from msgspec.json import Encoder
+
+from pondero.canon import Json
+
+_SECRET = b"the emulated house's own secret"
+_MARK = b"\x12\x93\x02"  # real ones begin with EpMC
+_STABLE = Encoder(order="deterministic")
+UNBOUND = bytes(16)
+
+
+class Proof(NamedTuple):
+    """What a good signature was made for: a model, and what came before."""
+
+    model: str
+    prefix: bytes
+
+
+def sign(shown: str, *, model: str, thought: str, prefix: bytes) -> str:
+    """Return a signature over what is shown, what was thought, and what came before."""
+    name = model.encode()[:255]
+    essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
+    head = _MARK + bytes([len(name)]) + name + essence + prefix
+    return b64encode(head + _digest(shown, head)).decode()
+
+
+def verified(shown: str, signature: str) -> Proof | None:
+    """Return what a good signature was made for, or None."""
+    data = _bytes(signature)
+    size = len(_MARK) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
+    head, digest = data[:size], data[size:]
+    if not head.startswith(_MARK) or digest != _digest(shown, head):
+        return None
+    return Proof(head[4:-32].decode("utf-8", "replace"), head[-16:])
+
+
+def hidden(signature: str) -> str:
+    """Return what nobody may read, as the wire has it: base64 of a text that is base64 itself."""
+    return b64encode(signature.encode()).decode()
+
+
+def found(redacted: str) -> Proof | None:
+    """Return what hidden thinking was made for, or None where it is not the service's."""
+    return verified("", _bytes(redacted).decode("ascii", "replace"))
+
+
+def prefix(system: Json, tools: Json, messages: Json) -> bytes:
+    """Return a digest of what a block is bound to; cache points may come and go."""
+    turns = [[message["role"], _plain(message["content"])] for message in messages]
+    known = [_plain(system), _plain(tools), turns]
+    return blake2b(_STABLE.encode(known), digest_size=16).digest()
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (Error, ValueError):
+        return b""
+
+
+def _digest(shown: str, head: bytes) -> bytes:
+    said = f"{shown}\0".encode("utf-8", "replace") + head
+    return (
+        blake2b(said, key=_SECRET, digest_size=64).digest()
+        + blake2b(said, key=_SECRET, digest_size=64, person=b"second").digest()
+    )
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_plain(each) for each in value if not _is_point(each)]
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return value
+
+
+def _is_point(value: Json) -> bool:
+    return isinstance(value, dict) and "cachePoint" in value

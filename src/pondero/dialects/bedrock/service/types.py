@@ -1,0 +1,269 @@
+"""The request body as the service types it: what is not named here is refused."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Raw, Struct
+
+from pondero.canon import Json
+
+NAME = "bedrock"
+
+ToolUseId = Annotated[str, Meta(pattern="^[a-zA-Z0-9_.:-]{1,64}$")]
+ToolName = Annotated[str, Meta(pattern="^[a-zA-Z0-9_-]{1,64}$")]
+NonEmpty = Annotated[str, Meta(min_length=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Union = dict[str, Raw]
+"""An object with one key, which says what it is."""
+
+
+class Strict(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """No other key is permitted."""
+
+
+# -- content ---------------------------------------------------------------------------------
+
+
+class S3Location(Strict, frozen=True):
+    """Where bytes are."""
+
+    uri: Annotated[str, Meta(pattern="^s3://.+")]
+    bucket_owner: str | None = None
+
+
+class Source(Strict, frozen=True):
+    """The bytes, or where they are, or words in their place: one of them."""
+
+    bytes: NonEmpty | None = None
+    s3_location: S3Location | None = None
+    text: str | None = None
+    content: list[Json] | None = None
+
+
+class ImageBlock(Strict, frozen=True):
+    """A picture."""
+
+    format: Literal["png", "jpeg", "gif", "webp"]
+    source: Source
+
+
+class DocumentBlock(Strict, frozen=True):
+    """A document; its name may hold letters, digits, single spaces, _, - and brackets."""
+
+    name: Annotated[str, Meta(pattern=r"^(?:[0-9A-Za-z()\[\]_-]|\s(?!\s)){1,200}$")]
+    source: Source
+    format: Literal["pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"] | None = None
+    context: str | None = None
+    citations: Json = None
+
+
+class VideoBlock(Strict, frozen=True):
+    """A film."""
+
+    format: Literal["mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp"]
+    source: Source
+
+
+class AudioBlock(Strict, frozen=True):
+    """A sound."""
+
+    format: str
+    source: Source
+
+
+class ToolUseBlock(Strict, frozen=True):
+    """A call sent back."""
+
+    tool_use_id: ToolUseId
+    name: ToolName
+    input: dict[str, Json]
+    type: Literal["server_tool_use"] | None = None
+
+
+class ToolResultBlock(Strict, frozen=True):
+    """What the tool answered."""
+
+    tool_use_id: ToolUseId
+    content: list[Union]
+    status: Literal["success", "error"] | None = None
+    type: str | None = None
+
+
+class CachePoint(Strict, frozen=True):
+    """The prompt up to here may be cached."""
+
+    type: Literal["default"]
+    ttl: Literal["5m", "1h"] | None = None
+
+
+class ReasoningText(Strict, frozen=True):
+    """Thinking sent back."""
+
+    text: str
+    signature: str | None = None
+
+
+class Reasoning(Strict, frozen=True):
+    """Thinking that was shown, or that nobody may read: one of them."""
+
+    reasoning_text: ReasoningText | None = None
+    redacted_content: str | None = None
+
+
+class Words(Strict, frozen=True):
+    """Words that are from somewhere."""
+
+    text: str
+
+
+class Guarded(Strict, frozen=True):
+    """Words that a guardrail looks at."""
+
+    text: str
+    qualifiers: list[str] | None = None
+
+
+class GuardContent(Strict, frozen=True):
+    """What a guardrail looks at: words, or a picture."""
+
+    text: Guarded | None = None
+    image: Json = None
+
+
+class CitationsBlock(Strict, frozen=True):
+    """Words, and where they are from."""
+
+    content: list[Words] | None = None
+    citations: list[dict[str, Json]] | None = None
+
+
+Typed = (
+    str
+    | ImageBlock
+    | DocumentBlock
+    | VideoBlock
+    | AudioBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | CachePoint
+    | Reasoning
+    | CitationsBlock
+)
+TYPED: dict[str, type[Typed]] = {
+    "text": str,
+    "image": ImageBlock,
+    "document": DocumentBlock,
+    "video": VideoBlock,
+    "audio": AudioBlock,
+    "toolUse": ToolUseBlock,
+    "toolResult": ToolResultBlock,
+    "cachePoint": CachePoint,
+    "reasoningContent": Reasoning,
+    "citationsContent": CitationsBlock,
+}
+# Blocks that are taken as they are given.
+UNTYPED = frozenset({"guardContent", "searchResult", "toolAddition", "toolRemoval"})
+RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult"})
+
+
+# -- the body --------------------------------------------------------------------------------
+
+
+class MessageIn(Strict, frozen=True):
+    """A turn."""
+
+    role: Literal["user", "assistant", "system"]
+    content: list[Union]
+
+
+class Limits(Strict, frozen=True):
+    """What every model has: a cap, sampling, words to stop at."""
+
+    max_tokens: Annotated[int, Meta(ge=1)] | None = None
+    temperature: Share | None = None
+    top_p: Share | None = None
+    stop_sequences: Annotated[list[NonEmpty], Meta(max_length=2500)] | None = None
+
+
+class Schema(Strict, frozen=True):
+    """What a tool takes."""
+
+    json: dict[str, Json]
+
+
+class ToolSpec(Strict, frozen=True):
+    """A function of the caller's."""
+
+    name: ToolName
+    input_schema: Schema
+    description: NonEmpty | None = None
+    strict: bool | None = None
+
+
+class ToolConfig(Strict, frozen=True):
+    """What may, or must, be called."""
+
+    tools: Annotated[list[Union], Meta(min_length=1)]
+    tool_choice: Union | None = None
+
+
+class OneTool(Strict, frozen=True):
+    """This tool must be called."""
+
+    name: ToolName
+
+
+class Empty(Strict, frozen=True):
+    """Nothing is to be said beside it."""
+
+
+class JsonSchema(Strict, frozen=True):
+    """A shape, as JSON text."""
+
+    schema: str
+    name: str | None = None
+    description: str | None = None
+
+
+class Structure(Strict, frozen=True):
+    """How a shape is given."""
+
+    json_schema: JsonSchema
+
+
+class TextFormat(Strict, frozen=True):
+    """The answer's shape."""
+
+    type: Literal["json_schema"]
+    structure: Structure
+
+
+class OutputConfig(Strict, frozen=True):
+    """How much effort, and in which shape."""
+
+    text_format: TextFormat | None = None
+    effort: Annotated[str, Meta(max_length=16)] | None = None
+
+
+class Body(Strict, frozen=True):
+    """A request."""
+
+    messages: list[MessageIn]
+    model_id: str | None = None  # its place is the path; here it is passed over
+    system: list[Union] | None = None
+    inference_config: Limits | None = None
+    tool_config: ToolConfig | None = None
+    additional_model_request_fields: Raw = Raw(b"{}")
+    additional_model_response_field_paths: Annotated[list[str], Meta(max_length=10)] | None = None
+    output_config: OutputConfig | None = None
+    guardrail_config: Json = None
+    prompt_variables: Json = None
+    request_metadata: dict[str, str] | None = None
+    performance_config: Json = None
+    service_tier: Json = None
+
+
+# Fields the caller has no word for: they are given back as they came.
+BESIDE = (
+    *("guardrailConfig", "promptVariables", "requestMetadata"),
+    *("performanceConfig", "serviceTier"),
+)
