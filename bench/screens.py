@@ -24,12 +24,12 @@ from pondero.canon import (
     ThinkingDelta,
     Usage,
 )
-from pondero.chat import Dial, actions, begin, reduce
 from pondero.client import AsyncClient, lookup
 from pondero.emulator import Emulator
 from pondero.store import Kept, Threads
 from pondero.thinking import Policy
 from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui.state import Dial, actions, begin, reduce
 
 ANSWER = """\
 Here is **an answer** with `code` in it, and a list:

@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from pondero.chat import Action, Dial, actions, begin
 from pondero.client import AsyncClient, Chat, Client, lookup
 from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui.state import Action, Dial, actions, begin
 
 MODELS = (
     "claude-opus-5/high",

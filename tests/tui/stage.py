@@ -10,7 +10,6 @@ from pathlib import Path
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from pondero.chat import Action, Dial, begin
 from pondero.client import AsyncClient, lookup
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
@@ -18,6 +17,7 @@ from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.transport import AsyncTap
 from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui.state import Action, Dial, begin
 
 SCREENS = Path(__file__).parent / "screens"
 REWRITE = bool(os.environ.get("REWRITE_SCREENS"))

@@ -4,11 +4,11 @@ import pytest
 from tests.tui.stage import DIAL, Clock
 
 from pondero.canon import Finished, Message, Started, Text, TextDelta
-from pondero.chat import effects
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.store import Kept
 from pondero.tui import Conversation, Keeper, theme_of
+from pondero.tui.state import effects
 from pondero.tui.timing import Timing
 
 

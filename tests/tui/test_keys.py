@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from tests.tui.stage import stage
 
-from pondero.chat import Said, Spoken, Thought, Told
 from pondero.tui.picker import Picker
+from pondero.tui.state import Said, Spoken, Thought, Told
 
 pytestmark = pytest.mark.anyio
 

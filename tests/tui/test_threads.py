@@ -8,11 +8,11 @@ import pytest
 from tests.tui.stage import stage
 
 from pondero.canon import Message, Role, Text, Usage
-from pondero.chat import Said, Spoken, Tally, Told
 from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
 from pondero.store import Kept, Threads
 from pondero.tui import ChatApp, Keeper
+from pondero.tui.state import Said, Spoken, Tally, Told
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,9 @@ from .examples import examples
 from .policies import POLICY, policy_of
 
 if TYPE_CHECKING:
-    from ..chat import Action
     from ..exchange import AsyncTransport
     from ..store import Settings
-    from ..tui import Keeper
+    from ..tui import Action, Keeper
 
 _MODEL = "claude-opus-5/medium"
 _PACE = 0.02
@@ -60,12 +59,11 @@ def chat(
     """Chat with MODEL. /help shows what can be said beside words."""
     _check_terminal()
     _check_textual()
-    from ..chat import Dial, begin
     from ..client import AsyncClient, lookup
     from ..client import policy_of as policy_from
     from ..store import settings
     from ..transport import AsyncTap
-    from ..tui import ChatApp, Conversation, theme_of
+    from ..tui import ChatApp, Conversation, Dial, begin, theme_of
 
     settled = settings()
     dial = Dial(lookup(), policy_from(policy_of(policies)))
@@ -140,14 +138,14 @@ def _keeper(*, save: bool) -> "tuple[Keeper, tuple[Action, ...]]":
 
 
 def _resumed(keeper: "Keeper", id: str, model: str | None) -> "tuple[Action, ...]":
-    from ..chat import actions
+    from ..tui import actions
 
     opened = keeper.open(id)
     return (opened,) if model is None else (opened, actions.Submitted(f"/model {model}"))
 
 
 def _report(*lines: str, warning: bool = False) -> "Action":
-    from ..chat import actions
+    from ..tui import actions
 
     return actions.Reported(lines, "warning" if warning else "plain")
 

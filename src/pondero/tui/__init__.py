@@ -1,8 +1,12 @@
-"""The chat on a terminal. A reducer decides (see ``chat``); what is here talks, keeps and draws."""
+"""The chat on a terminal: the reducer in ``state`` decides; the files here talk, record and draw.
+
+``pondero chat`` starts it.
+"""
 
 from .app import ChatApp
 from .colours import theme_of
 from .conversation import Conversation
 from .keeper import Keeper
+from .state import Action, Dial, actions, begin
 
-__all__ = ["ChatApp", "Conversation", "Keeper", "theme_of"]
+__all__ = ["Action", "ChatApp", "Conversation", "Dial", "Keeper", "actions", "begin", "theme_of"]

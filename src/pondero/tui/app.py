@@ -13,18 +13,6 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from ..canon import Event
-from ..chat import (
-    Action,
-    Choosing,
-    Dial,
-    Effect,
-    State,
-    actions,
-    completions,
-    effects,
-    reduce,
-    trouble,
-)
 from ..errors import PonderoError, UnknownThread
 from ..store import hidden
 from ..transport import AsyncTap
@@ -36,6 +24,18 @@ from .outside import cleaned, examined, export, wire
 from .page import Page
 from .picker import Picker
 from .prompt import Prompt
+from .state import (
+    Action,
+    Choosing,
+    Dial,
+    Effect,
+    State,
+    actions,
+    completions,
+    effects,
+    reduce,
+    trouble,
+)
 from .views import ThoughtView
 
 _FRAMES_A_SECOND = 30

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from ..chat import BETWEEN, Piece, State, status
+from .state import BETWEEN, Piece, State, status
 
 _STYLES = {
     "model": "bold $accent",

@@ -10,11 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 
 from ..canon import Event, Message, Reply, Usage
-from ..chat import Dial, actions, effects
 from ..client import AsyncChat, AsyncClient, cost, cost_of, has_prices, kept_of
 from ..errors import PonderoError
 from ..store import Kept
 from .keeper import Keeper
+from .state import Dial, actions, effects
 from .timing import Timing
 
 

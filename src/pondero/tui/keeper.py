@@ -9,10 +9,10 @@ from decimal import Decimal
 from msgspec import Struct
 
 from ..canon import Message, Usage
-from ..chat import PAGE, Choice, Known, Past, Tally, actions
 from ..errors import StoreError
 from ..handoff import Refusal
 from ..store import Kept, Thread, Threads, money
+from .state import PAGE, Choice, Known, Past, Tally, actions
 
 _LISTED = 30
 

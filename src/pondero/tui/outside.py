@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from ..chat import actions
 from ..errors import PonderoError
 from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
 from ..transport import AsyncTap
+from .state import actions
 
 _LONGEST = 20_000
 _MARKS = {True: "✓", False: "✗", None: "·"}

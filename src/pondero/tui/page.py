@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.containers import VerticalScroll
 from textual.message import Message
 
-from ..chat import Cell, Thought
+from .state import Cell, Thought
 from .views import View, view_of
 
 

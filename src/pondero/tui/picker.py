@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ..chat import Choosing
+from .state import Choosing
 
 
 class Picker(ModalScreen[str | None]):

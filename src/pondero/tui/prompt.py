@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from ..chat import COMMANDS
+from .state import COMMANDS
 
 Complete = Callable[[str], tuple[str, ...]]
 

@@ -13,7 +13,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
-from ..chat import Called, Cell, Said, Spoken, Thought, Told, Waiting
+from .state import Called, Cell, Said, Spoken, Thought, Told, Waiting
 
 _TAIL = 6
 """How many lines of a thought are seen while it goes on."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..canon import (
+from ...canon import (
     Event,
     Finished,
     PartEnd,

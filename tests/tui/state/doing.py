@@ -12,8 +12,8 @@ from pondero.canon import (
     ThinkingDelta,
     Usage,
 )
-from pondero.chat import Dial, State, Told, actions, reduce
-from pondero.chat.effects import Effects
+from pondero.tui.state import Dial, State, Told, actions, reduce
+from pondero.tui.state.effects import Effects
 
 USAGE = Usage(input=10, cache_read=0, output=5, thinking=40, total=55)
 ANSWER = (

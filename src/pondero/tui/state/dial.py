@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ..canon import Origin
-from ..catalog import Entry, Lookup
-from ..errors import PonderoError
-from ..exchange import plan
-from ..thinking import LEVELS, Asked, Plan, Policy, parse
+from ...canon import Origin
+from ...catalog import Entry, Lookup
+from ...errors import PonderoError
+from ...exchange import plan
+from ...thinking import LEVELS, Asked, Plan, Policy, parse
 
 SUMMARIES = ("summary", "ask")
 """Ways of showing thinking in which it is a summary of what was thought, and billed."""

@@ -2,8 +2,8 @@
 
 import re
 
-from ..errors import PonderoError
-from ..thinking import BENIGN
+from ...errors import PonderoError
+from ...thinking import BENIGN
 from .cells import Tone
 from .dial import Dial
 from .effects import Effects, Handoff, Note

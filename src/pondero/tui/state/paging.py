@@ -4,7 +4,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from ..errors import PonderoError
+from ...errors import PonderoError
 from . import actions, effects
 from .cells import Cell
 from .dial import Dial

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ..thinking import Plan
+from ...thinking import Plan
 from .cells import Cell, Told, Tone
 from .dial import Choice
 from .tally import Tally

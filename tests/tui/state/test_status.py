@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chat.doing import do, ended, had, say
+from tests.tui.state.doing import do, ended, had, say
 
-from pondero.chat import BETWEEN, Dial, begin, status
 from pondero.client import lookup
 from pondero.thinking import Policy
+from pondero.tui.state import BETWEEN, Dial, begin, status
 
 DIAL = Dial(lookup(), Policy())
 
@@ -44,9 +44,9 @@ def test_a_narrow_line_drops_the_least_first(chat, dial):
 
 
 def test_an_odd_verdict_and_an_unsaved_chat_outlive_the_figures(chat, dial):
-    from tests.chat.doing import USAGE
+    from tests.tui.state.doing import USAGE
 
-    from pondero.chat import actions
+    from pondero.tui.state import actions
 
     odd = actions.Exchanged(USAGE, "stop", "did_not_think")
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(odd,), unsaved="the disk is full"))

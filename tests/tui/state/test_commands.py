@@ -3,10 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chat.doing import do, ended, had, say, told
+from tests.tui.state.doing import do, ended, had, say, told
 
 from pondero.canon import Usage
-from pondero.chat import (
+from pondero.client import lookup
+from pondero.thinking import Policy
+from pondero.tui.state import (
     COMMANDS,
     Choice,
     Dial,
@@ -18,8 +20,6 @@ from pondero.chat import (
     effects,
     reduce,
 )
-from pondero.client import lookup
-from pondero.thinking import Policy
 
 DIAL = Dial(lookup(), Policy())
 
@@ -84,7 +84,7 @@ def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
 
 
 def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
-    from tests.chat.doing import ended
+    from tests.tui.state.doing import ended
 
     from pondero.canon import Usage
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chat.doing import ANSWER, do, say
+from tests.tui.state.doing import ANSWER, do, say
 
 from pondero.canon import (
     Finished,
@@ -20,9 +20,9 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.chat import Called, Dial, Spoken, Thought, Waiting, actions, begin
 from pondero.client import lookup
 from pondero.thinking import Policy
+from pondero.tui.state import Called, Dial, Spoken, Thought, Waiting, actions, begin
 
 DIAL = Dial(lookup(), Policy())
 

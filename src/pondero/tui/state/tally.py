@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..canon import Usage
+from ...canon import Usage
 
 
 class Tally(Struct, frozen=True):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pondero.chat import Dial, State, begin
 from pondero.client import lookup
 from pondero.thinking import Policy
+from pondero.tui.state import Dial, State, begin
 
 
 @pytest.fixture(scope="session")

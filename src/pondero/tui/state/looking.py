@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ..thinking import describe
+from ...thinking import describe
 from .cells import Cell, Thought
 from .dial import Dial
 from .effects import Dress, Effects, Examine, Note, Wire

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..catalog import Entry
-from ..thinking import BENIGN, Plan, share
+from ...catalog import Entry
+from ...thinking import BENIGN, Plan, share
 
 _CANNOT = "This model does not support disabling thinking"
 

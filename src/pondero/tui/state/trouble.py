@@ -1,6 +1,6 @@
 """What went wrong, in a sentence, and a way on."""
 
-from ..errors import (
+from ...errors import (
     AuthFailed,
     BillingFailed,
     ContextTooLong,

@@ -1,10 +1,10 @@
 """What is said when a model or a level is chosen: the texts of the documents, word for word."""
 
 import pytest
-from tests.chat.doing import say, told
+from tests.tui.state.doing import say, told
 
-from pondero.chat import Dial, begin
 from pondero.thinking import Policy
+from pondero.tui.state import Dial, begin
 
 SAID = {
     "claude-sonnet-4-5/med": (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ..errors import PonderoError
+from ...errors import PonderoError
 from . import keeping, looking, switching
 from .dial import Dial
 from .effects import Effects, Quit, Restore

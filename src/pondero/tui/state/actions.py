@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import Event, Message, Usage
-from ..errors import PonderoError
+from ...canon import Event, Message, Usage
+from ...errors import PonderoError
 from .cells import Tone
 from .dial import Choice
 from .past import Past

@@ -3,10 +3,19 @@
 from decimal import Decimal
 
 import pytest
-from tests.chat.doing import ANSWER, KEPT, USAGE, do, ended, had, say, told
+from tests.tui.state.doing import ANSWER, KEPT, USAGE, do, ended, had, say, told
 
 from pondero.canon import Message, Origin, Text, Thinking, ToolCall, ToolResult, Usage
-from pondero.chat import (
+from pondero.errors import (
+    AuthFailed,
+    MissingKey,
+    PonderoError,
+    RateLimited,
+    Timeout,
+    Truncated,
+    Unreachable,
+)
+from pondero.tui.state import (
     Known,
     Past,
     Said,
@@ -20,16 +29,7 @@ from pondero.chat import (
     effects,
     reduce,
 )
-from pondero.chat.paging import MOST, PAGE
-from pondero.errors import (
-    AuthFailed,
-    MissingKey,
-    PonderoError,
-    RateLimited,
-    Timeout,
-    Truncated,
-    Unreachable,
-)
+from pondero.tui.state.paging import MOST, PAGE
 
 
 def test_words_begin_a_turn_at_the_present_level(chat, dial):
@@ -379,9 +379,9 @@ def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):
 
 
 def test_beside_a_long_context_the_policy_caps_the_budget():
-    from pondero.chat import Dial
     from pondero.client import lookup
     from pondero.thinking import Policy
+    from pondero.tui.state import Dial
 
     capped = Dial(lookup(), Policy(context_cap=10_000))
     state = begin(capped, "claude-sonnet-4-5/medium")

@@ -7,7 +7,7 @@ from itertools import count
 import msgspec
 from msgspec import Struct
 
-from ..canon import (
+from ...canon import (
     Blob,
     Image,
     Json,
