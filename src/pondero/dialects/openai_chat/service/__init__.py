@@ -1,9 +1,10 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from ....canon import HttpRequest, Json
-from ... import body_model
-from ...dialect import Models, Parsed, Service
-from .. import accept, beside, reply
+from pondero.canon import HttpRequest, Json
+from pondero.dialects import body_model
+from pondero.dialects.dialect import Models, Parsed, Service
+
+from . import accept, lists, reply
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -23,7 +24,7 @@ SERVICE = Service(
     call_id=reply.call_id,
     restated=reply.restated,
     models=Models(
-        asks=beside.asks,
-        listed=beside.listed,
+        asks=lists.asks,
+        listed=lists.listed,
     ),
 )

@@ -1,0 +1,270 @@
+"""What the service said was wrong, in whichever of the clones' shapes it said it.
+
+The service's own code decides first where it has one, then the status, then, where a status is
+shared by two meanings, the words of the message.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from pondero.canon import Head, Json
+from pondero.errors import (
+    AuthFailed,
+    BadRequest,
+    BillingFailed,
+    ContextTooLong,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaSpent,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    ServiceError,
+    ServiceTimeout,
+)
+from pondero.framing import json_of
+
+_BY_CODE: dict[str, type[ServiceError]] = {
+    **dict.fromkeys(
+        (
+            "insufficient_quota",
+            "billing_hard_limit_reached",
+            "credit_balance_exhausted",
+            "organization_spend_limit_exceeded",
+            "project_spend_limit_exceeded",
+            "organization_usage_limit_exceeded",
+        ),
+        QuotaSpent,
+    ),
+    **dict.fromkeys(("payment_required", "1110", "1111", "1112", "1113"), BillingFailed),
+    **dict.fromkeys(
+        (
+            "context_length_exceeded",
+            "exceed_context_size_error",
+            "too_many_prompt_tokens",
+            "token_limit_exceeded",
+        ),
+        ContextTooLong,
+    ),
+    **dict.fromkeys(
+        ("content_filter", "content_policy_violation", "refusal", "responsibleaipolicyviolation"),
+        Refused,
+    ),
+    **dict.fromkeys(
+        (
+            "invalid_api_key",
+            "wrong_api_key",
+            "authentication",
+            "authentication_error",
+            "invalid_authentication",
+        ),
+        AuthFailed,
+    ),
+    "permission_denied": PermissionDenied,
+    "model_not_found": NotFound,
+    **dict.fromkeys(
+        ("rate_limit_exceeded", "rate_limit_error", "slow_down", "1302", "1303"), RateLimited
+    ),
+    **dict.fromkeys(
+        (
+            "server_is_overloaded",
+            "service_unavailable_error",
+            "provider_overloaded",
+            "provider_unavailable",
+            "overloaded_error",
+        ),
+        Overloaded,
+    ),
+    "timeout": ServiceTimeout,
+}
+_BY_STATUS: dict[int, type[ServiceError]] = {
+    401: AuthFailed,
+    402: BillingFailed,
+    403: PermissionDenied,
+    404: NotFound,
+    408: ServiceTimeout,
+    410: NotFound,
+    429: RateLimited,
+    498: AuthFailed,
+    503: Overloaded,
+    504: ServiceTimeout,
+    524: ServiceTimeout,
+    529: Overloaded,
+}
+_KEY = re.compile(
+    r"(incorrect|invalid|wrong|expired|missing|check|not valid)[^.]{0,40}api[ _-]?key"
+    r"|api[ _-]?key[^.]{0,40}(incorrect|invalid|wrong|expired|not valid)",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"maximum context length|context (window|size|length)|too many tokens|prompt is too long"
+    r"|total length of all messages is too long",
+    re.IGNORECASE,
+)
+_POLICY = re.compile(
+    r"violates (our )?(usage|content)|content management policy|flagged", re.IGNORECASE
+)
+_NO_MODEL = re.compile(r"supported API model names are", re.IGNORECASE)
+# (statuses, what the message says, what it is then)
+_BY_WORDS: tuple[tuple[tuple[int, ...], re.Pattern[str], type[ServiceError]], ...] = (
+    ((400, 413, 422), _CONTEXT, ContextTooLong),
+    ((400, 403), _POLICY, Refused),
+    ((400, 403), _KEY, AuthFailed),
+    ((400,), _NO_MODEL, NotFound),
+)
+_AGAIN_IN = re.compile(r"(?:try again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|h|m|s)[a-z]*\s?)+)")
+_DURATION = re.compile(r"([\d.]+) ?(ms|h|m|s)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_REQUEST_IDS = ("x-request-id", "request-id", "inference-id", "mistral-correlation-id")
+
+
+class Said(msgspec.Struct, frozen=True):
+    """The parts of an error, from whichever shape."""
+
+    message: str = ""
+    upstream: str = ""  # what a router was told by whoever it asked
+    code: str | None = None
+    words: tuple[str, ...] = ()
+    status: int | None = None
+    wait: float | None = None
+    request_id: str | None = None
+    flagged: bool = False
+
+
+def error_of(head: Head, body: bytes) -> ServiceError:
+    """Return the error an answer is; survives HTML, nothing at all and JSON of any shape."""
+    return _error(_json(body), head=head, body=body)
+
+
+def error_in(head: Head, body: bytes) -> ServiceError | None:
+    """Return the error that came where an answer should have, or None where there is none."""
+    raw = _json(body)
+    return _error(raw, head=head, body=body) if _is_error(raw) else None
+
+
+def _json(body: bytes) -> Json:
+    if (raw := json_of(body)) is not None:
+        return raw
+    framed = (json_of(line[5:]) for line in body.splitlines() if line.startswith(b"data:"))
+    in_event = next((raw for raw in framed if isinstance(raw, dict)), None)  # not only in streams
+    return in_event or body.decode("utf-8", "replace").strip()
+
+
+def _error(raw: Json, *, head: Head, body: bytes) -> ServiceError:
+    said = _said(raw[0] if isinstance(raw, list) and raw else raw)
+    status = head.status if head.status >= 400 else said.status
+    message = said.message or f"the service answered with status {status or head.status}"
+    return _kind(said, status, f"{message} {said.upstream}")(
+        message,
+        status=status,
+        code=said.code if said.code is not None or status is None else str(status),
+        retry_after=_retry_after(head, said),
+        request_id=_request_id(head.headers) or said.request_id,
+        body=body,
+    )
+
+
+def _is_error(raw: Json) -> bool:
+    if not isinstance(raw, dict):
+        return False
+    if raw.get("error") or raw.get("object") == "error" or "detail" in raw:
+        return True
+    return bool(raw.get("message")) and ("code" in raw or "type" in raw)
+
+
+def _kind(said: Said, status: int | None, message: str) -> type[ServiceError]:
+    for word in said.words:
+        if word in _BY_CODE:
+            return _BY_CODE[word]
+    for statuses, pattern, kind in _BY_WORDS:
+        if (status is None or status in statuses) and pattern.search(message):
+            return kind
+    if said.flagged and status == 403:
+        return Refused
+    if status is None:
+        return BadRequest if "invalid_request_error" in said.words else ServerFailed
+    return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
+
+
+def _said(raw: Json) -> Said:
+    if not isinstance(raw, dict):
+        return Said(_plain(raw) if isinstance(raw, str) else "")
+    error = raw.get("error")
+    inner = error if isinstance(error, dict) else raw
+    metadata = inner.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    message = error if isinstance(error, str) else _message(inner)
+    code, kind = inner.get("code"), _word(inner.get("type"))
+    named = (inner.get("status_code"), raw.get("status_code"), inner.get("raw_status_code"), code)
+    own = _word(metadata.get("error_type"))
+    word = own or (_word(code) if _status(code) is None else kind or _word(code)) or kind
+    given = (own, _word(code), kind)
+    return Said(
+        message=message,
+        upstream=upstream if isinstance(upstream := metadata.get("raw"), str) else "",
+        code=word,
+        words=tuple(each.lower() for each in given if each),
+        status=next(filter(None, map(_status, named)), None),
+        wait=_number(metadata.get("retry_after_seconds", inner.get("retry_after"))),
+        request_id=_word(raw.get("request_id")),
+        flagged=bool(metadata.get("flagged_input") or metadata.get("reasons")),
+    )
+
+
+def _message(inner: dict[str, Json]) -> str:
+    message = inner.get("message", inner.get("detail"))
+    if isinstance(message, str):
+        return message
+    if isinstance(message, list):
+        said = [each.get("msg") for each in message if isinstance(each, dict)]
+        return "; ".join(each for each in said if isinstance(each, str))
+    if isinstance(message, dict):
+        return _message(message)
+    return ""
+
+
+def _plain(text: str) -> str:
+    """The readable part of a body that is no JSON, such as a gateway's page."""
+    text = text[:20_000]
+    text = re.sub(r"(?is)<(script|style|head)\b.*?(</\1>|$)", " ", text)
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
+
+
+def _retry_after(head: Head, said: Said) -> float | None:
+    if (wait := head.retry_after) is not None:
+        return wait
+    if said.wait is not None:
+        return said.wait
+    again = _AGAIN_IN.search(said.message)
+    if again is None:
+        return None
+    spans = _DURATION.findall(again[1])
+    return sum((_number(count) or 0.0) * _SECONDS[unit] for count, unit in spans)
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    return next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
+
+
+def _status(value: Json) -> int | None:
+    number = _number(value)
+    return int(number) if number is not None and 400 <= number < 600 else None
+
+
+def _word(value: Json) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value) or None
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if 0 <= number < 1e9 else None

@@ -1,0 +1,81 @@
+"""In what one deployment of this wire differs from the next; set in the catalog, never guessed."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from pondero.canon import Json
+from pondero.errors import BadCatalog
+
+ThinkingField = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
+Replay = Literal[
+    "same",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "content_chunks",
+    "think_tags",
+    "none",
+]
+
+
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """What is so unless a deployment says otherwise; keys we do not know are not ours.
+
+    Reading: ``thinking_fields`` in the order they are tried; ``think_tags`` whether tags in the
+    answer are split off; ``thinking_outside_completion`` whether thinking is counted beside the
+    completion; ``done_marker`` whether the stream ends with a marker (None: it may).
+
+    Replay: ``replay_field`` where thinking goes back (``same``: where it came from),
+    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any
+    (``replay_missing_of``: beginnings of the names of the models that want it),
+    ``replay_with`` what a request says beside it, lest the service throws it away;
+    ``refused_fields`` are fields of a message that it answers with a refusal;
+    ``results_by_place`` whether results without an id answer the calls in order.
+
+    Writing: ``usage_in_stream`` whether counts must be asked for; ``cache_marks`` the field for
+    them; ``tool_call_ids`` what a service takes for an id; ``media`` the beginnings of media types
+    it takes; ``unsaid`` what it has no words for (a schema then stands in the system prompt).
+    """
+
+    thinking_fields: tuple[ThinkingField, ...] = (
+        "reasoning_content",
+        "reasoning",
+        "reasoning_text",
+        "reasoning_details",
+    )
+    think_tags: bool = True
+    thinking_outside_completion: bool = False
+    done_marker: bool | None = None
+
+    replay_field: Replay = "same"
+    replay_when: Literal["tools", "always", "never"] = "always"
+    replay_missing: str | None = None
+    replay_missing_of: tuple[str, ...] = ("",)
+    replay_with: Mapping[str, Json] = {}
+    refused_fields: tuple[str, ...] = ()
+    results_by_place: bool = False
+
+    path: str = "/chat/completions"
+    headers: Mapping[str, str] = {}
+    system_role: Literal["system", "developer", "user"] = "system"
+    max_tokens_field: str = "max_completion_tokens"
+    usage_in_stream: Literal["asked", "always"] = "asked"
+    cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
+    tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
+    media: tuple[str, ...] = ("",)
+    unsaid: tuple[Literal["schema"], ...] = ()
+
+
+_USUAL = Quirks()
+
+
+def quirks_of(raw: Mapping[str, Json]) -> Quirks:
+    """Return the quirks a mapping holds; raises BadCatalog where a value is not one of ours."""
+    if not raw:
+        return _USUAL
+    try:
+        return msgspec.convert(raw, Quirks)
+    except msgspec.ValidationError as error:
+        raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None

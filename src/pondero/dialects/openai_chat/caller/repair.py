@@ -1,0 +1,106 @@
+"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Repair
+from pondero.errors import ServiceError
+from pondero.thinking import Adjustment, closest, listed
+
+_UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
+_SEALED = "reasoning_details"
+_OPAQUE = ("signature", "data")
+_WORDS = ("text", "summary")
+_UNKNOWN = re.compile(
+    r"(?:unrecognized|unsupported|unknown|unexpected|does not support)\W[^.]{0,60}?"
+    r"\breasoning_?effort\b"
+    r"|\breasoning_?effort\b\W{0,3}(?:is not (?:supported|allowed|permitted)|extra inputs)",
+    re.IGNORECASE,
+)
+_DROPPED = Adjustment(
+    "seal_refused",
+    "thinking",
+    "replayed",
+    "dropped",
+    "sealed thinking was not accepted, as where another upstream answers than before",
+)
+
+
+class _Metadata(msgspec.Struct):
+    raw: str | None = None
+
+
+class _Error(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Routed(msgspec.Struct):
+    error: _Error
+
+
+def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
+    """Return the request without what was refused; None where the refusal says no cure."""
+    body = msgspec.json.decode(request.body)
+    if unsealed := _unsealed(body, f"{error.message} {_upstream(error)}"):
+        return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
+    note = _lower(body, error.message) or _unsaid(body, error.message)
+    return None if note is None else Repair(_sent(request, body), note, "model")
+
+
+def _upstream(error: ServiceError) -> str:
+    """Return what a router was told by whoever it asked; its own message does not say."""
+    try:
+        said = msgspec.json.decode(error.body, type=_Routed)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    return said.error.metadata.raw or ""
+
+
+def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+    return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
+
+
+def _unsealed(body: dict[str, Json], message: str) -> list[str]:
+    """Take out thinking that whoever a router asks now cannot read; return what sealed it."""
+    if not _UNREADABLE.search(message):
+        return []
+    messages = (each for each in body.get("messages") or () if isinstance(each, dict))
+    sealed = [each for each in messages if each.get(_SEALED)]
+    return [seal for each in sealed for seal in _seals(each.pop(_SEALED))]
+
+
+def _seals(details: list[Json]) -> Iterator[str]:
+    """Yield what is opaque in these details, and the words of those that have nothing opaque."""
+    for detail in details:
+        opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
+        yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
+
+
+def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
+    holder, key = _effort(body)
+    asked, words = holder.get(key), listed(message)
+    if not isinstance(asked, str) or not words or asked in words or "effort" not in message:
+        return None
+    got = holder[key] = closest(asked, words)
+    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    return Adjustment("unsupported_level", "level", asked, got, why)
+
+
+def _unsaid(body: dict[str, Json], message: str) -> Adjustment | None:
+    """Leave out the word where the service does not know the field: of models nobody has met."""
+    asked = body.get("reasoning_effort")
+    if asked is None or not _UNKNOWN.search(message):
+        return None
+    del body["reasoning_effort"]
+    why = "the service takes no word about thinking for this model; it thinks as it likes"
+    return Adjustment("no_control", "level", asked, None, why)
+
+
+def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
+    reasoning = body.get("reasoning")
+    if isinstance(reasoning, dict) and "effort" in reasoning:
+        return reasoning, "effort"
+    return body, "reasoning_effort"

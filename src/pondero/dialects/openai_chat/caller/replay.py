@@ -1,0 +1,101 @@
+"""Thinking sent back: where it came from, or where the deployment wants it.
+
+Only what this dialect sealed is opened. The wire has no order between a turn's thinking, text and
+calls, so several thoughts of one turn go into one field.
+"""
+
+from pondero.canon import Json, Thinking
+
+from .parts import NAME
+from .quirks import Quirks
+
+_TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+_TAGS = ("<think>\n", "\n</think>\n\n")
+_ORIGINS = {"chunk": "content_chunks", "tags": "think_tags"}
+_SEALED = ("reasoning_details", *_TEXT_FIELDS, *_ORIGINS)
+
+
+class Replay:
+    """Puts a turn's thinking into its message; knows from which turn on it is wanted."""
+
+    def __init__(self, quirks: Quirks, model: str) -> None:
+        self._field = quirks.replay_field
+        wants = model.startswith(quirks.replay_missing_of)
+        self._missing = quirks.replay_missing if wants else None
+        self._wanted = quirks.replay_when == "always" and quirks.replay_field != "none"
+        self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
+
+    def called(self) -> None:
+        """Say that the turn at hand calls a tool: from here on thinking is wanted."""
+        self._wanted = self._wanted or self._after_calls
+
+    def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
+        """Put one thought into a message or its content, if it is ours and wanted."""
+        seal = part.seal
+        if not self._wanted or seal is None or seal.dialect != NAME:
+            return
+        value = seal.value if isinstance(seal.value, dict) else {}
+        message.update(value.get("message", {}))
+        where = _origin(value) if self._field == "same" else self._field
+        if where in _TEXT_FIELDS:
+            _add_text(message, where, part.text)
+        elif where == "reasoning_details":
+            _add_details(message, value, part.text)
+        elif where == "content_chunks":
+            _add_chunk(content, part.text, value.get("chunk", {}))
+        elif where == "think_tags":
+            opened, closed = value.get("tags", _TAGS)
+            content.append(f"{opened}{part.text}{closed}")
+
+    def fill(self, message: dict[str, Json]) -> None:
+        """Put in what a turn without thinking must carry, where the deployment says so."""
+        if not self._wanted or self._missing is None:
+            return
+        if self._field in _TEXT_FIELDS:
+            message.setdefault(self._field, self._missing)
+        elif self._field == "reasoning_details" and self._field not in message:
+            message.setdefault("reasoning", self._missing)
+
+
+def is_replayed(message: dict[str, Json]) -> bool:
+    """Return whether a message carries thinking in a field of its own."""
+    return any(message.get(field) for field in (*_TEXT_FIELDS, "reasoning_details"))
+
+
+def _origin(value: dict[str, Json]) -> str | None:
+    return next((_ORIGINS.get(key, key) for key in _SEALED if key in value), None)
+
+
+def _add_text(message: dict[str, Json], field: str, text: str) -> None:
+    if text:
+        message[field] = message.get(field, "") + text
+
+
+def _add_chunk(content: list[Json], text: str, rest: dict[str, Json]) -> None:
+    """Add a chunk; thinking that is not signed goes into one, as some models want it."""
+    words = {"type": "text", "text": text}
+    last = content[-1] if content and isinstance(content[-1], dict) else {}
+    signed = "signature" in last or "signature" in rest
+    if last.get("type") == "thinking" and not signed:
+        last["thinking"].append(words)
+    else:
+        content.append({"type": "thinking", "thinking": [words], **rest})
+
+
+def _add_details(message: dict[str, Json], value: dict[str, Json], text: str) -> None:
+    details = value.get("reasoning_details")
+    if not isinstance(details, list):
+        _add_text(message, "reasoning", text)
+        return
+    if kept := [detail for detail in details if not _unsigned(detail)]:
+        message["reasoning_details"] = message.get("reasoning_details", []) + kept
+
+
+def _unsigned(detail: Json) -> bool:
+    """Whether a thought of a signing upstream lost its signature; it would be refused there."""
+    return (
+        isinstance(detail, dict)
+        and detail.get("format") == "anthropic-claude-v1"
+        and detail.get("type") == "reasoning.text"
+        and not detail.get("signature")
+    )

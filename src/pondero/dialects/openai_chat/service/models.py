@@ -1,0 +1,161 @@
+"""The services that speak this wire, from their tables: what each takes and gives back."""
+
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import msgspec
+
+from pondero.canon import Json
+
+Place = Literal[
+    "none", "reasoning_content", "reasoning", "reasoning_details", "content_chunks", "think_tags"
+]
+Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
+Form = Literal["signed", "plain", "summary", "text"]
+
+_SNAPSHOT = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4}|latest)$")
+_USUAL = "compatible"
+
+
+class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A service's own words for one refusal, and what they come with."""
+
+    text: str
+    status: int = 400
+    code: str | None = None
+    kind: str | None = None
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one line of models takes; ``match`` are names, or patterns with ``*``.
+
+    ``thinks``: no, off (unless asked), on (unless told not to), always; ``deaf``: it may be told
+    not to, and does not listen. ``tools``: whether function tools go with thinking. ``shows``:
+    where its thinking stands unless the request says so. ``elsewhere``: known, and not on this
+    surface. ``forced``, ``form``, ``sampling`` and ``must_replay``: as of the service, where not
+    its own.
+    """
+
+    match: tuple[str, ...] = ()
+    thinks: Literal["no", "off", "on", "always"] = "no"
+    efforts: tuple[str, ...] = ()
+    default: str | None = None
+    max_output: int | None = None
+    tools: bool = True
+    refuses: tuple[str, ...] = ()
+    elsewhere: bool = False
+    deaf: bool = False
+    forced: Forced | None = None
+    shows: Place | None = None
+    form: Form | None = None
+    sampling: Literal["any", "default"] | None = None
+    must_replay: str | None = None
+
+
+class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to ask for thinking, or for where it is shown: its path, and what values mean.
+
+    ``idle`` are taken and do nothing; ``loose``: an effort may also be a switch or a number;
+    ``least`` is the smallest budget. ``places`` are by value; those ``alone`` are refused beside
+    tools and JSON answers.
+    """
+
+    path: tuple[str, ...]
+    kind: Literal["effort", "toggle", "budget", "place"]
+    on: tuple[Json, ...] = ()
+    off: tuple[Json, ...] = ()
+    idle: tuple[Json, ...] = ()
+    loose: bool = False
+    least: int = 0
+    places: dict[str, Place] = {}
+    alone: tuple[str, ...] = ()
+
+
+class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One service.
+
+    What it takes. ``strict``: unknown fields are refused, but for ``fields`` and the clones'
+    ``words``; ``closed``: so are those of messages, and ``foreign`` ones; ``parts``: kinds of
+    content it knows, where not all. ``other`` is any model without a row; where there is none,
+    such a model is not found. ``sampling``: while thinking, any value or only the default.
+    ``vocabulary``: efforts it has heard of, where not each model takes all. ``apart``: fields it
+    refuses together. ``forced``: a forced tool choice is taken, answered without thinking, or
+    refused (while thinking). ``schemas``: whether answers may have one. ``must_replay``: what it
+    says to a call that lost its thinking. ``call_ids``: what ids are like. ``says``: its own words
+    for refusals.
+
+    What it gives back. ``thinking``: where; ``form``: of a detail. ``counting``: thinking inside
+    the completion, beside it, or not at all. ``usage``, ``usage_at``: when, and on which chunk.
+    ``done``: whether the end is marked. ``comment``: what a stream says while it waits. ``beside``:
+    what every answer says too. ``native_finish``: the upstream's word as well. ``nulls``: whether a
+    chunk says that it has not finished. ``error``: the shape of its errors.
+    """
+
+    name: str
+    key_missing: str
+    thinking: Place
+
+    strict: bool = False
+    words: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    closed: bool = False
+    foreign: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    keyless: bool = False
+    knob: tuple[Knob, ...] = ()
+    model: tuple[Model, ...] = ()
+    other: Model | None = None
+    vocabulary: tuple[str, ...] = ()
+    sampling: Literal["any", "default"] = "any"
+    apart: tuple[tuple[str, str], ...] = ()
+    forced: Forced = "taken"
+    schemas: bool = True
+    must_replay: str | None = None
+    call_ids: str | None = None
+    bad_seal: str = "The signature of a thought that was sent back is not valid."
+    bad_seal_upstream: str | None = None
+    says: dict[str, Saying] = {}
+
+    form: Form = "signed"
+    counting: Literal["inside", "outside", "never"] = "inside"
+    obfuscation: bool = False
+    usage: Literal["asked", "always"] = "asked"
+    usage_at: Literal["after", "finish", "empty choice", "in choice"] = "after"
+    done: bool = True
+    comment: str | None = None
+    beside: dict[str, Any] = {}
+    native_finish: bool = False
+    nulls: bool = True
+    error: Literal["nested", "flat", "string", "object", "router"] = "nested"
+
+    def find(self, name: str) -> Model | None:
+        """Return the row of a model; a dated snapshot or a fine-tune is its model."""
+        name = name.split(":")[1] if name.startswith("ft:") and name.count(":") > 1 else name
+        plain = _SNAPSHOT.sub("", name)
+        known = (
+            *(row for row in self.model if name in row.match),
+            *(row for row in self.model if any(fnmatchcase(name, each) for each in row.match)),
+            *(row for row in self.model if plain in row.match),
+        )
+        return known[0] if known else self.other
+
+
+@cache
+def service(name: str) -> Service:
+    """Return a service's table; one nobody described is a compatible one."""
+    table = _table(name) or {**(_table(_USUAL) or {}), "name": name}
+    return msgspec.convert(table, Service)
+
+
+def _table(name: str) -> dict[str, Any] | None:
+    """Return what providers/NAME.toml says, over what the one it is ``like`` says."""
+    path = files(__package__).joinpath("providers", f"{name}.toml")
+    if not name.replace("-", "").isalnum() or not path.is_file():
+        return None
+    own: dict[str, Any] = msgspec.toml.decode(path.read_text(encoding="utf-8"))
+    below = _table(own.pop("like")) if "like" in own else None
+    says = {**(below or {}).get("says", {}), **own.get("says", {})}
+    return {**(below or {}), **own, "says": says, "name": name}

@@ -1,0 +1,170 @@
+"""How much thinking a request asks for, by whichever knobs its service has."""
+
+from msgspec import Struct
+
+from pondero.canon import Json
+from pondero.thinking import Kind
+
+from . import types
+from .errors import Denier, listed
+from .models import Knob, Model, Place, Service
+
+_OFF = "none"
+
+
+class Wish(Struct, frozen=True):
+    """What was asked (unset, off, on, level, budget), and whether the model will think.
+
+    ``place`` is where its thinking will stand.
+    """
+
+    kind: Kind
+    level: str | None
+    budget: int | None
+    thinks: bool
+    place: Place
+
+
+def wish_of(
+    body: types.Body, beside: dict[str, Json], service: Service, model: Model, denier: Denier
+) -> Wish:
+    """Return the wish; refuses what this model does not take."""
+    knobs = Knobs(body, beside, service, model, denier)
+    for knob in service.knob:
+        if (value := field_at(knobs.asked, knob.path)) is not None:
+            knobs.turn(knob, value)
+    return knobs.wish()
+
+
+def field_at(body: dict[str, Json], path: tuple[str, ...]) -> Json:
+    """Return what stands at a path; None where nothing does."""
+    value: Json = body
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def is_forced(body: types.Body) -> bool:
+    """Return whether some tool must be called."""
+    return body.tool_choice is not None and body.tool_choice not in ("auto", "none")
+
+
+class Knobs:
+    """The knobs of one request, turned one after the other."""
+
+    def __init__(
+        self,
+        body: types.Body,
+        beside: dict[str, Json],
+        service: Service,
+        model: Model,
+        denier: Denier,
+    ) -> None:
+        self.asked: dict[str, Json] = {"reasoning_effort": body.reasoning_effort, **beside}
+        self._body = body
+        self._service = service
+        self._model = model
+        self._denier = denier
+        self._kind: Kind = "unset"
+        self._level: str | None = None
+        self._budget: int | None = None
+        self._place: Place = model.shows or service.thinking
+
+    def turn(self, knob: Knob, value: Json) -> None:
+        """Take one value; refuses what this model does not take."""
+        name = ".".join(knob.path)
+        if knob.kind == "place":
+            self._place = self._shown(knob, value, name)
+        elif knob.kind == "budget":
+            self._budget, self._kind = self._number(knob, value, name), "budget"
+        elif knob.kind == "toggle":
+            self._switch(knob, value, name)
+        elif knob.loose and not isinstance(value, str):
+            self._kind, self._budget = _loose(value)
+        else:
+            self._effort(value, name)
+
+    def wish(self) -> Wish:
+        """Return what was asked in all."""
+        kind, model = self._kind, self._model
+        thinks = model.thinks == "always" or kind in ("on", "level", "budget")
+        if kind == "unset" and model.thinks == "on":
+            thinks = True
+        forced = (model.forced or self._service.forced) == "unthinking" and is_forced(self._body)
+        return Wish(
+            kind,
+            None if kind == "off" else self._level,
+            self._budget,
+            thinks and model.thinks != "no" and not forced,
+            self._place,
+        )
+
+    def _effort(self, value: Json, name: str) -> None:
+        model, denier = self._model, self._denier
+        if not isinstance(value, str):
+            text = f"Invalid type for '{name}': expected a string."
+            denier.deny(text, param=name, code="invalid_type")
+        facts = _facts(value, self._body.model, model.efforts)
+        if self._service.vocabulary and value not in self._service.vocabulary:
+            denier.say("word", param=name, **facts)
+        if not model.efforts:
+            denier.say("no_effort", param=name, **facts)
+            denier.unknown(name)
+        if value == _OFF and value not in model.efforts:
+            denier.say("off", param=name, **facts)
+        if value not in model.efforts:
+            denier.say("effort", param=name, **facts)
+            denier.value(name, value, only=f"Supported values are: {listed(model.efforts)}.")
+        if self._level is not None and value != self._level:
+            denier.say("two_efforts", param=name, **facts)
+        self._level, self._kind = value, "off" if value == _OFF else "level"
+
+    def _switch(self, knob: Knob, value: Json, name: str) -> None:
+        if value in knob.off:
+            self._check_off(name)
+            self._kind = "off" if self._kind == "unset" else self._kind
+        elif value in knob.on:
+            self._kind = "on" if self._kind == "unset" else self._kind
+        elif value not in knob.idle:
+            text = f"Invalid value for '{name}': {value!r}."
+            self._denier.deny(text, param=name, code="invalid_value")
+
+    def _check_off(self, name: str) -> None:
+        if self._model.thinks == "always" and not self._model.deaf:
+            facts = _facts(_OFF, self._body.model, self._model.efforts)
+            self._denier.say("off", param=name, **facts)
+            text = f"Thinking cannot be disabled for {self._body.model}."
+            self._denier.deny(text, param=name, code="invalid_value")
+
+    def _number(self, knob: Knob, value: Json, name: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < knob.least:
+            self._denier.say("budget", param=name, value=value)
+            text = f"Invalid '{name}': must be a non-negative integer."
+            self._denier.deny(text, param=name, code="invalid_value")
+        return value
+
+    def _shown(self, knob: Knob, value: Json, name: str) -> Place:
+        word = str(value).lower() if isinstance(value, bool) else value
+        if word not in knob.places:
+            text = f"Invalid value for '{name}': {value!r}."
+            self._denier.deny(text, param=name, code="invalid_value")
+        if word in knob.alone and (self._body.tools or self._body.response_format):
+            self._denier.say("alone", param=name, value=value)
+        return knob.places[word]
+
+
+def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
+    return {
+        "value": value,
+        "model": model,
+        "words": ", ".join(words),
+        "ticked": " or ".join(f"`{word}`" for word in words),
+        "members": ", ".join(f"<ReasoningEffort.{word}: '{word}'>" for word in words),
+    }
+
+
+def _loose(value: Json) -> tuple[Kind, int | None]:
+    """Return what a clone makes of an effort that is no word: a switch, or a budget."""
+    if value is False or value == 0:
+        return "off", None
+    return ("budget", value) if isinstance(value, int) and value is not True else ("on", None)

@@ -1,0 +1,305 @@
+"""The service's side of the wire, in strict types: what a request may hold, and nothing else.
+
+Written from the vendor's own types, apart from the caller's side.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+NAME = "openai_chat"
+
+Json = Any
+Named = Annotated[str, Meta(min_length=1)]
+
+
+class Strict(Struct, forbid_unknown_fields=True):
+    """A value that may hold only what it names."""
+
+
+# -- content -----------------------------------------------------------------------------------
+
+
+class CacheControl(Strict):
+    """A cache mark as the routers take it."""
+
+    type: Literal["ephemeral"]
+    ttl: str | None = None
+
+
+class Breakpoint(Strict):
+    """A cache mark as the vendor takes it."""
+
+    mode: Literal["explicit"]
+    ttl: str | None = None
+
+
+class TextPart(Strict, tag="text"):
+    """Words."""
+
+    text: str
+    prompt_cache_breakpoint: Breakpoint | None = None
+    cache_control: CacheControl | None = None
+
+
+class ImageUrl(Strict):
+    """An address, or the data in one."""
+
+    url: str
+    detail: Literal["auto", "low", "high", "original"] | None = None
+
+
+class ImagePart(Strict, tag="image_url"):
+    """A picture."""
+
+    image_url: ImageUrl
+    prompt_cache_breakpoint: Breakpoint | None = None
+    cache_control: CacheControl | None = None
+
+
+class Sound(Strict):
+    """Sound, in base64."""
+
+    data: str
+    format: Literal["wav", "mp3"]
+
+
+class AudioPart(Strict, tag="input_audio"):
+    """A sound."""
+
+    input_audio: Sound
+    prompt_cache_breakpoint: Breakpoint | None = None
+    cache_control: CacheControl | None = None
+
+
+class File(Strict, omit_defaults=True):
+    """A file's data in an address, or the id of one that is there already."""
+
+    file_data: str | None = None
+    file_id: str | None = None
+    filename: str | None = None
+
+
+class FilePart(Strict, tag="file"):
+    """A file."""
+
+    file: File
+    prompt_cache_breakpoint: Breakpoint | None = None
+    cache_control: CacheControl | None = None
+
+
+class VideoUrl(Strict):
+    """An address, or the data in one."""
+
+    url: str
+
+
+class VideoPart(Strict, tag="video_url"):
+    """A video; not the vendor's, but common among the others."""
+
+    video_url: VideoUrl
+    cache_control: CacheControl | None = None
+
+
+class RefusalPart(Strict, tag="refusal"):
+    """The model's own refusal."""
+
+    refusal: str
+
+
+class ThinkingPart(Strict, tag="thinking"):
+    """Thinking amid the content, where a service has it there."""
+
+    thinking: list[TextPart] | str
+    closed: bool | None = None
+    signature: str | None = None
+
+
+UserPart = TextPart | ImagePart | AudioPart | FilePart | VideoPart
+AssistantPart = TextPart | RefusalPart | ThinkingPart
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+class Function(Strict):
+    """A function to call; the arguments are JSON in a string."""
+
+    name: Named
+    arguments: str
+
+
+class Custom(Strict):
+    """A tool that takes plain text."""
+
+    name: Named
+    input: str
+
+
+class Call(Strict):
+    """One tool call. ``extra_content`` comes back where a service sealed the call with it."""
+
+    type: Literal["function", "custom"] = "function"
+    id: str | None = None
+    function: Function | None = None
+    custom: Custom | None = None
+    extra_content: Json = None
+
+
+class System(Strict, tag_field="role", tag="system"):
+    """What holds for the whole conversation."""
+
+    content: str | list[TextPart]
+    name: str | None = None
+
+
+class Developer(Strict, tag_field="role", tag="developer"):
+    """The same, by its newer name."""
+
+    content: str | list[TextPart]
+    name: str | None = None
+
+
+class User(Strict, tag_field="role", tag="user"):
+    """What the user says and shows."""
+
+    content: str | list[UserPart]
+    name: str | None = None
+
+
+class Spoken(Strict):
+    """An answer in sound, by its id."""
+
+    id: str
+
+
+class Assistant(Strict, tag_field="role", tag="assistant"):
+    """What the model said, called and, where a service takes it back, thought."""
+
+    content: str | list[AssistantPart] | None = None
+    refusal: str | None = None
+    name: str | None = None
+    audio: Spoken | None = None
+    annotations: list[Json] | None = None  # taken back, and of no account
+    tool_calls: Annotated[list[Call], Meta(min_length=1)] | None = None
+    function_call: Function | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_text: str | None = None
+    reasoning_details: list[dict[str, Json]] | None = None
+
+
+class ToolAnswer(Strict, tag_field="role", tag="tool"):
+    """What a tool said."""
+
+    content: str | list[TextPart]
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class FunctionAnswer(Strict, tag_field="role", tag="function"):
+    """The same, by its older name."""
+
+    content: str | None
+    name: str
+
+
+Message = System | Developer | User | Assistant | ToolAnswer | FunctionAnswer
+
+# -- the request -------------------------------------------------------------------------------
+
+
+class FunctionTool(Strict):
+    """What a function is called and takes."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]+$", max_length=64)]
+    description: str | None = None
+    parameters: dict[str, Json] | None = None
+    strict: bool | None = None
+
+
+class OfferedFunction(Strict, tag="function"):
+    """A function on offer."""
+
+    function: FunctionTool
+
+
+class OfferedCustom(Strict, tag="custom"):
+    """A tool on offer that takes plain text."""
+
+    custom: dict[str, Json]
+
+
+class Chosen(Strict):
+    """A name."""
+
+    name: str
+
+
+class ChosenFunction(Strict, tag="function"):
+    """The function that must be called."""
+
+    function: Chosen
+
+
+class ChosenCustom(Strict, tag="custom"):
+    """The tool that must be called."""
+
+    custom: Chosen
+
+
+class AllowedTools(Strict, tag="allowed_tools"):
+    """Some of the tools on offer."""
+
+    allowed_tools: dict[str, Json]
+
+
+class Schema(Strict):
+    """The shape of a structured answer."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]+$", max_length=64)]
+    schema: dict[str, Json] | None = None
+    description: str | None = None
+    strict: bool | None = None
+
+
+class TextFormat(Strict, tag="text"):
+    """Words."""
+
+
+class ObjectFormat(Strict, tag="json_object"):
+    """Any JSON."""
+
+
+class SchemaFormat(Strict, tag="json_schema"):
+    """JSON of a shape."""
+
+    json_schema: Schema
+
+
+class StreamOptions(Strict):
+    """What a stream brings along."""
+
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class Body(Strict):
+    """The whole request; what only some services take is beside it, in their tables."""
+
+    model: str
+    messages: Annotated[list[Message], Meta(min_length=1)]
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: str | list[str] | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    tools: Annotated[list[OfferedFunction | OfferedCustom], Meta(min_length=1)] | None = None
+    tool_choice: (
+        Literal["none", "auto", "required"] | ChosenFunction | ChosenCustom | AllowedTools | None
+    ) = None
+    parallel_tool_calls: bool | None = None
+    response_format: TextFormat | ObjectFormat | SchemaFormat | None = None
+    reasoning_effort: str | int | bool | None = None  # some clones take a switch or a budget
