@@ -9,16 +9,15 @@ from tests.laws import test_dial as laws
 from tests.laws.test_emulator import encoded, refusal
 
 import pondero
-from pondero.client import dial, lookup
+from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
-from pondero.emulator import Emulator, routes, serving
+from pondero.emulator import Emulator, serving
 from pondero.errors import BadCatalog, MissingKey
 from pondero.thinking import LEVELS, Asked, Policy
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "add-a-provider.md").read_text("utf-8")
 ACME = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[0]
 MODEL = "acme:rocket-1"
-_CACHES = (lookup, dial._entry, routes.known, routes._providers, routes._homes)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +28,9 @@ def folder(tmp_path_factory):
     (where / "providers" / "acme.toml").write_text(ACME, "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PONDERO_CONFIG_DIR", str(where))
-        for cached in _CACHES:
-            cached.cache_clear()
+        lookup.cache_clear()
         yield where
-    for cached in _CACHES:
-        cached.cache_clear()
+    lookup.cache_clear()
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ import pytest
 import pondero
 from pondero.catalog import Fill, compiled, extended, from_files, shipped
 from pondero.catalog.load import COMPILED
-from pondero.client import dial
+from pondero.client import dial, lookup
 from pondero.errors import BadCatalog
 
 
 @pytest.fixture
 def config(config_dir, monkeypatch):
-    for cached in (dial.lookup, dial.your_policy, dial._entry):
+    for cached in (lookup, dial.your_policy, dial._entry):
         cached.cache_clear()
     yield config_dir
-    for cached in (dial.lookup, dial.your_policy, dial._entry):
+    for cached in (lookup, dial.your_policy, dial._entry):
         cached.cache_clear()
 
 

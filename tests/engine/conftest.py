@@ -13,7 +13,7 @@ from tests.engine.scripted import write
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.client import dial
+from pondero.client import dial, lookup
 from pondero.exchange import Timeouts
 from pondero.transport import HttpTransport
 from pondero.transport.http import HttpAnswer
@@ -83,7 +83,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _forget() -> None:
-    for cached in (dial.lookup, dial.your_policy, dial._entry):
+    for cached in (lookup, dial.your_policy, dial._entry):
         cached.cache_clear()
 
 

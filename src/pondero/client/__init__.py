@@ -1,7 +1,8 @@
 """What the user of the library sees."""
 
 from ..lazy import lazily
-from .dial import PolicyLike, levels, lookup, models, plan, policy_of
+from ..store import lookup
+from .dial import PolicyLike, levels, models, plan, policy_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from ..catalog import Entry
 from ..errors import UsageError
-from .dial import lookup, models
+from ..store import lookup
+from .dial import models
 
 
 def complete(text: str) -> tuple[str, ...]:

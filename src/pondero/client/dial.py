@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..catalog import Entry, Lookup, extended, shipped
+from ..catalog import Entry, Lookup
 from ..errors import BadParameter, BadPolicy, PonderoWarning
 from ..exchange import plan as make_plan
-from ..store import catalog_files, config_text
+from ..store import config_text, lookup
 from ..thinking import LEVELS, Adjustment, Asked, Intent, Plan, Policy, parse
 
 PolicyLike = Policy | Mapping[str, Any] | None
@@ -89,13 +89,6 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
 def models(provider: str | None = None) -> list[Entry]:
     """Return every catalogued model, of one provider or of all."""
     return lookup().entries(provider)
-
-
-@lru_cache(maxsize=1)
-def lookup() -> Lookup:
-    """Return the catalog with the user's own models, read once a process."""
-    catalog, files = shipped(), catalog_files()
-    return Lookup(extended(catalog, files) if files else catalog)
 
 
 def policy_of(given: PolicyLike) -> Policy:

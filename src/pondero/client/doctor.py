@@ -18,10 +18,11 @@ from ..store import (
     config_folder,
     data_folder,
     keys_file,
+    lookup,
     saved_keys,
     settings,
 )
-from .dial import lookup, models
+from .dial import models
 
 _EXTRA = re.compile(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _SMALLEST = (60, 20)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from importlib.util import find_spec
 
 from ..canon import Usage
-from .dial import lookup
+from ..store import lookup
 
 _BLANK = re.compile(r"[{}]")
 

@@ -13,8 +13,8 @@ from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..framing import json_of
+from ..store import lookup
 from ..thinking import SAMPLING, Asked, Placement, Plan, Policy, parse
-from .dial import lookup
 
 Path = tuple[str, ...]
 

@@ -8,8 +8,9 @@ from ..catalog import Entry
 from ..errors import BadParameter
 from ..exchange import destination
 from ..handoff import Manifest, Refusal, handoff
+from ..store import lookup
 from ..thinking import Policy
-from .dial import asked_of, lookup, planned, policy_of
+from .dial import asked_of, planned, policy_of
 from .options import ChatOptions, Options, Prompt, check, messages_of
 from .refusals import Thread, refused_by, seals
 from .saved import written

@@ -4,8 +4,9 @@ from functools import cache
 from typing import NamedTuple
 
 from ..canon import HttpRequest, HttpResponse
-from ..catalog import Lookup, shipped
+from ..catalog import Lookup
 from ..dialects import NAMES, Listed, Rejected, dialect
+from ..store import lookup
 from .routes import deployment, living
 from .tokens import asked
 
@@ -44,7 +45,7 @@ def _answer(request: HttpRequest, name: str, service: str) -> HttpResponse:
     assert desk is not None  # noqa: S101 - it was asked just now
     try:
         if desk.asks(request) == "models":
-            return desk.listed(request, _known(service), service)
+            return desk.listed(request, _known(lookup(), service), service)
         assert desk.counts is not None  # noqa: S101 - or it would not have said so
         accepted = wire.accept(desk.counts(request), service)
     except Rejected as no:
@@ -65,11 +66,11 @@ def _houses(url: str, wires: list[str], service: str | None) -> list[tuple[str, 
 
 def _wires(service: str | None) -> tuple[str, ...]:
     """Return the wire of a deployment, or all where none is named."""
-    provider = shipped().providers.get(service or "")
+    provider = lookup().catalog.providers.get(service or "")
     return NAMES if provider is None else (provider.dialect,)
 
 
 @cache
-def _known(service: str) -> tuple[Listed, ...]:
-    entries = Lookup(shipped()).entries(service)
+def _known(finder: Lookup, service: str) -> tuple[Listed, ...]:
+    entries = finder.entries(service)
     return tuple(Listed(each.model, each.capability.context) for each in entries)

@@ -5,9 +5,9 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..catalog import Catalog, Provider, extended, shipped
+from ..catalog import Lookup, Provider
 from ..dialects import NAMES, Dialect, dialect
-from ..store import catalog_files
+from ..store import lookup
 
 _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
 
@@ -41,31 +41,32 @@ def deployment(url: str, name: str) -> str | None:
 
 def houses() -> tuple[Provider, ...]:
     """Return the deployments that are meant where none is named, one for each wire."""
-    known = shipped().providers
+    known = lookup().catalog.providers
     return tuple(known[dialect(name).service().home] for name in NAMES)
 
 
 def living(url: str, name: str) -> str | None:
     """Return the deployment of a wire that lives at an address in the world."""
-    here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(name))
+    here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(lookup(), name))
             if (found := where.match(url))]  # fmt: skip
     return max(here)[2] if here else None
 
 
 def _named(path: str, name: str) -> str | None:
     first = path.lstrip("/").partition("/")[0]
-    return first if any(first == each.name for each in _providers(name)) else None
+    return first if any(first == each.name for each in _providers(lookup(), name)) else None
 
 
 def _laid(path: str, name: str) -> str | None:
-    own = ((each.name, each.path) for each in _providers(name) if each.path)
+    own = ((each.name, each.path) for each in _providers(lookup(), name) if each.path)
     return next((key for key, where in own if _template(where).search(path)), None)
 
 
 @cache
-def _homes(name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _homes(finder: Lookup, name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
-        (each.name, _template(each.url.rstrip("/") + each.path)) for each in _providers(name)
+        (each.name, _template(each.url.rstrip("/") + each.path))
+        for each in _providers(finder, name)
     )
 
 
@@ -74,12 +75,5 @@ def _template(address: str) -> re.Pattern[str]:
 
 
 @cache
-def _providers(name: str) -> tuple[Provider, ...]:
-    return tuple(each for each in known().providers.values() if each.dialect == name)
-
-
-@cache
-def known() -> Catalog:
-    """Return the catalog with the user's own providers: they are emulated too."""
-    catalog, files = shipped(), catalog_files()
-    return extended(catalog, files) if files else catalog
+def _providers(finder: Lookup, name: str) -> tuple[Provider, ...]:
+    return tuple(each for each in finder.catalog.providers.values() if each.dialect == name)

@@ -5,9 +5,10 @@ from functools import cache
 from typing import NamedTuple
 
 from ..canon import Head, HttpRequest, Json
-from ..catalog import Entry, Lookup, shipped
+from ..catalog import Entry, Lookup
 from ..dialects import Accepted, Rejected
 from ..errors import NotFound, UsageError
+from ..store import lookup
 from .routes import Route
 
 
@@ -29,13 +30,16 @@ def met(request: HttpRequest, to: Route, refusal: Rejected) -> Met:
     if name is None or not (strange or _is_not_found(to, refusal)):
         raise refusal
     why: Rejected | None = None
-    for other in _others(to.service, known.family if known else None):
-        again = to.wire.service().with_model(request, other)
-        try:
-            return Met(to.wire.service().accept(again, to.service), name)
-        except Rejected as no:
-            if why is None and not _is_not_found(to, no):
-                why = no
+    for service in dict.fromkeys((to.service, to.wire.service().home)):
+        for other in _others(service, known.family if known else None):
+            again = to.wire.service().with_model(request, other)
+            try:
+                return Met(to.wire.service().accept(again, to.service), name)
+            except Rejected as no:
+                if why is None and not _is_not_found(to, no):
+                    why = no
+        if why is not None:
+            break  # else none of its models is known to the wire, as at a user's own provider
     raise why or refusal
 
 
@@ -47,23 +51,18 @@ def _is_not_found(to: Route, refusal: Rejected) -> bool:
 
 def _others(service: str, family: str | None) -> Iterator[str]:
     """Yield the models of a deployment, those of one family first."""
-    entries = _entries(service)
+    entries = _entries(lookup(), service)
     yield from (each.model for each in entries if each.family == family)
     yield from (each.model for each in entries if each.family != family)
 
 
 def _entry(service: str, name: str) -> Entry | None:
     try:
-        return _lookup().entry(f"{service}:{name}")
+        return lookup().entry(f"{service}:{name}")
     except UsageError:
         return None
 
 
 @cache
-def _entries(service: str) -> tuple[Entry, ...]:
-    return tuple(_lookup().entries(service))
-
-
-@cache
-def _lookup() -> Lookup:
-    return Lookup(shipped())
+def _entries(finder: Lookup, service: str) -> tuple[Entry, ...]:
+    return tuple(finder.entries(service))

@@ -1,7 +1,8 @@
 """What is kept on disk: the user's files, and the threads."""
 
 from ..lazy import lazily
-from .folders import catalog_files, config_folder, config_text, data_folder
+from .catalog import catalog_files, lookup
+from .folders import config_folder, config_text, data_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ __all__ = [
     "heading",
     "hidden",
     "keys_file",
+    "lookup",
     "medium",
     "models_file",
     "money",

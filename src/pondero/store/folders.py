@@ -1,4 +1,4 @@
-"""Where the user's own files are, and what stands in them."""
+"""Where the user's own folders are, and the text of config.toml."""
 
 import os
 import sys
@@ -26,26 +26,13 @@ def data_folder() -> str:
     return user_data_dir("pondero")
 
 
-def catalog_files() -> dict[str, str]:
-    """Return the user's catalog files by path: models.toml, families/*.toml, providers/*.toml."""
-    folder = config_folder()
-    places = (folder, os.path.join(folder, "families"), os.path.join(folder, "providers"))
-    paths = [
-        os.path.join(place, name)
-        for place in places
-        if os.path.isdir(place)
-        for name in sorted(os.listdir(place))
-        if (name == "models.toml" if place is folder else name.endswith(".toml"))
-    ]
-    return {path: _text(path) for path in paths}
-
-
 def config_text() -> tuple[str, str] | None:
     """Return the path and text of config.toml, if there is one."""
     path = os.path.join(config_folder(), "config.toml")
-    return (path, _text(path)) if os.path.isfile(path) else None
+    return (path, text_of(path)) if os.path.isfile(path) else None
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
+    """Return what stands in a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
