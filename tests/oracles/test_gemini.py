@@ -30,7 +30,7 @@ from pondero.canon import (
     Usage,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.gemini import accept, reply
+from pondero.dialects.gemini.service import SERVICE
 
 pytestmark = [
     pytest.mark.judge,
@@ -77,7 +77,7 @@ class Service:
         headers = {name.lower(): value for name, value in request.headers.items()}
         http = HttpRequest(request.method, str(request.url), headers, request.content)
         try:
-            found = accept.request(http, service=self.name)
+            found = SERVICE.accept(http, self.name)
         except Rejected as refused:
             return self._response(refused.response)
         self.accepted.append(found)
@@ -85,8 +85,8 @@ class Service:
             return self._response(self.fault)
         if not found.request.stream:
             told = Reply(Message("assistant", self.parts), self.finish, USED, **self.beside)
-            return self._response(reply.response(found, told))
-        stream = reply.stream(found)
+            return self._response(SERVICE.reply(found, told))
+        stream = SERVICE.stream(found)
         data = b"".join(map(stream.feed, self._events())) + stream.eof()
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=data)
 
@@ -359,7 +359,7 @@ def test_a_bad_key_and_an_unknown_model_become_the_sdks_own_errors(service):
     ],
 )
 def test_a_fault_becomes_the_sdks_own_error(service, status, kind, word):
-    service.fault = reply.error(status, "some words", code=None, retry_after=3.0)
+    service.fault = SERVICE.error(status, "some words", code=None, retry_after=3.0)
     with pytest.raises(kind) as raised:
         whole(service)
     assert (raised.value.code, raised.value.status, raised.value.message) == (

@@ -20,7 +20,8 @@ from pondero.canon import (
     Text,
 )
 from pondero.dialects import Accepted, Rejected, Where
-from pondero.dialects.cohere import accept, decode, encode
+from pondero.dialects.cohere.caller import CALLER
+from pondero.dialects.cohere.service import SERVICE
 
 NAME = "cohere"
 OK = Head(200)
@@ -68,11 +69,11 @@ def sse(*events: Json) -> bytes:
 
 
 def whole(raw: Json) -> list[Event]:
-    return decode.response(OK, json.dumps(raw).encode(), Where(THINKER, NAME))
+    return CALLER.decode(OK, json.dumps(raw).encode(), Where(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = decode.stream(OK, Where(THINKER, NAME))
+    stream = CALLER.stream(OK, Where(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 
@@ -87,7 +88,7 @@ def assembled(events: list[Event]) -> tuple[Message, Finished]:
 
 def encoded(*messages: Message, fields: Json = None, **more: Json) -> HttpRequest:
     asked = {"model": THINKER, "messages": messages or (user(Text("Hello")),), **more}
-    return encode.request(Request(**asked), plan(NAME, fields), HOME)
+    return CALLER.encode(Request(**asked), plan(NAME, fields), HOME)
 
 
 def sent(*messages: Message, fields: Json = None, **more: Json) -> Json:
@@ -108,7 +109,7 @@ def asked(*, headers: Json = None, **more: Json) -> Accepted:
     raw = {"model": THINKER, "messages": [{"role": "user", "content": "Hello"}], **more}
     key = {"authorization": "Bearer k"} if headers is None else headers
     url = "https://api.cohere.com/v2/chat"
-    return accept.request(HttpRequest("POST", url, key, json.dumps(raw).encode()), service=NAME)
+    return SERVICE.accept(HttpRequest("POST", url, key, json.dumps(raw).encode()), NAME)
 
 
 def refused(**more: Json) -> tuple[int, str]:

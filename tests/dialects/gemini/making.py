@@ -20,8 +20,9 @@ from pondero.canon import (
     Text,
 )
 from pondero.dialects import Accepted, Rejected, Where
-from pondero.dialects.gemini import accept, decode, encode
-from pondero.dialects.gemini.signing import sign
+from pondero.dialects.gemini.caller import CALLER
+from pondero.dialects.gemini.service import SERVICE
+from pondero.dialects.gemini.service.seals import sign
 
 NAME = "gemini"
 OLD, NEW = "gemini-2.5-flash", "gemini-3-flash-preview"
@@ -66,12 +67,12 @@ def ndjson(*chunks: Json) -> bytes:
 
 def whole(body: Json, *, model: str | None = NEW, route: str | None = "google") -> list[Event]:
     """Return the events of a whole answer."""
-    return decode.response(OK, json.dumps(body).encode(), Where(model, route))
+    return CALLER.decode(OK, json.dumps(body).encode(), Where(model, route))
 
 
 def streamed(data: bytes, *, size: int = 1 << 30) -> list[Event]:
     """Return the events of a stream fed in pieces of this size."""
-    stream = decode.stream(OK, Where(NEW, "google"))
+    stream = CALLER.stream(OK, Where(NEW, "google"))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
@@ -93,9 +94,9 @@ def seal(value: str = SIGNATURE, model: str = NEW, route: str = "google") -> Sea
     return Seal(NAME, value, model, route)
 
 
-def signed(service: str = "google", about: str = "x") -> str:
+def signed(provider: str = "google", about: str = "x") -> str:
     """Return a signature the emulated service takes."""
-    return sign(service, about)
+    return sign(provider, about)
 
 
 def asked(
@@ -103,7 +104,7 @@ def asked(
 ) -> HttpRequest:
     """Return an encoded request; ``fields`` are what the plan adds."""
     request = Request(model, messages or (HELLO,))
-    return encode.request(request, plan(NAME, fields), target)
+    return CALLER.encode(request, plan(NAME, fields), target)
 
 
 def body_of(http: HttpRequest) -> Json:
@@ -120,14 +121,14 @@ def posted(
     return HttpRequest("POST", f"{URL}/models/{model}:{method}", sent, json.dumps(body).encode())
 
 
-def accepted(body: Json, *, service: str = "google", **where: str) -> Accepted:
-    return accept.request(posted(body, **where), service=service)
+def accepted(body: Json, *, provider: str = "google", **where: str) -> Accepted:
+    return SERVICE.accept(posted(body, **where), provider)
 
 
-def refusal(body: Json, *, service: str = "google", **where: str) -> tuple[int, str, Json]:
+def refusal(body: Json, *, provider: str = "google", **where: str) -> tuple[int, str, Json]:
     """Return status, message and the error of a request that must be refused."""
     with pytest.raises(Rejected) as refused:
-        accepted(body, service=service, **where)
+        accepted(body, provider=provider, **where)
     response = refused.value.response
     error = json.loads(response.body)["error"]
     return response.status, error["message"], error

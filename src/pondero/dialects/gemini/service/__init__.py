@@ -1,8 +1,9 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from ....canon import HttpRequest, Json
-from ...dialect import Models, Parsed, Service
-from .. import accept, beside, naming, reply
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Models, Parsed, Service
+
+from . import address, listing, reply, rules
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -10,22 +11,22 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 
 
 SERVICE = Service(
-    home=accept.HOUSE,
-    serves=accept.serves,
-    model_of=naming.named,
-    with_model=naming.renamed,
+    home=rules.HOME,
+    serves=rules.serves,
+    model_of=address.named,
+    with_model=address.renamed,
     parse=_parse,
-    accept=accept.request,
-    reply=reply.response,
+    accept=rules.accept,
+    reply=reply.reply,
     stream=reply.stream,
     error=reply.error,
     call_id=reply.call_id,
     filtered=reply.FILTERED,
     bad_key=reply.BAD_KEY,
     models=Models(
-        asks=beside.asks,
-        listed=beside.listed,
-        counts=beside.counts,
-        counted=beside.counted,
+        asks=listing.asks,
+        listed=listing.listed,
+        counts=listing.counts,
+        counted=listing.counted,
     ),
 )

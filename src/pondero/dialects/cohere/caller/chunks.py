@@ -1,0 +1,79 @@
+"""What one answer, or one event of a streamed answer, says: the fields that are used, typed."""
+
+import msgspec
+from msgspec import Struct
+
+from pondero.canon import Json
+from pondero.framing import parse
+
+
+class Piece(Struct, gc=False):
+    """A part of the content, whole or more of it."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+
+
+class Function(Struct, gc=False):
+    """What is called; the arguments are JSON in a string."""
+
+    name: str | None = None
+    arguments: str | None = None
+
+
+class Call(Struct, gc=False):
+    """A tool call, whole or more of it."""
+
+    id: str | None = None
+    function: Function | None = None
+
+
+class Told(Struct, gc=False):
+    """A message, or what a stream's event says of it: one thing where a message has a list."""
+
+    content: Piece | list[Piece] | str | None = None
+    tool_calls: Call | list[Call] | None = None
+    tool_plan: str | None = None
+    citations: Json = None
+
+
+class Delta(Struct, gc=False):
+    """What an event brings."""
+
+    message: Told | None = None
+    finish_reason: str | None = None
+    usage: Json = None
+    error: str | None = None
+    error_type: str | None = None
+
+
+class Frame(Struct, gc=False):
+    """One event of a stream."""
+
+    type: str | None = None
+    delta: Delta | None = None
+    id: str | None = None
+    logprobs: Json = None
+
+
+class Body(Struct, gc=False):
+    """A whole answer; where ``message`` is a string, it is an error's."""
+
+    message: Told | str | None = None
+    id: str | None = None
+    finish_reason: str | None = None
+    usage: Json = None
+    logprobs: Json = None
+
+
+FRAMES = msgspec.json.Decoder(Frame)
+BODIES = msgspec.json.Decoder(Body)
+_ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
+
+
+def raw_part(data: bytes, number: int | None) -> Json:
+    """Return a part of the content as it stands in the bytes, by its number or the only one."""
+    raw = parse(data, _ANYTHING)
+    message = (raw if number is not None else raw["delta"])["message"]
+    return message["content"] if number is None else message["content"][number]

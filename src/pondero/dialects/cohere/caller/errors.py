@@ -1,0 +1,71 @@
+"""What the service said was wrong: a message, and the id of the request.
+
+The status tells what kind it is. A stream that fails says so in its last event, with the same
+words and no status.
+"""
+
+import re
+
+from pondero.canon import Head, Json
+from pondero.errors import (
+    AuthFailed,
+    BadRequest,
+    ContextTooLong,
+    QuotaSpent,
+    ServerFailed,
+    ServiceError,
+    ServiceTimeout,
+    by_status,
+)
+from pondero.framing import json_of, readable
+
+_BAD_TOKEN, _CANCELLED = 498, 499
+_TOO_LONG = re.compile(r"^too many tokens", re.IGNORECASE)
+_SPENT = re.compile(r"\bmonth(?:ly)?\b", re.IGNORECASE)  # a trial key's calls are counted by it
+_ASKED_WRONG = re.compile(r"try updating", re.IGNORECASE)
+
+
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return the error of an answer that is one."""
+    raw = json_of(body)
+    fields = raw if isinstance(raw, dict) else {}
+    told = fields.get("message")
+    message = told if isinstance(told, str) and told else readable(body, status=head.status)
+    return _made(_kind(head.status, message), message, head=head, id=fields.get("id"), body=body)
+
+
+def in_stream(message: str, *, code: str | None, head: Head, body: bytes) -> ServiceError:
+    """Return the error that a stream ended with."""
+    kind = BadRequest if _ASKED_WRONG.search(message) else ServerFailed
+    if _TOO_LONG.search(message):
+        kind = ContextTooLong
+    return _made(kind, message, head=head, code=code, body=body)
+
+
+def _made(
+    kind: type[ServiceError],
+    message: str,
+    *,
+    head: Head,
+    code: str | None = None,
+    id: Json = None,
+    body: bytes,
+) -> ServiceError:
+    return kind(
+        message,
+        status=head.status,
+        code=code,
+        retry_after=head.retry_after,
+        request_id=id if isinstance(id, str) else head.headers.get("x-debug-trace-id"),
+        body=body,
+    )
+
+
+def _kind(status: int, message: str) -> type[ServiceError]:
+    if status == 400 and _TOO_LONG.search(message):
+        return ContextTooLong
+    if status == 429 and _SPENT.search(message):
+        return QuotaSpent
+    if status == _BAD_TOKEN:
+        return AuthFailed
+    return ServiceTimeout if status == _CANCELLED else by_status(status)

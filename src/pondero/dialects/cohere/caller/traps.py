@@ -1,0 +1,71 @@
+"""Where messages sent back over this wire are refused. Nothing is signed here."""
+
+from collections.abc import Iterator, Mapping
+
+from pondero.canon import Json
+from pondero.dialects.dialect import Sent, Trap
+
+_Placed = tuple[str, Mapping[str, Json]]
+
+
+def traps(sent: Sent) -> list[Trap]:
+    """Return what of this request's past the service refuses, or loses."""
+    messages = list(_objects(sent.body.get("messages"), "messages"))
+    return [*_shapes(messages), *_pairs(messages)]
+
+
+def has_past(body: Mapping[str, Json]) -> bool:
+    """Return whether a request sends back what a model said."""
+    given = _objects(body.get("messages"), "messages")
+    return any(message.get("role") == "assistant" for _, message in given)
+
+
+def _objects(given: Json, path: str) -> Iterator[_Placed]:
+    for number, each in enumerate(given if isinstance(given, list) else []):
+        if isinstance(each, dict):
+            yield f"{path}[{number}]", each
+
+
+def _calls(placed: _Placed) -> list[_Placed]:
+    path, message = placed
+    return list(_objects(message.get("tool_calls"), f"{path}.tool_calls"))
+
+
+def _shapes(messages: list[_Placed]) -> Iterator[Trap]:
+    for path, message in messages:
+        if message.get("role") != "assistant":
+            continue
+        if not message.get("content") and not message.get("tool_calls"):
+            yield Trap(
+                code="message_empty",
+                path=path,
+                what="a message of the assistant's that says nothing and calls nothing",
+                then="400 an assistant message must have content or tool_calls",
+                cure="leave it out",
+            )
+        for at, call in _calls((path, message)):
+            function = call.get("function")
+            if isinstance(function, dict) and isinstance(function.get("arguments"), dict):
+                yield Trap(
+                    code="arguments_not_text",
+                    path=f"{at}.function.arguments",
+                    what="the arguments of a call are an object, not JSON text",
+                    then="400 invalid request: cannot unmarshal object into a string",
+                    cure="send the arguments as the text they came as",
+                )
+
+
+def _pairs(messages: list[_Placed]) -> Iterator[Trap]:
+    called: set[str] = set()
+    for placed in messages:
+        path, message = placed
+        called |= {str(call.get("id")) for _, call in _calls(placed)}
+        id = str(message.get("tool_call_id"))
+        if message.get("role") == "tool" and id not in called:
+            yield Trap(
+                code="result_uncalled",
+                path=path,
+                what=f"the result {id!r} answers no call before it",
+                then=f"400 tool call id not found in previous tool calls: {id}",
+                cure="keep the call, or leave out its result too",
+            )

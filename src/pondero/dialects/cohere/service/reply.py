@@ -1,0 +1,230 @@
+"""The service answers, in its exact shape: whole, or as server-sent events."""
+
+import hashlib
+import uuid
+
+import msgspec
+
+from pondero.canon import (
+    Event,
+    Finished,
+    HttpResponse,
+    Json,
+    PartEnd,
+    PartStart,
+    Reply,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    Usage,
+)
+from pondero.dialects.dialect import Answering
+
+from . import models
+
+_REASONS = {
+    "length": "MAX_TOKENS",
+    "exhausted": "MAX_TOKENS",
+    "tool_calls": "TOOL_CALL",
+    "error": "ERROR",
+}
+
+
+def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+    """Return the whole answer."""
+    parts = reply.message.parts
+    message: dict[str, Json] = {"role": "assistant"}
+    content = [said for part in parts if (said := _spoken(part, shown=accepted.shown)) is not None]
+    if content:
+        message["content"] = content
+    if calls := [_call(call) for call in reply.message.tool_calls]:
+        message["tool_calls"] = calls
+    cited = [each for part in parts if isinstance(part, Text) for each in part.citations]
+    if cited:
+        message["citations"] = cited
+    body = {
+        "id": reply.request_id or _id(accepted),
+        "message": message,
+        "finish_reason": reply.raw_finish or _reason(reply.finish, reply.extras),
+    }
+    if (counts := _counts(reply.usage)) is not None:
+        body["usage"] = counts
+    return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(body))
+
+
+def stream(accepted: Answering[Json]) -> "Stream":
+    """Return an encoder for one streamed answer."""
+    return Stream(accepted)
+
+
+def error(
+    status: int, message: str, *, code: str | None, retry_after: float | None
+) -> HttpResponse:
+    """Return an error in the service's shape, which has no place for a code."""
+    del code
+    return models.error(status, message, retry_after=retry_after)
+
+
+def call_id(digest: str) -> str:
+    """Return the id of a call as the service makes them, but for the name of the tool in it."""
+    return f"call_{digest[:12]}"
+
+
+class Stream:
+    """Events to the service's own; contents and calls are numbered apart."""
+
+    def __init__(self, accepted: Answering[Json]) -> None:
+        self._accepted = accepted
+        self._contents = self._calls = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers this stream is sent with."""
+        return {"content-type": "text/event-stream"}
+
+    def feed(self, event: Event) -> bytes:
+        """Return the bytes that say this event; often none."""
+        match event:
+            case TextDelta():
+                return self._content("content-delta", {"text": event.text})
+            case ThinkingDelta():
+                shown = self._accepted.shown
+                return self._content("content-delta", {"thinking": event.text}) if shown else b""
+            case ToolDelta():
+                return self._call("tool-call-delta", {"function": {"arguments": event.json}})
+            case PartStart():
+                return self._start(event)
+            case PartEnd():
+                return self._stop(event)
+            case Started():
+                return self._begin(event)
+            case Finished():
+                return self._finish(event)
+            case _:
+                return b""
+
+    def eof(self) -> bytes:
+        """Return the mark behind the last event."""
+        return b"data: [DONE]\n\n"
+
+    def fail(self, error: HttpResponse) -> bytes:
+        """Return the last event of a stream that fails."""
+        said = msgspec.json.decode(error.body)["message"]
+        return _framed("message-end", {"finish_reason": "ERROR", "usage": {}, "error": said})
+
+    def _begin(self, started: Started) -> bytes:
+        message = {
+            "role": "assistant",
+            "content": [],
+            "tool_plan": "",
+            "tool_calls": [],
+            "citations": [],
+        }
+        id = started.id or _id(self._accepted)
+        return _framed("message-start", {"message": message}, id=id)
+
+    def _start(self, start: PartStart) -> bytes:
+        if start.kind == "tool_call":
+            function = {"name": start.name, "arguments": ""}
+            return self._call(
+                "tool-call-start", {"id": start.id, "type": "function", "function": function}
+            )
+        if start.kind == "text":
+            return self._content("content-start", {"type": "text", "text": ""})
+        if start.kind == "thinking" and self._accepted.shown:
+            return self._content("content-start", {"type": "thinking", "thinking": ""})
+        return b""
+
+    def _stop(self, end: PartEnd) -> bytes:
+        match end.part:
+            case ToolCall():
+                number, self._calls = self._calls, self._calls + 1
+                return _framed("tool-call-end", index=number)
+            case Text():
+                cited = b"".join(self._cited(n, each) for n, each in enumerate(end.part.citations))
+                return cited + self._content_end()
+            case Thinking() if self._accepted.shown:
+                return self._content_end()
+            case _:
+                return b""
+
+    def _cited(self, number: int, citation: Json) -> bytes:
+        said = _framed("citation-start", {"message": {"citations": citation}}, index=number)
+        return said + _framed("citation-end", index=number)
+
+    def _content_end(self) -> bytes:
+        number, self._contents = self._contents, self._contents + 1
+        return _framed("content-end", index=number)
+
+    def _content(self, name: str, content: Json) -> bytes:
+        return _framed(name, {"message": {"content": content}}, index=self._contents)
+
+    def _call(self, name: str, call: Json) -> bytes:
+        return _framed(name, {"message": {"tool_calls": call}}, index=self._calls)
+
+    def _finish(self, finished: Finished) -> bytes:
+        reason = finished.raw_finish or _reason(finished.finish, finished.extras)
+        delta: dict[str, Json] = {"finish_reason": reason}
+        if (counts := _counts(finished.usage)) is not None:
+            delta["usage"] = counts
+        return _framed("message-end", delta)
+
+
+def _framed(name: str, delta: Json = None, **more: Json) -> bytes:
+    said: dict[str, Json] = {"type": name, **more}
+    if delta is not None:
+        said["delta"] = delta
+    return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(said) + b"\n\n"
+
+
+def _spoken(part: Json, *, shown: bool) -> Json:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking() if shown and part.text:
+            return {"type": "thinking", "thinking": part.text}
+        case _:
+            return None
+
+
+def _call(call: ToolCall) -> Json:
+    arguments = call.arguments
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": text},
+    }
+
+
+def _reason(finish: str, extras: Json) -> str:
+    if finish == "stop" and isinstance(extras, dict) and extras.get("stop_sequence"):
+        return "STOP_SEQUENCE"
+    return _REASONS.get(finish, "COMPLETE")
+
+
+def _counts(usage: Usage) -> Json:
+    """Return the counts twice, as the service does; None where nothing is known."""
+    if usage == Usage():
+        return None
+    given = (usage.input or 0) + (usage.cache_write or 0)
+    made = (usage.output or 0) + (usage.thinking or 0)
+    tokens = {"input_tokens": given + (usage.cache_read or 0), "output_tokens": made}
+    if usage.thinking is not None:
+        tokens["reasoning_tokens"] = usage.thinking
+    said: dict[str, Json] = {
+        "billed_units": {"input_tokens": given, "output_tokens": made},
+        "tokens": tokens,
+    }
+    if usage.cache_read is not None:
+        said["cached_tokens"] = usage.cache_read
+    return said
+
+
+def _id(accepted: Answering[Json]) -> str:
+    asked = msgspec.json.encode([accepted.request.model, accepted.request.messages])
+    return str(uuid.UUID(bytes=hashlib.blake2b(asked, digest_size=16).digest(), version=4))

@@ -1,0 +1,177 @@
+"""Messages to contents: which part goes back to whom, and how.
+
+A seal goes back on the part it came on, byte for byte, and only to the route that made it. From
+Gemini 3 on the first function call of every step carries a signature: its own, or the documented
+word for "there is none". An id we minted is never sent.
+"""
+
+import base64
+import re
+from collections.abc import Iterable
+
+from pondero.canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Other,
+    Part,
+    Seal,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+NAME = "gemini"
+UNSIGNED = "skip_thought_signature_validator"
+SIGNS_SINCE = (
+    3  # the generation from which an unsigned call is refused; it also takes media in results
+)
+_GENERATION = re.compile(r"gemini-(\d+)")
+
+
+def contents(messages: Iterable[Message], *, route: str, models: tuple[str, ...]) -> list[Json]:
+    """Return the conversation. Of the model's names the first with a number counts."""
+    found = next((number for model in models if (number := _GENERATION.search(model))), None)
+    talk = _Talk(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
+    for message in messages:
+        if message.role == "assistant":
+            talk.model(message.parts)
+        elif message.role == "user":
+            talk.user(message.parts)
+    return talk.contents
+
+
+def text_parts(parts: Iterable[Part]) -> list[Json]:
+    """Return the texts among these parts."""
+    return [{"text": part.text} for part in parts if isinstance(part, Text) and part.text]
+
+
+class _Talk:
+    def __init__(self, route: str, *, newer: bool) -> None:
+        self.contents: list[Json] = []
+        self._route = route
+        self._newer = newer
+        self._calls: dict[str, ToolCall] = {}
+        self._results: list[Json] | None = None  # parts of a content that holds results only
+
+    def model(self, parts: tuple[Part, ...]) -> None:
+        said: list[Json] = []
+        called = False
+        for part in parts:
+            if isinstance(part, ToolCall):
+                self._calls[part.id] = part
+                said.append(self._call(part, said, first=not called))
+                called = True
+            elif (one := self._part(part)) is not None:
+                said.append(one)
+        if said:
+            self.contents.append({"role": "model", "parts": said})
+            self._results = None
+
+    def user(self, parts: tuple[Part, ...]) -> None:
+        said: list[Json] = []
+        only_results = True
+        for part in parts:
+            if isinstance(part, ToolResult):
+                said += self._result(part)
+            elif (one := self._part(part)) is not None:
+                said.append(one)
+                only_results = False
+        if not said:
+            return
+        if only_results and self._results is not None:
+            self._results += said  # the results of one step stand in one content
+            return
+        self.contents.append({"role": "user", "parts": said})
+        self._results = said if only_results else None
+
+    def _part(self, part: Part) -> Json:
+        match part:
+            case Text():
+                return self._signed({"text": part.text}, part.seal, empty=not part.text)
+            case Thinking():
+                if part.seal is not None and part.seal.dialect != NAME:
+                    return None
+                thought: dict[str, Json] = {"text": part.text, "thought": True}
+                return self._signed(thought, part.seal, empty=not part.text)
+            case Image() | Blob():
+                return self._signed(_medium(part), part.seal, empty=False)
+            case Other():
+                if part.dialect != NAME:
+                    return None
+                return self._signed(dict(part.raw), part.seal, empty=False)
+            case _:
+                return None
+
+    def _signed(self, part: dict[str, Json], seal: Seal | None, *, empty: bool) -> Json:
+        """Return the part with its signature; None where it is empty and has none to carry."""
+        signature = self._signature(seal)
+        if signature is not None:
+            part["thoughtSignature"] = signature
+        return None if empty and signature is None else part
+
+    def _signature(self, seal: Seal | None) -> Json:
+        if seal is None or seal.dialect != NAME:
+            return None
+        return seal.value if seal.route in (None, self._route) else None
+
+    def _call(self, call: ToolCall, before: list[Json], *, first: bool) -> Json:
+        arguments = call.arguments
+        if not isinstance(arguments, dict):
+            arguments = {} if arguments is None else {"arguments": arguments}
+        function: dict[str, Json] = {"name": call.name, "args": arguments}
+        if not call.minted:
+            function["id"] = call.id
+        part: dict[str, Json] = {"functionCall": function}
+        signature = self._signature(call.seal)
+        if signature is None and first and self._newer:
+            signature = _left_before(before) or UNSIGNED
+        if signature is not None:
+            part["thoughtSignature"] = signature
+        return part
+
+    def _result(self, result: ToolResult) -> list[Json]:
+        call = self._calls.get(result.call_id)
+        name = result.name or (call.name if call else result.call_id)
+        response: dict[str, Json] = {"name": name, "response": _response(result)}
+        if call is not None and not call.minted:
+            response["id"] = call.id
+        media = [_medium(part) for part in result.content if isinstance(part, Image | Blob)]
+        if media and self._newer:
+            response["parts"] = media
+            media = []
+        return [{"functionResponse": response}, *media]
+
+
+def _left_before(parts: list[Json]) -> Json:
+    """Take back a signature that stands alone right before a call: it is the call's."""
+    last = parts[-1] if parts else {}
+    if last.get("text") == "" and "thoughtSignature" in last:
+        return parts.pop()["thoughtSignature"]
+    return None
+
+
+def _response(result: ToolResult) -> Json:
+    texts = []
+    for part in result.content:
+        if isinstance(part, Other) and part.dialect == NAME:
+            return part.raw
+        if isinstance(part, Text):
+            texts.append(part.text)
+    if not texts and not result.error:
+        return {}
+    return {"error" if result.error else "output": texts if len(texts) > 1 else "".join(texts)}
+
+
+def _medium(part: Image | Blob) -> dict[str, Json]:
+    if part.data is not None:
+        data = base64.b64encode(part.data).decode()
+        return {"inlineData": {"mimeType": part.media_type or "image/png", "data": data}}
+    url = part.url or ""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return {"inlineData": {"mimeType": head[5:-7], "data": data}}
+    file = {"fileUri": url}
+    return {"fileData": file | {"mimeType": part.media_type} if part.media_type else file}

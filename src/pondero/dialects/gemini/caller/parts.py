@@ -1,0 +1,327 @@
+"""An answer's pieces to events, in the order they come.
+
+A signature stays on the part it came on. Text goes on from piece to piece while it is unsigned and
+of one kind; a signed part is a part of its own. A signature that came apart from its function call
+(alone in a part, right before or after it) is given to the call.
+"""
+
+import base64
+import binascii
+
+import msgspec
+
+from pondero.canon import (
+    Blob,
+    Event,
+    Finished,
+    Image,
+    Json,
+    Other,
+    Part,
+    PartEnd,
+    PartKind,
+    PartStart,
+    Seal,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    UsageNow,
+    minted,
+)
+from pondero.errors import Malformed, Truncated
+
+from .arguments import Arguments
+from .chunks import Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
+from .endings import blocked, finish
+from .usage import merged, usage
+
+NAME = "gemini"
+_EXTRAS = {
+    "citation_metadata": "citationMetadata",
+    "url_context_metadata": "urlContextMetadata",
+    "logprobs_result": "logprobsResult",
+    "avg_logprobs": "avgLogprobs",
+    "finish_message": "finishMessage",
+    "continuation_token": "continuationToken",
+}
+
+
+class Answer:
+    """One answer. Its end is only known when nothing more comes: some finish more than once."""
+
+    def __init__(self, model: str | None, route: str | None) -> None:
+        self._model = model
+        self._route = route
+        self._started: Started | None = None
+        self._counts: Counts | None = None
+        self._next = 0  # the index of the next part
+        self._kind = ""  # of the text that is open, thinking or text
+        self._texts: list[str] = []
+        self._fresh = True  # nothing of the piece being read has gone into the open text
+        self._calling: _Calling | None = None
+        self._loose: str | None = None  # a signature that came alone and may be a call's
+        self._ids: set[str] = set()
+        self._called = self._answered = self._thought = False
+        self._reason: str | int | None = None
+        self._blocked: str | int | None = None
+        self._grounding: Json = None
+        self._safety: Json = None
+        self._extras: dict[str, Json] = {}
+
+    def take(self, chunk: Chunk, frame: bytes, events: list[Event]) -> None:
+        """Take one piece, and the bytes it was read from."""
+        if self._started is None or chunk.prompt_feedback is not None:
+            self._begin(chunk, events)
+        if chunk.usage_metadata is not None:
+            self._counts = merged(self._counts, chunk.usage_metadata)
+        for candidate in chunk.candidates or ():
+            if candidate.index:
+                continue  # a second answer; ours is the first
+            self._fresh = True
+            content = candidate.content
+            if content is not None:
+                if content.thoughts:
+                    self._words("thinking", content.thoughts, events)
+                for number, piece in enumerate(content.parts or ()):
+                    text = piece.text
+                    if not text or piece.thought_signature is not None:
+                        self._special(piece, number, frame, events)
+                        continue
+                    kind: PartKind = "thinking" if piece.thought else "text"
+                    if self._fresh and self._kind == kind:  # so nearly every time
+                        self._fresh = False
+                        self._texts.append(text)
+                        events.append(_DELTAS[kind](self._next, text))
+                    else:
+                        self._words(kind, text, events)
+            if (
+                candidate.finish_reason is not None
+                or candidate.grounding_metadata is not None
+                or candidate.safety_ratings is not None
+                or candidate.citation_metadata is not None
+                or candidate.url_context_metadata is not None
+                or candidate.continuation_token is not None
+            ):
+                self._keep(candidate)
+            break
+
+    def end(self, events: list[Event], *, whole: bool) -> None:
+        """End the answer; without a finish reason only a whole body is taken for complete."""
+        if self._reason is None and self._blocked is None and not whole:
+            raise Truncated("the stream ended before a finishReason")
+        self._close(events)
+        used = usage(self._counts)
+        thought = self._thought or bool(used.thinking)
+        ending = finish(self._reason, called=self._called, answered=self._answered, thought=thought)
+        reason = self._reason
+        if reason is None and self._blocked is not None:
+            reason, ending = self._blocked, blocked(self._blocked)
+        events.append(
+            Finished(
+                ending,
+                usage=used,
+                raw_finish=None if reason is None else str(reason),
+                model=self._started.model if self._started else None,
+                grounding=self._grounding,
+                safety=self._safety,
+                extras=self._extras or None,
+            )
+        )
+
+    def _begin(self, chunk: Chunk, events: list[Event]) -> None:
+        if self._started is None:
+            self._started = Started(chunk.model_version, chunk.response_id)
+            events.append(self._started)
+        if chunk.prompt_feedback is not None:
+            self._refuse(chunk.prompt_feedback)
+
+    def _words(self, kind: PartKind, text: str, events: list[Event]) -> None:
+        if self._kind != kind or not self._fresh:
+            self._close(events)
+            self._kind = kind
+            events.append(PartStart(self._next, kind))
+        self._fresh = False
+        self._texts.append(text)
+        events.append(_DELTAS[kind](self._next, text))
+
+    def _special(self, piece: Piece, number: int, frame: bytes, events: list[Event]) -> None:
+        signature = piece.thought_signature or None
+        if piece.function_call is not None:
+            self._call(piece.function_call, signature, number, events)
+        elif piece.text is not None:
+            if signature is not None:
+                self._signed(piece.text, signature, events, thinking=bool(piece.thought))
+            elif piece.text:
+                self._words("thinking" if piece.thought else "text", piece.text, events)
+        elif piece.inline_data is not None and not piece.thought:
+            self._whole(_medium(piece.inline_data, self._seal(signature)), events)
+        else:
+            self._unknown(raw_part(frame, number), signature, events)
+
+    def _signed(self, text: str, signature: str, events: list[Event], *, thinking: bool) -> None:
+        seal = self._seal(signature)
+        if thinking:
+            self._whole(Thinking(text, seal), events)
+        elif text:
+            self._whole(Text(text, seal), events)
+        elif self._calling is not None and self._calling.may_be_sealed:
+            self._calling.seal = seal
+            self._close(events)
+        else:
+            self._close(events)
+            self._loose = signature
+
+    def _unknown(self, raw: dict[str, Json], signature: str | None, events: list[Event]) -> None:
+        known = {key: value for key, value in raw.items() if key != "thoughtSignature"}
+        if known.keys() - {"thought"}:
+            self._whole(Other(NAME, known, self._seal(signature)), events)
+        elif signature is not None:
+            self._signed("", signature, events, thinking=bool(known.get("thought")))
+
+    def _call(self, call: Call, signature: str | None, number: int, events: list[Event]) -> None:
+        calling = self._calling
+        if calling is not None and calling.streamed is not None and calling.goes_on(call):
+            calling.streamed.add(call.partial_args or [])
+            calling.seal = calling.seal or self._seal(signature)
+            if not call.will_continue:
+                self._close(events)
+            return
+        if call.name is None and (call.args is not None or call.partial_args):
+            path = f"$.candidates[0].content.parts[{number}].functionCall.name"
+            raise Malformed("a function call without a name", path=path)
+        if call.name is None or call.id in self._ids:
+            return  # the end of one that is over, or the same once more
+        first, self._called = not self._called, True
+        if first and signature is None:
+            signature, self._loose = self._loose, None
+        self._close(events)
+        calling = self._calling = _Calling(call, self._id(call), self._seal(signature), first=first)
+        events.append(PartStart(self._next, "tool_call", calling.id, call.name))
+        if calling.streamed is not None:
+            calling.streamed.add(call.partial_args or [])
+        elif not calling.may_be_sealed:
+            self._close(events)
+
+    def _whole(self, part: Text | Thinking | Image | Blob | Other, events: list[Event]) -> None:
+        self._close(events)
+        kind = _KINDS[type(part)]
+        events.append(PartStart(self._next, kind))
+        if isinstance(part, Text | Thinking) and part.text:
+            events.append(_DELTAS[kind](self._next, part.text))
+        self._done(part, events)
+
+    def _close(self, events: list[Event]) -> None:
+        """End what is open: a text, a call, or a signature that turned out to stand alone."""
+        if self._kind:
+            text, self._texts = "".join(self._texts), []
+            part = Text(text) if self._kind == "text" else Thinking(text)
+            self._kind = ""
+            self._done(part, events)
+        elif self._calling is not None:
+            call, self._calling = self._calling.call(), None
+            events.append(ToolDelta(self._next, msgspec.json.encode(call.arguments).decode()))
+            self._done(call, events)
+        elif self._loose is not None:
+            signature, self._loose = self._loose, None
+            self._whole(Text("", self._seal(signature)), events)
+
+    def _done(self, part: Part, events: list[Event]) -> None:
+        events.append(PartEnd(self._next, part))
+        self._next += 1
+        if isinstance(part, Thinking):
+            self._thought = True
+            if self._counts is not None:
+                events.append(UsageNow(usage(self._counts)))
+        elif isinstance(part, Text):
+            self._answered = self._answered or bool(part.text.strip())
+        elif isinstance(part, Image | Blob):
+            self._answered = True
+
+    def _keep(self, candidate: Candidate) -> None:
+        if candidate.finish_reason is not None:
+            self._reason = candidate.finish_reason
+        if candidate.grounding_metadata:
+            self._grounding = candidate.grounding_metadata
+        if candidate.safety_ratings is not None:
+            self._safety = candidate.safety_ratings
+        for field, name in _EXTRAS.items():
+            if (value := getattr(candidate, field)) is not None:
+                self._extras[name] = value
+
+    def _refuse(self, feedback: Feedback) -> None:
+        self._blocked = feedback.block_reason
+        self._safety = feedback.safety_ratings
+        self._extras["promptFeedback"] = {
+            "blockReason": feedback.block_reason,
+            "blockReasonMessage": feedback.block_reason_message,
+        }
+
+    def _seal(self, signature: str | None) -> Seal | None:
+        if not signature:
+            return None
+        answering = self._started.model if self._started else None
+        return Seal(NAME, signature, self._model or answering, self._route)
+
+    def _id(self, call: Call) -> str:
+        """Return the service's id, or one of ours: 22 characters, its own in this answer."""
+        if call.id:
+            self._ids.add(call.id)
+            return call.id
+        answer = self._started.id if self._started else None
+        return minted(msgspec.json.encode([answer, self._next, call.name, call.args]))
+
+
+class _Calling:
+    """A function call that may still get arguments or a signature."""
+
+    def __init__(self, call: Call, id: str, seal: Seal | None, *, first: bool) -> None:
+        self.id = id
+        self.seal = seal
+        self.streamed: Arguments | None = None
+        if call.partial_args is not None or call.will_continue:
+            self.streamed = Arguments(call.args)
+        self._call = call
+        self._first = first
+
+    @property
+    def may_be_sealed(self) -> bool:
+        """Return whether a signature that comes next would be this call's: only a first has one."""
+        return self._first and self.seal is None and self.streamed is None
+
+    def goes_on(self, call: Call) -> bool:
+        """Return whether this is more of the same call, not the beginning of another."""
+        same = call.id in (None, self._call.id) and call.name in (None, self._call.name)
+        return same and (call.name is None or bool(call.partial_args))
+
+    def call(self) -> ToolCall:
+        """Return the call as far as it came."""
+        arguments = self.streamed.whole() if self.streamed is not None else self._call.args or {}
+        return ToolCall(self.id, self._call.name or "", arguments, self.seal, not self._call.id)
+
+
+_DELTAS: dict[PartKind, type[TextDelta] | type[ThinkingDelta]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+}
+_KINDS: dict[type, PartKind] = {
+    Text: "text",
+    Thinking: "thinking",
+    Image: "image",
+    Blob: "blob",
+    Other: "other",
+}
+
+
+def _medium(inline: Inline, seal: Seal | None) -> Image | Blob:
+    standard = inline.data.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        data = base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Malformed(str(error), path="$..inlineData.data") from error
+    if inline.mime_type.startswith("image/"):
+        return Image(inline.mime_type, data, seal=seal)
+    return Blob(inline.mime_type, data, seal=seal)

@@ -1,0 +1,96 @@
+"""Canon to wire: one request of generateContent."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.thinking import Plan
+
+from .contents import contents, text_parts
+from .schema import is_plain
+
+_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
+
+
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
+    """Return the request; the plan has the last word, ``extras`` the last but one."""
+    body = _body(request, plan, target)
+    if isinstance(request.extras, Mapping):
+        body = overlaid(body, request.extras)
+    body = overlaid(body, plan.fields)
+    url = _address(request.model, target.url)
+    if target.quirks.get("wrapped"):  # Cloud Code Assist names the model inside, not in the address
+        body = {"model": request.model, "project": target.quirks.get("project"), "request": body}
+        url = target.url
+    headers = {"content-type": "application/json", **target.headers}
+    for name, value in plan.headers.items():
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
+    return HttpRequest("POST", f"{url}:{method}", headers, msgspec.json.encode(body))
+
+
+def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
+    body: dict[str, Json] = {
+        "contents": contents(
+            request.messages, route=target.route, models=(request.model, plan.family)
+        )
+    }
+    told = [message.parts for message in request.messages if message.role == "system"]
+    if system := text_parts([*request.system, *(part for parts in told for part in parts)]):
+        body["systemInstruction"] = {"parts": system}
+    if request.tools:
+        body["tools"] = _tools(request.tools)
+    if request.tool_choice is not None:
+        body["toolConfig"] = {"functionCallingConfig": _choice(request.tool_choice)}
+    if config := _config(request, plan.dropped):
+        body["generationConfig"] = config
+    return body
+
+
+def _address(model: str, url: str) -> str:
+    path = model if "/" in model else f"models/{model}"
+    return f"{url.rstrip('/')}/{quote(path, safe='/-._~@')}"
+
+
+def _config(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
+    given = {
+        "maxOutputTokens": request.max_tokens if "max_tokens" not in dropped else None,
+        "temperature": request.temperature if "temperature" not in dropped else None,
+        "topP": request.top_p if "top_p" not in dropped else None,
+        "topK": request.top_k if "top_k" not in dropped else None,
+        "stopSequences": request.stop or None,
+    }
+    config = {name: value for name, value in given.items() if value is not None}
+    return config | _output(request.output) if request.output is not None else config
+
+
+def _output(output: Output) -> dict[str, Json]:
+    asked: dict[str, Json] = {"responseMimeType": "application/json"}
+    if output.schema is not None:
+        asked["responseSchema" if is_plain(output.schema) else "responseJsonSchema"] = output.schema
+    return asked
+
+
+def _tools(tools: tuple[Tool, ...]) -> list[Json]:
+    declared = [_declaration(tool) for tool in tools if tool.raw is None]
+    own = [tool.raw for tool in tools if tool.raw is not None]
+    return [{"functionDeclarations": declared}, *own] if declared else own
+
+
+def _declaration(tool: Tool) -> dict[str, Json]:
+    declaration: dict[str, Json] = {"name": tool.name}
+    if tool.description:
+        declaration["description"] = tool.description
+    if tool.parameters is not None:
+        plain = is_plain(tool.parameters)
+        declaration["parameters" if plain else "parametersJsonSchema"] = tool.parameters
+    return declaration
+
+
+def _choice(choice: ToolChoice) -> dict[str, Json]:
+    config: dict[str, Json] = {"mode": _MODES[choice.mode]}
+    if choice.mode == "tool":
+        config["allowedFunctionNames"] = [choice.name]
+    return config

@@ -1,0 +1,73 @@
+"""Wire to canon: answers, streams and errors as the caller reads them."""
+
+import msgspec
+
+from pondero.canon import Event, Finished, Head, Json, Started, Usage
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed
+from pondero.framing import parse
+
+from .chunks import parsed
+from .errors import from_error
+from .parts import Answer
+from .stream import stream
+
+_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"data:", b":", b"event:")):
+        reading = stream(head, where)
+        return reading.feed(body) + reading.eof()
+    answer = Answer(where.model, where.route)
+    events: list[Event] = []
+    for frame in _elements(start):
+        chunk = parsed(frame)
+        if chunk is None:
+            continue
+        if chunk.error is not None:
+            raise from_error(chunk.error, head=head, body=body)
+        if chunk.total_tokens is not None and chunk.candidates is None:
+            return _counted(chunk.total_tokens)
+        if (
+            chunk.candidates is None
+            and chunk.prompt_feedback is None
+            and chunk.usage_metadata is None
+        ):
+            raise Malformed("neither candidates nor promptFeedback", path="$.candidates")
+        answer.take(chunk, frame, events)
+    if not events:
+        raise Malformed("an answer without a piece of one")
+    answer.end(events, whole=True)
+    return events
+
+
+def recognises(raw: Json, **_: bool) -> int:
+    """Return how surely this JSON is ours: 0 to 100."""
+    if isinstance(raw, list):
+        raw = raw[0] if raw else None
+    if not isinstance(raw, dict):
+        return 0
+    if isinstance(raw.get("response"), dict):
+        raw = raw["response"]
+    if isinstance(raw.get("candidates"), list):
+        return 95
+    if isinstance(raw.get("promptFeedback"), dict) or isinstance(raw.get("usageMetadata"), dict):
+        return 90
+    fault = raw.get("error")
+    if isinstance(fault, dict) and isinstance(fault.get("code"), int):
+        return 85 if isinstance(fault.get("status"), str) else 40
+    return 30 if isinstance(raw.get("totalTokens"), int) else 0
+
+
+def _elements(body: bytes) -> list[bytes]:
+    if not body.startswith(b"["):
+        return [body]
+    return [bytes(element) for element in parse(body, _ELEMENTS)]
+
+
+def _counted(tokens: int) -> list[Event]:
+    """Return a count of tokens (countTokens) as an answer that says nothing."""
+    return [Started(), Finished("other", usage=Usage(input=tokens, total=tokens))]

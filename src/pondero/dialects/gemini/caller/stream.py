@@ -1,0 +1,70 @@
+"""streamGenerateContent to events: server-sent events, a JSON array, or an object a line."""
+
+from pondero.canon import Event, Head
+from pondero.dialects.dialect import Where
+from pondero.framing import UNREADABLE, FrameReader, FrameStream, JsonArrayReader, SseReader
+
+from .chunks import Chunk, decode_chunk, parsed
+from .errors import from_error
+from .parts import Answer
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def stream(head: Head, where: Where) -> FrameStream[bytes]:
+    """Return a decoder for one streamed answer."""
+    answer = Answer(where.model, where.route)
+    return FrameStream(_Frames(), _Reading(head, answer), unit="a piece of it")
+
+
+class _Frames:
+    """Picks the reader by the first bytes: whoever passes a stream on may have reframed it."""
+
+    def __init__(self) -> None:
+        self._reader: FrameReader | None = None
+        self._start = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if self._reader is not None:
+            return self._reader.feed(data)
+        data = self._start + data
+        start = data.removeprefix(_BOM).lstrip()
+        if not start or _BOM.startswith(start):
+            self._start = data
+            return []
+        self._start = b""
+        # One object, or one a line, is to this reader an array without its brackets.
+        self._reader = JsonArrayReader() if start[:1] in (b"[", b"{") else SseReader()
+        return self._reader.feed(data)
+
+    def eof(self) -> list[bytes]:
+        return self._reader.eof() if self._reader is not None else []
+
+
+class _Reading:
+    """Gives every chunk to the answer."""
+
+    over = False  # some answers finish more than once, so only the end of the bytes is the end
+
+    def __init__(self, head: Head, answer: Answer) -> None:
+        self._head = head
+        self._answer = answer
+
+    def take(self, frames: list[bytes], events: list[Event]) -> None:
+        take = self._answer.take
+        for frame in frames:
+            chunk: Chunk | None
+            try:
+                chunk = decode_chunk(frame)
+            except UNREADABLE:
+                chunk = parsed(frame)
+            if chunk is None:
+                continue
+            if chunk.response is not None:
+                chunk = chunk.response
+            if chunk.error is not None:
+                raise from_error(chunk.error, head=self._head, body=frame)
+            take(chunk, frame, events)
+
+    def end(self, events: list[Event]) -> None:
+        self._answer.end(events, whole=False)

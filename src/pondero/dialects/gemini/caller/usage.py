@@ -1,0 +1,67 @@
+"""Tokens as this wire counts them, to disjoint buckets.
+
+Thoughts stand beside the candidates, not inside (so all of 2,045 recorded totals); cached tokens
+stand inside the prompt, tool-use prompts beside it; a zero is left out. Every piece of a stream
+has a snapshot, some with gaps.
+"""
+
+from msgspec.structs import replace
+
+from pondero.canon import Usage
+
+from .chunks import Counts
+
+
+def merged(known: Counts | None, counts: Counts) -> Counts:
+    """Return the newer snapshot, its gaps filled from what was known.
+
+    One that adds up to its own total stands for itself; only the cached tokens, which are in no
+    sum, are kept.
+    """
+    if known is None:
+        return counts
+    known_cached = known.cached_content_token_count
+    if counts.cached_content_token_count < known_cached:  # noqa: PLR1730 - max() costs a call
+        counts.cached_content_token_count = known_cached
+    if counts.total_token_count == (
+        counts.prompt_token_count
+        + counts.candidates_token_count
+        + counts.thoughts_token_count
+        + counts.tool_use_prompt_token_count
+    ):
+        return counts
+    for field in _PARTS:
+        setattr(counts, field, getattr(counts, field) or getattr(known, field))
+    if counts.total_token_count < 0:
+        counts.total_token_count = known.total_token_count
+    return counts
+
+
+def usage(counts: Counts | None) -> Usage:
+    """Return the buckets; all unknown where nothing was counted."""
+    if counts is None or counts == Counts():
+        return Usage()
+    prompt, cached = counts.prompt_token_count, counts.cached_content_token_count
+    output, thinking = counts.candidates_token_count, counts.thoughts_token_count
+    tools, total = counts.tool_use_prompt_token_count, counts.total_token_count
+    if prompt == 0 and total > 0:  # seen where a file was given by its address
+        prompt = max(total - output - thinking - tools, 0)
+    elif 0 < thinking <= output and total == prompt + output + tools:
+        output -= thinking  # the other reading, in document 000: thoughts inside the candidates
+    cached = max(min(cached, prompt), 0)
+    used = Usage(
+        input=max(prompt - cached, 0) + max(tools, 0),
+        cache_read=cached,
+        output=max(output, 0),
+        thinking=max(thinking, 0),
+        total=max(total, 0),
+    )
+    return used if total >= 0 else replace(used, total=used.counted)
+
+
+_PARTS = (
+    "prompt_token_count",
+    "candidates_token_count",
+    "thoughts_token_count",
+    "tool_use_prompt_token_count",
+)

@@ -1,0 +1,204 @@
+"""What the service refuses in a request that is well-formed: exclusions, ranges, order, proofs."""
+
+import re
+from itertools import groupby
+from typing import NamedTuple
+
+from pondero.thinking import Kind
+
+from .models import Model, Surface
+from .seals import verified
+from .types import Content, GenerateContentRequest, GenerationConfig, Part, Tool, ToolConfig
+
+_DATA = (
+    "text",
+    "inline_data",
+    "file_data",
+    "function_call",
+    "function_response",
+    "executable_code",
+    "code_execution_result",
+    "tool_call",
+    "tool_response",
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_ROLES = ("", "user", "model", "function")
+
+
+class Wish(NamedTuple):
+    """What a request says about thinking, and what comes of it."""
+
+    kind: Kind
+    level: str | None
+    budget: int | None
+    thinks: bool
+    shown: bool
+
+
+def check(request: GenerateContentRequest, model: Model, surface: Surface, *, service: str) -> Wish:
+    """Return the wish for thinking, or refuse the request for the first thing that is wrong."""
+    _contents(request.contents, model, surface)
+    _tools(request.tools, surface)
+    _choice(request.tool_config, request.tools, surface)
+    _config(request.generation_config, model, surface)
+    wish = _thinking(request.generation_config, model, surface)
+    _signatures(request.contents, model, surface, service=service)
+    return wish
+
+
+# -- thinking ----------------------------------------------------------------------------------
+
+
+def _thinking(config: GenerationConfig, model: Model, surface: Surface) -> Wish:
+    asked = config.thinking_config
+    shown, budget, level = asked.include_thoughts, asked.thinking_budget, asked.thinking_level
+    if level == "THINKING_LEVEL_UNSPECIFIED":
+        level = None
+    if level is not None and budget is not None:
+        raise surface.refused("both")
+    if level is not None:
+        wish = _level(level, model, surface)
+    elif budget is not None:
+        wish = _budget(budget, model, surface)
+    else:
+        wish = Wish("on" if shown else "unset", None, None, model.thinks, shown=shown)
+    if shown and not wish.thinks:
+        raise surface.refused("thoughts_off" if model.can_think else "no_thinking")
+    return wish._replace(shown=shown)
+
+
+def _level(level: str, model: Model, surface: Surface) -> Wish:
+    if not model.levels:
+        raise surface.refused("no_level" if model.budget else "no_thinking")
+    if level not in model.levels:
+        raise surface.refused("level", level=level)
+    return Wish("level", level.lower(), None, thinks=True, shown=False)
+
+
+def _budget(budget: int, model: Model, surface: Surface) -> Wish:
+    if budget == 0 and model.zero:
+        return Wish("off", None, 0, thinks=False, shown=False)
+    if model.budget is None:
+        raise surface.refused("no_budget" if model.levels else "no_thinking")
+    if budget == -1:
+        return Wish("on", None, -1, thinks=True, shown=False)
+    if budget == 0:
+        raise surface.refused("budget_zero")
+    least, most = model.budget
+    if not least <= budget <= most:
+        raise surface.refused("budget", budget=budget, min=0 if model.zero else least, max=most)
+    return Wish("budget", None, budget, thinks=True, shown=False)
+
+
+# -- the rest of the configuration -------------------------------------------------------------
+
+
+def _config(config: GenerationConfig, model: Model, surface: Surface) -> None:
+    for name, most in (("temperature", 2.0), ("top_p", 1.0)):
+        value = getattr(config, name)
+        if value is not None and not 0 <= value <= most:
+            raise surface.refused("range", name=name, min=0.0, max=most)
+    cap = config.max_output_tokens
+    if cap is not None and not 1 <= cap <= model.max_output:
+        raise surface.refused("output", tokens=cap, above=model.max_output + 1)
+    if len(config.stop_sequences) > 5:
+        raise surface.refused("stops")
+    penalties = (config.presence_penalty, config.frequency_penalty)
+    if model.settled and any(penalty is not None for penalty in penalties):
+        raise surface.refused("penalty")
+    schemas = [config.response_schema, config.response_json_schema]
+    if None not in schemas:
+        raise surface.refused("two_schemas")
+    if schemas != [None, None] and config.response_mime_type in ("", "text/plain"):
+        raise surface.refused("schema_type")
+
+
+def _tools(tools: list[Tool], surface: Surface) -> None:
+    names = set()
+    for number, tool in enumerate(tools):
+        for place, function in enumerate(tool.function_declarations):
+            if not _NAME.fullmatch(function.name):
+                raise surface.refused("function_name", tool=number, place=place)
+            if function.name in names:
+                raise surface.refused("function_twice", name=function.name)
+            if function.parameters is not None and function.parameters_json_schema is not None:
+                raise surface.refused("function_schemas", tool=number, place=place)
+            names.add(function.name)
+
+
+def _choice(config: ToolConfig, tools: list[Tool], surface: Surface) -> None:
+    choice = config.function_calling_config
+    if choice.allowed_function_names and choice.mode not in ("ANY", "VALIDATED"):
+        raise surface.refused("allowed_mode")
+    names = {function.name for tool in tools for function in tool.function_declarations}
+    for name in choice.allowed_function_names:
+        if name not in names:
+            raise surface.refused("allowed_name", name=name)
+
+
+# -- the conversation --------------------------------------------------------------------------
+
+
+def _contents(contents: list[Content], model: Model, surface: Surface) -> None:
+    if not contents:
+        raise surface.refused("no_contents")
+    for number, content in enumerate(contents):
+        if content.role not in _ROLES:
+            raise surface.refused("bad_role")
+        if not content.parts:
+            raise surface.refused("no_parts", content=number)
+        for place, part in enumerate(content.parts):
+            _part(part, surface, content=number, place=place)
+    _pairs(contents, surface)
+    if model.settled and contents[-1].role == "model":
+        raise surface.refused("invalid")
+
+
+def _part(part: Part, surface: Surface, *, content: int, place: int) -> None:
+    data = [name for name in _DATA if getattr(part, name) is not None]
+    if not data:
+        raise surface.refused("no_data", content=content, part=place)
+    if len(data) > 1:
+        raise surface.refused("much_data", content=content, part=place, field=data[1])
+    function = part.function_call or part.function_response
+    if function is not None and not function.name:
+        raise surface.refused("no_name", content=content, part=place, field=data[0])
+
+
+def _pairs(contents: list[Content], surface: Surface) -> None:
+    """Refuse results that do not go with the calls before them.
+
+    Neighbours of one role count as one, and calls that nobody answered are let pass: recorded
+    exchanges of both kinds were served.
+    """
+    owed = 0
+    for is_model, turn in groupby(contents, key=lambda content: content.role == "model"):
+        parts = [part for content in turn for part in content.parts]
+        if is_model:
+            owed = sum(part.function_call is not None for part in parts)
+            continue
+        answers = sum(part.function_response is not None for part in parts)
+        if answers and answers != owed:
+            raise surface.refused("unpaired" if owed else "uncalled")
+
+
+def _signatures(contents: list[Content], model: Model, surface: Surface, *, service: str) -> None:
+    for content in contents:
+        for part in content.parts:
+            proof = part.thought_signature
+            if proof is not None and not verified(proof, service):
+                raise surface.refused("bad_signature")
+    if not model.signs:
+        return
+    turn = max((n for n, content in enumerate(contents) if _begins_turn(content)), default=-1)
+    for number in range(turn + 1, len(contents)):
+        first = next((part for part in contents[number].parts if part.function_call), None)
+        if first is not None and first.function_call and not first.thought_signature:
+            name = first.function_call.name
+            raise surface.refused("unsigned", name=name, position=number + 1)
+
+
+def _begins_turn(content: Content) -> bool:
+    """Return whether these are words of the user, not the results of calls."""
+    results = any(part.function_response is not None for part in content.parts)
+    return content.role not in ("model", "function") and not results

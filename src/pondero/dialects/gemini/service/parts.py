@@ -1,0 +1,108 @@
+"""Canon as the service says it: parts, counts and endings."""
+
+import base64
+
+from pondero.canon import (
+    Blob,
+    Finish,
+    Finished,
+    Image,
+    Json,
+    Other,
+    Part,
+    Seal,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+NAME = "gemini"
+_WORDS: dict[Finish, str] = {
+    "stop": "STOP",
+    "tool_calls": "STOP",
+    "length": "MAX_TOKENS",
+    "exhausted": "MAX_TOKENS",
+    "context_full": "MAX_TOKENS",
+    "paused": "CONTINUATION",
+    "content_filter": "SAFETY",
+    "refusal": "PROHIBITED_CONTENT",
+    "error": "MALFORMED_RESPONSE",
+    "other": "OTHER",
+}
+_BESIDE = (
+    *("citationMetadata", "urlContextMetadata", "continuationToken"),
+    *("finishMessage", "avgLogprobs", "logprobsResult"),
+)
+
+
+def part_of(part: Part, signature: str | None) -> Json:
+    """Return a part with its signature on it; None where it says nothing and has none."""
+    said = _said(part)
+    if signature is not None:
+        return {**said, "thoughtSignature": signature}
+    return None if said.get("text") == "" else said
+
+
+def _said(part: Part) -> dict[str, Json]:
+    match part:
+        case Text():
+            return {"text": part.text}
+        case Thinking():
+            return {"text": part.text, "thought": True}
+        case ToolCall():
+            named = {"name": part.name, "args": part.arguments}
+            return {"functionCall": named if part.minted else {"id": part.id, **named}}
+        case Image() | Blob() if part.data is not None:
+            data = base64.b64encode(part.data).decode()
+            return {"inlineData": {"mimeType": part.media_type or "image/png", "data": data}}
+        case Other() if part.dialect == NAME:
+            return dict(part.raw)
+        case _:
+            return {"text": ""}
+
+
+def signature_of(part: Part) -> str | None:
+    """Return the signature a part brings along."""
+    seal: Seal | None = getattr(part, "seal", None)
+    return seal.value if seal is not None and seal.dialect == NAME else None
+
+
+def usage_of(usage: Usage) -> Json:
+    """Return the counts as this wire has them: thoughts beside the candidates, no zeros."""
+    if usage == Usage():
+        return None
+    prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
+    counts = {
+        "promptTokenCount": prompt,
+        "cachedContentTokenCount": usage.cache_read,
+        "candidatesTokenCount": usage.output,
+        "thoughtsTokenCount": usage.thinking,
+    }
+    return {
+        **{name: count for name, count in counts.items() if count},
+        "totalTokenCount": usage.counted if usage.total is None else usage.total,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}],
+    }
+
+
+def ending_of(finished: Finished) -> dict[str, Json]:
+    """Return what a candidate says at its end."""
+    extras = finished.extras if isinstance(finished.extras, dict) else {}
+    ending: dict[str, Json] = {
+        "finishReason": finished.raw_finish or _WORDS[finished.finish],
+        "groundingMetadata": finished.grounding,
+        "safetyRatings": finished.safety,
+        **{name: extras.get(name) for name in _BESIDE},
+    }
+    return {name: value for name, value in ending.items() if value is not None}
+
+
+def feedback_of(finished: Finished) -> Json:
+    """Return why the question itself was refused, if it was."""
+    extras = finished.extras if isinstance(finished.extras, dict) else {}
+    feedback = extras.get("promptFeedback")
+    if not isinstance(feedback, dict):
+        return None
+    told = {name: value for name, value in feedback.items() if value is not None}
+    return told | ({"safetyRatings": finished.safety} if finished.safety is not None else {})

@@ -1,0 +1,165 @@
+"""JSON to the service's messages, as strict as its own parser and in its own words.
+
+Protocol buffers in JSON: camelCase and snake_case alike, null is absent, one value may stand for a
+list of one, enums are words in any case or numbers, bytes are base64 of either alphabet.
+"""
+
+import base64
+import binascii
+import re
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from pondero.canon import Json
+
+from .types import Base64, Wire
+
+UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
+_PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
+_HUMP = re.compile(r"(?<!^)([A-Z])")
+_TYPES: dict[Any, str] = {
+    str: "TYPE_STRING",
+    bool: "TYPE_BOOL",
+    int: "TYPE_INT32",
+    float: "TYPE_FLOAT",
+    Base64: "TYPE_BYTES",
+}
+_M = TypeVar("_M", bound=Wire)
+
+
+class Violation(Struct, frozen=True):
+    """What is wrong with which field."""
+
+    field: str
+    description: str
+
+
+class Reader:
+    """What does not fit is left out and goes to ``violations``; all of it is found at once."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+
+    def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
+        """Return one message."""
+        if not isinstance(raw, dict):
+            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw)
+            return kind()
+        fields = _fields(kind)
+        found: dict[str, Json] = {}
+        for key, value in raw.items():
+            name = snake(key)
+            if name not in fields:
+                self._refuse(path, f'Unknown name "{key}"{_at(path)}: Cannot find field.')
+            elif value is not None:
+                read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
+                if read is not None:
+                    found[name] = read
+        return kind(raw=raw, **found)
+
+    def _field(self, kind: Any, value: Json, path: str, key: str) -> Json:
+        inner = get_args(kind)
+        if get_origin(kind) is list:
+            values = value if isinstance(value, list) else [value]
+            return [self._one(inner[0], one, f"{path}[{n}]") for n, one in enumerate(values)]
+        if isinstance(value, list) and kind is not Any:
+            where = path.rpartition(".")[0]
+            repeated = "Proto field is not repeating, cannot start list."
+            return self._refuse(where, f'Unknown name "{key}"{_at(where)}: {repeated}')
+        if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
+            return {
+                name: self._one(inner[1], one, f"{path}[{number}].value")
+                for number, (name, one) in enumerate(value.items())
+            }
+        return self._one(kind, value, path)
+
+    def _one(self, kind: Any, value: Json, path: str) -> Json:
+        if isinstance(kind, type) and issubclass(kind, Wire):
+            return self.message(kind, value, path)
+        if get_origin(kind) is Literal:
+            return self._word(get_args(kind), value, path)
+        read = _scalar(kind, value)
+        if read is not None:
+            return read
+        if kind is Base64 and isinstance(value, str):
+            why = f"Base64 decoding failed for {_quoted(value)}"
+            text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
+            return self.violations.append(Violation(path, text))
+        return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
+
+    def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
+        if isinstance(value, str) and value.upper() in words:
+            return value.upper()
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(words):
+            return words[value]
+        return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
+
+    def _refuse(self, path: str, text: str) -> None:
+        self.violations.append(Violation(path, f"Invalid JSON payload received. {text}"))
+
+    def _invalid(self, path: str, kind: str, value: Json) -> None:
+        text = f"Invalid value at '{path}' ({kind}), {_quoted(value)}"
+        self.violations.append(Violation(path, text))
+
+
+def snake(name: str) -> str:
+    """Return a field's name as the messages have it."""
+    return _HUMP.sub(r"_\1", name).lower() if name[:1].islower() else name
+
+
+def camel(name: str) -> str:
+    """Return a field's name as JSON usually has it."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def from_base64(text: str) -> bytes | None:
+    """Return the bytes, of either alphabet, padded or not; None if it is no base64."""
+    standard = text.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+@cache
+def _fields(kind: type[Wire]) -> dict[str, Any]:
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name != "raw"}
+    return {name: _without_none(hint) for name, hint in hints.items()}
+
+
+def _without_none(hint: Any) -> Any:
+    if NoneType not in get_args(hint):
+        return hint
+    return next(each for each in get_args(hint) if each is not NoneType)
+
+
+def _scalar(kind: Any, value: Json) -> Json:
+    if kind is Any:
+        return value
+    if kind in (int, float):
+        return _number(kind, value)
+    if kind is Base64:
+        return value if isinstance(value, str) and from_base64(value) is not None else None
+    plain = get_origin(kind) or kind
+    return value if isinstance(value, plain) else None
+
+
+def _number(kind: Any, value: Json) -> Json:
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?", value):
+        value = float(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if kind is float else int(value) if value == value // 1 else None
+
+
+def _at(path: str) -> str:
+    return f" at '{path}'" if path else ""
+
+
+def _quoted(value: Json) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,288 @@
+"""The messages of a generateContent request, as the service knows them; it knows no others.
+
+Source: google-genai 3.1.0 types and the public protocol buffers, v1beta. ``raw`` is a message as it
+was written.
+"""
+
+from typing import Any, Literal, NewType
+
+from msgspec import Struct
+
+from pondero.canon import Json
+
+Base64 = NewType("Base64", str)
+Object = dict[str, Any]
+ThinkingLevel = Literal["THINKING_LEVEL_UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "MINIMAL"]
+Mode = Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"]
+Type = Literal[
+    "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"
+]
+HarmCategory = Literal[
+    "HARM_CATEGORY_UNSPECIFIED",
+    "HARM_CATEGORY_DEROGATORY",
+    "HARM_CATEGORY_TOXICITY",
+    "HARM_CATEGORY_VIOLENCE",
+    "HARM_CATEGORY_SEXUAL",
+    "HARM_CATEGORY_MEDICAL",
+    "HARM_CATEGORY_DANGEROUS",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_CIVIC_INTEGRITY",
+    "HARM_CATEGORY_JAILBREAK",
+]
+HarmBlockThreshold = Literal[
+    "HARM_BLOCK_THRESHOLD_UNSPECIFIED",
+    "BLOCK_LOW_AND_ABOVE",
+    "BLOCK_MEDIUM_AND_ABOVE",
+    "BLOCK_ONLY_HIGH",
+    "BLOCK_NONE",
+    "OFF",
+]
+
+
+class Wire(Struct, frozen=True, kw_only=True):
+    """A message."""
+
+    raw: Object = {}
+
+
+class Blob(Wire, frozen=True):
+    """A medium."""
+
+    mime_type: str = ""
+    data: Base64 = Base64("")
+    display_name: str = ""
+
+
+class FileData(Wire, frozen=True):
+    """A medium somewhere else."""
+
+    mime_type: str | None = None
+    file_uri: str = ""
+    display_name: str = ""
+
+
+class FunctionCall(Wire, frozen=True):
+    """What the model asked for."""
+
+    id: str = ""
+    name: str = ""
+    args: Object = {}
+    partial_args: list[Object] = []
+    will_continue: bool = False
+
+
+class FunctionResponsePart(Wire, frozen=True):
+    """A medium in a result."""
+
+    inline_data: Blob | None = None
+    file_data: FileData | None = None
+
+
+class FunctionResponse(Wire, frozen=True):
+    """What it was given."""
+
+    id: str = ""
+    name: str = ""
+    response: Object = {}
+    parts: list[FunctionResponsePart] = []
+    will_continue: bool = False
+    scheduling: str = ""
+
+
+class ExecutableCode(Wire, frozen=True):
+    """Code the service runs."""
+
+    language: str = ""
+    code: str = ""
+    id: str = ""
+
+
+class CodeExecutionResult(Wire, frozen=True):
+    """What came of it."""
+
+    outcome: str = ""
+    output: str = ""
+    id: str = ""
+
+
+class ToolCall(Wire, frozen=True):
+    """A tool the service runs."""
+
+    id: str = ""
+    tool_type: str = ""
+    args: Object = {}
+
+
+class ToolResponse(Wire, frozen=True):
+    """What came of it."""
+
+    id: str = ""
+    tool_type: str = ""
+    response: Object = {}
+
+
+class Part(Wire, frozen=True):
+    """One of many kinds of data, and what goes with it."""
+
+    text: str | None = None
+    inline_data: Blob | None = None
+    file_data: FileData | None = None
+    function_call: FunctionCall | None = None
+    function_response: FunctionResponse | None = None
+    executable_code: ExecutableCode | None = None
+    code_execution_result: CodeExecutionResult | None = None
+    tool_call: ToolCall | None = None
+    tool_response: ToolResponse | None = None
+    thought: bool = False
+    thought_signature: Base64 | None = None
+    video_metadata: Object | None = None
+    part_metadata: Object | None = None
+    media_resolution: Object | None = None
+    media_processing: Object | None = None
+    audio_transcription: Object | None = None
+
+
+class Content(Wire, frozen=True):
+    """A turn."""
+
+    role: str = ""
+    parts: list[Part] = []
+
+
+class Schema(Wire, frozen=True):
+    """The part of OpenAPI that is understood."""
+
+    type: Type | None = None
+    format: str = ""
+    title: str = ""
+    description: str = ""
+    nullable: bool = False
+    enum: list[str] = []
+    items: "Schema | None" = None
+    min_items: int | None = None
+    max_items: int | None = None
+    properties: dict[str, "Schema"] = {}
+    required: list[str] = []
+    property_ordering: list[str] = []
+    min_properties: int | None = None
+    max_properties: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    example: Json = None
+    default: Json = None
+    any_of: list["Schema"] = []
+
+
+class FunctionDeclaration(Wire, frozen=True):
+    """A function the model may call."""
+
+    name: str = ""
+    description: str = ""
+    behavior: str = ""
+    parameters: Schema | None = None
+    parameters_json_schema: Json = None
+    response: Schema | None = None
+    response_json_schema: Json = None
+
+
+class Tool(Wire, frozen=True):
+    """Functions, or something the service does itself."""
+
+    function_declarations: list[FunctionDeclaration] = []
+    google_search: Object | None = None
+    google_search_retrieval: Object | None = None
+    google_maps: Object | None = None
+    code_execution: Object | None = None
+    url_context: Object | None = None
+    file_search: Object | None = None
+    computer_use: Object | None = None
+    retrieval: Object | None = None
+    enterprise_web_search: Object | None = None
+    mcp_servers: list[Object] = []
+
+
+class FunctionCallingConfig(Wire, frozen=True):
+    """Whether and what must be called."""
+
+    mode: Mode | None = None
+    allowed_function_names: list[str] = []
+    stream_function_call_arguments: bool = False
+
+
+class ToolConfig(Wire, frozen=True):
+    """What holds for all tools."""
+
+    function_calling_config: FunctionCallingConfig = FunctionCallingConfig()
+    retrieval_config: Object | None = None
+    include_server_side_tool_invocations: bool = False
+
+
+class SafetySetting(Wire, frozen=True):
+    """What is blocked."""
+
+    category: HarmCategory | None = None
+    threshold: HarmBlockThreshold | None = None
+    method: str = ""
+
+
+class ThinkingConfig(Wire, frozen=True):
+    """The dial."""
+
+    include_thoughts: bool = False
+    thinking_budget: int | None = None
+    thinking_level: ThinkingLevel | None = None
+
+
+class GenerationConfig(Wire, frozen=True):
+    """How the answer is made."""
+
+    candidate_count: int | None = None
+    stop_sequences: list[str] = []
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: float | None = None
+    seed: int | None = None
+    response_mime_type: str = ""
+    response_schema: Schema | None = None
+    response_json_schema: Json = None
+    response_format: Object | None = None
+    response_modalities: list[str] = []
+    response_logprobs: bool = False
+    logprobs: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    thinking_config: ThinkingConfig = ThinkingConfig()
+    media_resolution: str = ""
+    speech_config: Object | None = None
+    image_config: Object | None = None
+    routing_config: Object | None = None
+    model_selection_config: Object | None = None
+    audio_transcription_config: Object | None = None
+    audio_timestamp: bool = False
+    enable_affective_dialog: bool = False
+    enable_enhanced_civic_answers: bool = False
+
+
+class GenerateContentRequest(Wire, frozen=True):
+    """All of it."""
+
+    contents: list[Content] = []
+    system_instruction: Content | None = None
+    tools: list[Tool] = []
+    tool_config: ToolConfig = ToolConfig()
+    safety_settings: list[SafetySetting] = []
+    generation_config: GenerationConfig = GenerationConfig()
+    continuation_token: Base64 | None = None
+    cached_content: str = ""
+    model: str = ""
+    labels: dict[str, str] = {}
+    service_tier: str = ""
+    store: bool = False
+    model_armor_config: Object | None = None
