@@ -1,18 +1,14 @@
-"""The dialects of the registry by the sides they have; a new one joins every law by being there."""
+"""The dialects that laws and checks run over; a new one joins them by being in the registry."""
 
-from pathlib import Path
+from tests.skeleton import DIALECT as SKELETON
 
-from pondero import dialects
+from pondero.dialects import NAMES, Dialect
+from pondero.dialects import dialect as registered
 
-_FOLDER = Path(dialects.__file__).parent
-CALLERS_SIDE = ("caller",)
-BOTH_SIDES = ("caller", "service")
+WITH_SKELETON = (*NAMES, SKELETON.name)
+"""Every dialect, and the one that new ones are copied from."""
 
 
-def having(sides: tuple[str, ...]) -> list[str]:
-    """Return the names of the dialects that have all of these sides."""
-    return [
-        name
-        for name in dialects.NAMES
-        if all((_FOLDER / name / side / "__init__.py").exists() for side in sides)
-    ]
+def dialect(name: str) -> Dialect:
+    """Return a dialect of the registry, or the skeleton."""
+    return SKELETON if name == SKELETON.name else registered(name)

@@ -8,7 +8,6 @@ from msgspec import structs
 from tests.laws.strategies import arranged, told
 from tests.laws.wire import Wire, wire
 from tests.plans import plan
-from tests.registry import BOTH_SIDES, having
 
 from pondero.canon import (
     Assembler,
@@ -28,7 +27,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Accepted, Dialect, Where, dialect
+from pondero.dialects import NAMES, Accepted, Dialect, Where, dialect
 from pondero.handoff import Destination, handoff
 
 THOUGHT = "first the moons of Saturn, then the cheese"
@@ -109,7 +108,7 @@ def _other_route(name: str, route: str, **other: Any) -> Service:
     return service(name, target=target, **other)
 
 
-USUAL = [service(name) for name in having(BOTH_SIDES)]
+USUAL = [service(name) for name in NAMES]
 RELATED = [
     service("anthropic", model="claude-opus-4-8"),
     service(

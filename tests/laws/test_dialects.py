@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.framing.pieces import splits
 from tests.grammar import grammar
 from tests.plans import plan
-from tests.registry import BOTH_SIDES, having
+from tests.registry import WITH_SKELETON, dialect
 
 from pondero.canon import (
     Assembler,
@@ -29,7 +29,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Accepted, Dialect, Rejected, Where, dialect
+from pondero.dialects import Accepted, Dialect, Rejected, Where
 from pondero.errors import PonderoError, ServiceError, Truncated
 
 from .mutate import wrong_body, wrong_stream
@@ -38,7 +38,7 @@ from .wire import Wire, wire
 
 Json = Any
 
-pytestmark = pytest.mark.parametrize("name", having(BOTH_SIDES))
+pytestmark = pytest.mark.parametrize("name", WITH_SKELETON)
 
 
 # -- the caller and the service, wired together ----------------------------------------------

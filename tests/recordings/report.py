@@ -3,9 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.registry import CALLERS_SIDE, having
-
-from pondero.dialects import dialect
+from pondero.dialects import NAMES, dialect
 
 from .corpus import FILES, exchanges
 from .judge import Judge, wire
@@ -15,7 +13,7 @@ def main(folder: Path) -> None:
     """Print the table."""
     columns = ("file", "exchanges", "answers", "errors", "left out", "replays", "turns", "left out")
     sys.stdout.write("".join(f"{column:>17}" for column in columns) + "\n")
-    for name in having(CALLERS_SIDE):
+    for name in NAMES:
         judge = Judge(dialect(name), wire(name))
         for file in FILES[name]:
             figures = _figures(judge, folder, file)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.registry import CALLERS_SIDE, having
 
 from pondero.contract import Finding, guard
+from pondero.dialects import NAMES
 
 from .corpus import FILES
 
-CASES = [file for name in having(CALLERS_SIDE) for file in FILES.get(name, ())]
+CASES = [file for name in NAMES for file in FILES.get(name, ())]
 pytestmark = pytest.mark.recordings
 
 # What a service took although the guard warns of it, by id.

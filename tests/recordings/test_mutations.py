@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 from tests.grammar import grammar
 from tests.laws.mutate import WRONG
-from tests.registry import CALLERS_SIDE, having
 
 from pondero.canon import Event, Head
-from pondero.dialects import Dialect, Where, dialect
+from pondero.dialects import NAMES, Dialect, Where, dialect
 from pondero.errors import PonderoError
 
 from .corpus import FILES, Exchange, exchanges
 from .judge import wire
 
 Json = Any
-CASES = [(name, file) for name in having(CALLERS_SIDE) for file in FILES[name]]
+CASES = [(name, file) for name in NAMES for file in FILES[name]]
 ENOUGH = 1_000  # exchanges of a file, each changed in several ways
 
 pytestmark = pytest.mark.recordings

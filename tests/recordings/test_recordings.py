@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.registry import CALLERS_SIDE, having
 
-from pondero.dialects import dialect
+from pondero.dialects import NAMES, dialect
 
 from .corpus import FILES, exchanges
 from .judge import Judge, wire
 
-CASES = [(name, file) for name in having(CALLERS_SIDE) for file in FILES[name]]
+CASES = [(name, file) for name in NAMES for file in FILES[name]]
 
 pytestmark = pytest.mark.recordings
 

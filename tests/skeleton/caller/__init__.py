@@ -1,0 +1,21 @@
+"""The caller's side: what we send, and how we read what comes back."""
+
+from pondero.dialects import Caller
+
+from .errors import error
+from .request import encode, takes
+from .response import decode, recognises
+from .stream import stream
+from .traps import has_past, traps
+
+CALLER = Caller(
+    encode=encode,
+    decode=decode,
+    stream=stream,
+    error=error,
+    recognises=recognises,
+    takes=takes,
+    traps=traps,
+    has_past=has_past,
+    unsaid=frozenset({"stop"}),
+)

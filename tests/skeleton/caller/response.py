@@ -1,0 +1,42 @@
+"""Wire to canon: a whole answer to the events that a stream would give."""
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from pondero.canon import Event, Head, Json, Started
+from pondero.dialects import Where
+from pondero.framing import parse
+
+from .parts import Counts, Parts, Piece, finished
+
+
+class Answer(Struct):
+    """The body of an answer."""
+
+    id: str
+    model: str
+    parts: list[Piece]
+    finish: str
+    counts: Counts = Counts()
+
+
+_ANSWER = Decoder(Answer)
+
+
+def decode(_head: Head, body: bytes, where: Where) -> list[Event]:
+    """Return the events of a whole answer."""
+    answer = parse(body, _ANSWER)
+    events: list[Event] = [Started(answer.model, answer.id)]
+    parts = Parts(where)
+    for piece in answer.parts:
+        parts.begin(piece, events)
+        parts.end(events)
+    events.append(finished(answer.finish, answer.counts, answer.model))
+    return events
+
+
+def recognises(raw: Json, *, stream: bool) -> int:
+    """Return how surely this is an answer of ours."""
+    if not isinstance(raw, dict):
+        return 0
+    return 90 if (raw.get("event") == "begin" if stream else {"parts", "finish"} <= set(raw)) else 0
