@@ -41,10 +41,13 @@ class FrameStream(Generic[F]):
     """Feed bytes as they come, then call eof(). Dialects bring the frames and the reading.
 
     Events that came before a failure are returned first; the next call raises the failure.
-    ``unit`` is what one frame is called when the stream ends inside it.
+    ``unit`` is what one frame is called when the stream ends inside it; None where the frames
+    themselves tell a cut one from a broken one.
     """
 
-    def __init__(self, frames: Frames[F], reading: Reading[F], *, unit: str = "an event") -> None:
+    def __init__(
+        self, frames: Frames[F], reading: Reading[F], *, unit: str | None = "an event"
+    ) -> None:
         self._frames = frames
         self._reading = reading
         self._unit = unit
@@ -74,6 +77,8 @@ class FrameStream(Generic[F]):
             try:
                 self._reading.take(self._frames.eof(), events)
             except Malformed as error:
+                if self._unit is None:
+                    raise
                 raise Truncated(f"the stream ended inside {self._unit}") from error
         self._reading.end(events)
         return events

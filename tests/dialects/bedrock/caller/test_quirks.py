@@ -3,7 +3,7 @@
 import pytest
 
 from pondero.client import lookup
-from pondero.dialects.bedrock.caller.quirks import Quirks, quirks_of
+from pondero.dialects.bedrock.caller.request import Quirks, quirks_of
 from pondero.errors import BadCatalog
 
 

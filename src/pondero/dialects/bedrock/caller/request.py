@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from urllib.parse import quote
 
+import msgspec
 from msgspec import json
 
 from pondero.canon import (
@@ -21,6 +22,7 @@ from pondero.canon import (
     Other,
     Output,
     Request,
+    Takes,
     Target,
     Text,
     Thinking,
@@ -30,12 +32,11 @@ from pondero.canon import (
     ToolResult,
     overlaid,
 )
-from pondero.errors import BadParameter
+from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
 from .media import medium, name_of, picture
 from .parts import NAME
-from .quirks import quirks_of
 
 SIGNED = "bedrock"
 """The name under which requests without a key are signed."""
@@ -253,3 +254,48 @@ def _format(output: Output | None) -> Block:
         raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
     schema = {"schema": json.encode(output.schema).decode(), "name": output.name}
     return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
+
+
+# -- what of a past may be sent ------------------------------------------------------------------
+
+
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
+
+
+def takes(_quirks: Mapping[str, Json]) -> Takes:
+    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    return Takes(
+        seals="route+model",
+        id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
+        begins_with_user=True,
+        media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
+        result_media=(*_IMAGES, *_DOCUMENTS),
+        addresses=False,  # but for a few models and one kind of address
+    )
+
+
+# -- deployments ---------------------------------------------------------------------------------
+
+
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """What is so unless a deployment says otherwise; keys we do not know are not ours.
+
+    ``messages_fields_of``: beginnings of the names, after a region or an address, of the models
+    that take the fields of the Messages API beside Converse's own, and answer with them.
+    """
+
+    messages_fields_of: tuple[str, ...] = ()
+
+    def takes_messages_fields(self, model: str) -> bool:
+        """Return whether a model takes what Converse has no words for as its maker says it."""
+        places = (0, *(at + 1 for at, letter in enumerate(model) if letter in "./"))
+        return any(model.startswith(self.messages_fields_of, at) for at in places)
+
+
+def quirks_of(raw: Mapping[str, Json]) -> Quirks:
+    """Return the quirks a mapping holds; raises BadCatalog where a value is not one of ours."""
+    try:
+        return msgspec.convert(raw, Quirks)
+    except msgspec.ValidationError as error:
+        raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None

@@ -7,7 +7,7 @@ from pondero.canon import Event, Head, Json, Started
 from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
-from .opening import block
+from .parts import block
 from .stream import Answer, Ending, Metadata
 
 

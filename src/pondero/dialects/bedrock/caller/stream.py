@@ -7,14 +7,12 @@ from msgspec.json import Decoder, encode
 
 from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started
 from pondero.dialects.dialect import Where
-from pondero.errors import Malformed, PonderoError, ServiceError, Truncated
-from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, parse
+from pondero.errors import Malformed, ServiceError, Truncated
+from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse
 
-from .ending import finish
 from .errors import failure
-from .opening import block, first_of
-from .parts import NAME, Block, Delta
-from .usage import Counts
+from .parts import NAME, Block, Delta, block, first_of
+from .usage import Counts, finish
 
 
 class Ending(Struct, rename="camel"):
@@ -95,28 +93,45 @@ class Answer:
         return Seal(NAME, value, self._model, self._route)
 
 
-def stream(head: Head, where: Where) -> "Stream":
+def stream(head: Head, where: Where) -> FrameStream[AwsEvent]:
     """Return a decoder for one streamed answer."""
-    return Stream(head, where.model, where.route)
+    answer = _StreamedAnswer(head, where)
+    return FrameStream(_Frames(answer), answer, unit=None)
 
 
-class Stream:
-    """Feed bytes as they come, then call eof(). The end is told before the counts, or after them.
+class _Frames:
+    """The frames of an answer; one that is cut after messageStop is not missed."""
+
+    def __init__(self, answer: "_StreamedAnswer") -> None:
+        self._answer = answer
+        self._reader = AwsEventsReader()
+        self.feed = self._reader.feed
+
+    def eof(self) -> list[AwsEvent]:
+        """Raise Truncated where a frame is cut that the answer cannot do without."""
+        try:
+            return self._reader.eof()
+        except Truncated:
+            if not self._answer.ended:
+                raise
+            return []
+
+
+class _StreamedAnswer:
+    """Reads the frames of one answer; messageStop comes before the counts, or after them.
 
     An answer that is cut between the two is whole, and its counts are unknown.
     """
 
-    def __init__(self, head: Head, model: str | None, route: str | None) -> None:
+    def __init__(self, head: Head, where: Where) -> None:
+        self.over = False
         self._head = head
-        self._frames = AwsEventsReader()
-        self._answer = Answer(model, route)
+        self._answer = Answer(where.model, where.route)
         self._open: dict[int, Block] = {}
         self._begun = 0
         self._started = False
         self._ending: Ending | None = None
         self._metadata: Metadata | None = None
-        self._finished = False
-        self._broken: PonderoError | None = None
         self._handlers: dict[str, Callable[[bytes, list[Event]], None]] = {
             "messageStart": self._message_start,
             "contentBlockStart": self._start,
@@ -126,46 +141,28 @@ class Stream:
             "metadata": self._told,
         }
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Return the events that these bytes complete.
+    @property
+    def ended(self) -> bool:
+        """Return whether messageStop has come."""
+        return self._ending is not None
 
-        What went wrong after some of them is raised by the next call, so that none is lost.
-        """
-        if self._broken is not None:
-            raise self._broken
-        if self._finished:
-            return []
-        events: list[Event] = []
+    def take(self, frames: list[AwsEvent], events: list[Event]) -> None:
+        """Add the events of these frames; raises the exception that a frame is."""
         handlers = self._handlers
-        try:
-            for frame in self._frames.feed(data):
-                handler = handlers.get(frame.headers.get(":event-type", ""))
-                if handler is not None:
-                    handler(frame.payload, events)
-                elif frame.headers.get(":message-type", "event") != "event":
-                    raise self._failure(frame)
-        except PonderoError as error:
-            self._broken = error
-            if not events:
-                raise
-        return events
+        for frame in frames:
+            handler = handlers.get(frame.headers.get(":event-type", ""))
+            if handler is not None:
+                handler(frame.payload, events)
+            elif frame.headers.get(":message-type", "event") != "event":
+                raise self._failure(frame)
 
-    def eof(self) -> list[Event]:
-        """Return the end, where it came without its counts; raise Truncated where it never came."""
-        if self._broken is not None:
-            raise self._broken
-        if self._finished:
-            return []
-        try:
-            self._frames.eof()
-        except Truncated:
-            if self._ending is None:
-                raise
+    def end(self, events: list[Event]) -> None:
+        """Add the end, where it came without its counts; raises Truncated where it never came."""
+        if self.over:
+            return
         if self._ending is None:
             raise Truncated("the stream ended before messageStop")
-        events: list[Event] = []
         self._finish(self._ending, Metadata(), events)
-        return events
 
     def _message_start(self, _payload: bytes, events: list[Event]) -> None:
         if self._started:
@@ -231,7 +228,7 @@ class Stream:
 
     def _finish(self, ending: Ending, beside: Metadata, events: list[Event]) -> None:
         events.append(self._answer.finished(ending, beside))
-        self._finished = True
+        self.over = True
         self._handlers.clear()  # what follows the end is not read
 
     def _failure(self, frame: AwsEvent) -> ServiceError:

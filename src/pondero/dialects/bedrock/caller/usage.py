@@ -4,9 +4,11 @@
 answers have one among the fields that must be asked for by path; what is not told is not known.
 """
 
+from collections.abc import Iterable, Mapping
+
 from msgspec import Struct
 
-from pondero.canon import Json, Usage
+from pondero.canon import Finish, Json, Part, Usage, only_thought
 
 
 class Counts(Struct, rename="camel"):
@@ -50,3 +52,25 @@ def _thinking(beside: Json) -> int | None:
     for name in ("usage", "output_tokens_details", "thinking_tokens"):
         beside = beside.get(name) if isinstance(beside, dict) else None
     return beside if isinstance(beside, int) and not isinstance(beside, bool) else None
+
+
+# -- how an answer ended -------------------------------------------------------------------------
+
+
+_FINISH: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
+    "model_context_window_exceeded": "context_full",
+}
+
+
+def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
+    """Return our word for the service's; ``exhausted`` where the cap left no room to answer."""
+    ended = _FINISH.get(word or "", "other")
+    return "exhausted" if ended == "length" and only_thought(parts, usage) else ended

@@ -3,7 +3,7 @@
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Models, Parsed, Service
 
-from . import address, beside, errors, reply, rules
+from . import address, errors, models, reply, rules, types
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -11,8 +11,8 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 
 
 SERVICE = Service(
-    home=rules.HOUSE,
-    serves=rules.serves,
+    home=types.NAME,
+    serves=address.serves,
     model_of=address.model_of,
     with_model=address.with_model,
     parse=_parse,
@@ -22,9 +22,9 @@ SERVICE = Service(
     error=errors.error,
     call_id=reply.call_id,
     models=Models(
-        asks=beside.asks,
-        listed=beside.listed,
-        counts=beside.counts,
-        counted=beside.counted,
+        asks=models.asks,
+        listed=models.listed,
+        counts=models.counts,
+        counted=models.counted,
     ),
 )

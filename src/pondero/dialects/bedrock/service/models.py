@@ -1,12 +1,21 @@
 """The service's own list of models, and what each of them takes."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal
+from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 from msgspec.toml import decode
+
+from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.dialects.dialect import Listed
+
+from .errors import refuse, request_id
+from .parse import typed
 
 _REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
 _VERSION = re.compile(r"(?:-preview)?(?:-\d{8})?(?:-v\d+|-1(?=:))?(?::\d+(?::\d+k)?)?")
@@ -54,3 +63,41 @@ def family(model: str) -> Family | None:
             return row
     # A profile of the caller's own may stand for any model, and does not say for which.
     return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
+
+
+# -- counts of tokens ----------------------------------------------------------------------------
+
+
+_COUNT = re.compile(r".*/model/[^/]+/count-tokens")
+
+
+class _Converse(msgspec.Struct, forbid_unknown_fields=True):
+    converse: dict[str, Json]
+
+
+class _Counted(msgspec.Struct, forbid_unknown_fields=True):
+    input: _Converse
+
+
+def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
+    """Return what is asked for, if it is one of these."""
+    counts = http.method == "POST" and _COUNT.fullmatch(urlsplit(http.url).path)
+    return "tokens" if counts else None
+
+
+def listed(_http: HttpRequest, _known: Sequence[Listed], _provider: str) -> HttpResponse:
+    """Refuse: no model is listed here."""
+    raise refuse("Not Found", status=404, code="UnknownOperationException")
+
+
+def counts(http: HttpRequest) -> HttpRequest:
+    """Return the usual request whose tokens are to be counted."""
+    asked = typed(http.body, _Counted).input.converse
+    url = re.sub(r"/count-tokens(?=$|\?)", "/converse", http.url)
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(asked))
+
+
+def counted(tokens: int) -> HttpResponse:
+    """Return so many tokens."""
+    headers = {"content-type": "application/json", "x-amzn-requestid": request_id(str(tokens))}
+    return HttpResponse(200, headers, msgspec.json.encode({"inputTokens": tokens}))

@@ -1,10 +1,12 @@
 """The service's body as the request it stands for."""
 
+import re
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
-from msgspec import Raw
+from msgspec import DecodeError, Raw, ValidationError
 from msgspec.json import decode
 from msgspec.structs import replace
 
@@ -15,20 +17,22 @@ from pondero.canon import (
     Json,
     Message,
     Other,
+    Output,
     Part,
     Request,
     Seal,
     Text,
     Thinking,
+    Tool,
     ToolCall,
+    ToolChoice,
     ToolResult,
 )
+from pondero.dialects.dialect import Rejected
 
 from . import makers, types
 from .errors import refuse, refuse_key, refuse_value
-from .offering import choice_of, output_of, tools_of
 from .types import NAME
-from .typing import ONE, one_key, typed
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _DOCUMENTS: Mapping[str | None, str] = {
@@ -207,3 +211,105 @@ def _system(system: Sequence[types.Union]) -> tuple[Text, ...]:
         else:
             raise refuse_key(kind, f"system.{at}")
     return tuple(texts)
+
+
+T = TypeVar("T")
+
+_PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+ONE = "exactly one member of the union must be set"
+_INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
+
+
+def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
+    """Return the JSON as this type, or raise the refusal that says where it does not fit."""
+    try:
+        return decode(raw, type=kind)
+    except ValidationError as error:
+        raise _misfit(str(error), at) from None
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refuse(
+            f"The request body is not valid JSON: {error}", code="SerializationException"
+        ) from None
+
+
+def one_key(union: Mapping[str, Raw], at: str) -> str:
+    """Return the one key of a union, or refuse it."""
+    if len(union) != 1:
+        raise refuse_value(at, ONE)
+    return next(iter(union))
+
+
+def _misfit(error: str, at: str) -> Rejected:
+    found = _PLACE.match(error)
+    said, place = (found[1], found[2] or "") if found else (error, "")
+    path = _INDEX.sub(r".\1", f"{at}{place}").lstrip(".")
+    if unknown := _UNKNOWN.match(said):
+        return refuse_key(unknown[1], path)
+    if missing := _MISSING.match(said):
+        return refuse_value(
+            f"{path}.{missing[1]}" if path else missing[1], "Member must not be null"
+        )
+    return refuse_value(path, said)
+
+
+# -- tools and the shape of the answer -----------------------------------------------------------
+
+
+def tools_of(unions: Sequence[types.Union]) -> tuple[Tool, ...]:
+    """Return what may be called, marks for the cache on what they follow."""
+    tools: list[Tool] = []
+    for at, union in enumerate(unions):
+        where = f"toolConfig.tools.{at}"
+        kind = one_key(union, where)
+        if kind == "toolSpec":
+            spec = typed(union[kind], types.ToolSpec, f"{where}.toolSpec")
+            schema = spec.input_schema.json
+            tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
+        elif kind == "systemTool":
+            named = typed(union[kind], types.OneTool, f"{where}.systemTool")
+            tools.append(Tool(named.name, raw={kind: decode(union[kind])}))
+        elif kind == "cachePoint" and tools:
+            point = typed(union[kind], types.CachePoint, f"{where}.cachePoint")
+            tools[-1] = replace(tools[-1], cache=Cache(point.ttl))
+        else:
+            raise refuse_key(kind, where)
+    return tuple(tools)
+
+
+def choice_of(config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
+    """Return who must be called: in the common words, or in Claude's own, never in both."""
+    if isinstance(own, makers.Claude) and own.tool_choice is not None:
+        if config is not None and config.tool_choice is not None:
+            raise refuse(
+                "The additional field tool_choice conflicts with an existing field. Remove it and "
+                "try again."
+            )
+        modes = {"any": "required"}
+        mode: Json = modes.get(own.tool_choice.type, own.tool_choice.type)
+        return ToolChoice(mode, own.tool_choice.name)
+    if config is None or config.tool_choice is None:
+        return None
+    kind = one_key(config.tool_choice, "toolConfig.toolChoice")
+    at = f"toolConfig.toolChoice.{kind}"
+    if kind == "tool":
+        return ToolChoice("tool", typed(config.tool_choice[kind], types.OneTool, at).name)
+    if kind not in ("auto", "any"):
+        raise refuse_key(kind, "toolConfig.toolChoice")
+    typed(config.tool_choice[kind], types.Empty, at)
+    return ToolChoice("auto" if kind == "auto" else "required")
+
+
+def output_of(config: types.OutputConfig | None) -> Output | None:
+    """Return the shape the answer must have."""
+    if config is None or config.text_format is None:
+        return None
+    shape = config.text_format.structure.json_schema
+    try:
+        schema = decode(shape.schema)
+    except (DecodeError, UnicodeError, RecursionError):
+        raise refuse(
+            "The value at outputConfig.textFormat.structure.jsonSchema.schema is not valid JSON."
+        ) from None
+    return Output(schema) if shape.name is None else Output(schema, shape.name)

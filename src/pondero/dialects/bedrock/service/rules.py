@@ -1,21 +1,19 @@
 """The service reads a request, strictly: what the real one refuses is refused, in its own words."""
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pondero.canon import HttpRequest, Json, ToolChoice
 from pondero.dialects.dialect import Accepted
 from pondero.thinking import Intent
 
 from . import conversation, makers, types
+from .address import address_of
 from .errors import refuse, refuse_by_model
 from .models import Family, family
-from .parse import read
+from .parse import read, typed
 from .thinking import own_fields, wish
-from .typing import typed
 
-HOUSE = "bedrock"
-_PATH = re.compile(r".*/model/(?P<model>[^/]+)/converse(?P<stream>-stream)?")
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/,\s]+/\d{8}/[a-z0-9-]+/bedrock/aws4_request, *"
     r"SignedHeaders=[a-z0-9;-]+, *Signature=[0-9a-f]{64}"
@@ -24,18 +22,13 @@ _BINDING = "thinking-binding-controls-"
 _GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
 
 
-def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
-    return _PATH.fullmatch(path) is not None
-
-
 def accept(http: HttpRequest, _service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     _check_auth(http)
-    asked = _PATH.fullmatch(urlsplit(http.url).path)
+    asked = address_of(http)
     if http.method != "POST" or asked is None:
         raise refuse("Not Found", status=404, code="UnknownOperationException")
-    model = unquote(asked["model"])
+    model = asked.model
     row = family(model)
     if row is None:
         raise refuse("The provided model identifier is invalid.")
@@ -44,7 +37,7 @@ def accept(http: HttpRequest, _service: str) -> Accepted[Json]:
     own = own_fields(body.additional_model_request_fields, row)
     if _GOVCLOUD.match(model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
         _check_govcloud(own)
-    told = read(body, raw, model=model, stream=asked["stream"] is not None, own=own)
+    told = read(body, raw, model=model, stream=asked.stream, own=own)
     choice = told.tool_choice or ToolChoice()
     wanted = wish(body, own, row, forced=choice.forced)
     _check_choice(choice.name, [tool.name for tool in told.tools])

@@ -9,7 +9,7 @@ from pondero.thinking import Kind
 from . import makers, types
 from .errors import refuse, refuse_by_model
 from .models import Family
-from .typing import typed
+from .parse import typed
 
 _OWN = "additionalModelRequestFields"
 
