@@ -2,15 +2,15 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import repair, request, response, taking, traps
+from . import errors, repair, request, response, stream, traps
 
 CALLER = Caller(
     encode=request.encode,
     decode=response.decode,
-    stream=response.stream,
-    error=response.error,
+    stream=stream.stream,
+    error=errors.error,
     recognises=response.recognises,
-    takes=taking.takes,
+    takes=request.takes,
     traps=traps.traps,
     has_past=traps.has_past,
     repair=repair.repair,

@@ -22,8 +22,6 @@ from pondero.canon import (
 from pondero.errors import Malformed
 
 from .seals import NAME, follower_value, read_arguments, thinking_value
-from .shape import as_dict, as_list, as_text
-from .usage import Seen
 
 _Delta = type[TextDelta] | type[ThinkingDelta] | type[ToolDelta]
 
@@ -31,6 +29,15 @@ _OF_MESSAGE = frozenset({"type", "role", "content"})
 _OF_CALL = frozenset({"type", "call_id", "name", "arguments", "input"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "summary_text", "reasoning"})
+
+
+class Seen(Struct, gc=False):
+    """What kinds of parts an answer has had so far; the finish word depends on it."""
+
+    text: bool = False
+    calls: bool = False
+    thinking: bool = False
+    refusal: bool = False
 
 
 class Piece(Struct, gc=False):
@@ -314,3 +321,31 @@ def _name(raw: dict[str, Json]) -> str:
 
 def _mint(answer_id: str | None, position: int, name: str) -> str:
     return minted(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))
+
+
+# -- values of the shape they must have -----------------------------------------------------------
+
+
+def as_dict(value: Json, *, at: str) -> dict[str, Json]:
+    """Return the value if it is an object."""
+    if not isinstance(value, dict):
+        raise Malformed(f"expected an object, got {type(value).__name__}", path=at)
+    return value
+
+
+def as_text(value: Json, *, at: str) -> str:
+    """Return the value if it is text; nothing at all reads as no text."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Malformed(f"expected text, got {type(value).__name__}", path=at)
+    return value
+
+
+def as_list(value: Json, *, at: str) -> list[Json]:
+    """Return the value if it is a list; nothing at all reads as an empty one."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Malformed(f"expected a list, got {type(value).__name__}", path=at)
+    return value

@@ -14,7 +14,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.canon import (
+    HttpRequest,
+    Json,
+    Output,
+    Request,
+    Takes,
+    Target,
+    Tool,
+    ToolChoice,
+    overlaid,
+)
 from pondero.thinking import Plan
 
 from .input import Thread
@@ -34,6 +44,11 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body = overlaid(body, _extras(request.extras, body))
     body = overlaid(body, plan.fields)
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
+
+
+def takes(_quirks: Mapping[str, Json]) -> Takes:
+    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    return Takes(seals="route+model", id_pattern=r"\S{1,64}")
 
 
 def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:

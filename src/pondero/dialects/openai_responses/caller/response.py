@@ -1,21 +1,39 @@
-"""Responses wire to canon: whole answers, streams, errors, and whether it is ours at all."""
+"""A whole answer to events, how it ended, and whether a body is of this wire at all."""
 
 from typing import Any
 
 import msgspec
+from msgspec import Raw, Struct
 
-from pondero.canon import Event, Head, Json, Started
+from pondero.canon import Event, Finish, Finished, Head, Json, Started, Usage
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
 
-from .errors import error, in_stream
-from .parts import Items
-from .stream import Stream
-from .usage import answer_decoder, finished
+from .errors import in_stream
+from .parts import Items, Seen
+from .usage import usage
 
-__all__ = ["decode", "error", "recognises", "stream"]
+_KEPT = ("reasoning", "service_tier", "usage")
 
+
+class Answer(Struct, gc=False):
+    """A response object, as far as the caller reads it. ``output`` is only opened on demand."""
+
+    id: str | None = None
+    model: str | None = None
+    status: str | None = None
+    error: Json = None
+    incomplete_details: Json = None
+    usage: Json = None
+    reasoning: Json = None
+    service_tier: Json = None
+    content_filters: Json = None
+    store: Json = None
+    output: Raw = Raw()
+
+
+answer_decoder = msgspec.json.Decoder(Answer)
 _output = msgspec.json.Decoder(list[Any])
 
 
@@ -37,11 +55,6 @@ def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     return events
 
 
-def stream(head: Head, where: Where) -> Stream:
-    """Return a decoder for one streamed answer."""
-    return Stream(head, model=where.model, route=where.route)
-
-
 def recognises(raw: Json, *, stream: bool) -> int:
     """Return how surely this JSON (a body, or a stream's first object) is ours: 0 to 100."""
     if not isinstance(raw, dict):
@@ -55,3 +68,47 @@ def recognises(raw: Json, *, stream: bool) -> int:
         return 70
     inner = raw.get("error")
     return 15 if isinstance(inner, dict) and "message" in inner and "param" in inner else 0
+
+
+# -- how it ended ----------------------------------------------------------------------------------
+
+
+def finished(answer: Answer, seen: Seen) -> Finished:
+    """Return the last event of this answer."""
+    used = usage(answer.usage)
+    raw = reason(answer) or answer.status
+    extras = {key: value for key in _KEPT if (value := getattr(answer, key)) is not None}
+    return Finished(
+        _finish(answer, seen, used),
+        usage=used,
+        raw_finish=raw,
+        model=answer.model,
+        safety=answer.content_filters,
+        extras=extras or None,
+    )
+
+
+def reason(answer: Answer) -> str | None:
+    """Return why the answer is incomplete, in the service's word."""
+    details = answer.incomplete_details
+    found = details.get("reason") if isinstance(details, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _finish(answer: Answer, seen: Seen, used: Usage) -> Finish:
+    if answer.status in ("completed", "complete"):
+        if seen.calls:
+            return "tool_calls"
+        return "refusal" if seen.refusal else "stop"
+    if answer.status == "incomplete":
+        return _cut(reason(answer), seen, used)
+    return "other"
+
+
+def _cut(why: str | None, seen: Seen, used: Usage) -> Finish:
+    if why == "content_filter":
+        return "content_filter"
+    if why != "max_output_tokens":
+        return "other"
+    thought = seen.thinking or bool(used.thinking)
+    return "exhausted" if thought and not (seen.text or seen.calls) else "length"

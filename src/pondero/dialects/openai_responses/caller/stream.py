@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pondero.canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta
-from pondero.errors import Malformed, PonderoError, Truncated
-from pondero.framing import UNREADABLE, SseReader, parse
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, Truncated
+from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
 
 from .errors import in_stream
 from .parts import Item, Items
-from .usage import Answer, answer_decoder, finished
+from .response import Answer, answer_decoder, finished
 
 
 class Frame(Struct, gc=False):
@@ -40,19 +41,21 @@ _output = msgspec.json.Decoder(list[Any])
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
 
 
-class Stream:
-    """Feed bytes as they come, then call eof()."""
+def stream(head: Head, where: Where) -> FrameStream[bytes]:
+    """Return a decoder for one streamed answer."""
+    return FrameStream(SseReader(), _Reading(head, model=where.model, route=where.route))
+
+
+class _Reading:
+    """One streamed answer, event by event."""
 
     def __init__(self, head: Head, *, model: str | None, route: str | None) -> None:
+        self.over = False
         self._head = head
         self._model = model
-        self._frames = SseReader()
         self._items = Items(model=model, route=route)
         self._open = self._items.open
         self._started = False
-        self._finished = False
-        self._over = False  # finished or failed
-        self._failure: PonderoError | None = None
         self._handlers: dict[str, Handler] = {
             "response.output_text.delta": self._text,
             "response.refusal.delta": self._text,
@@ -77,47 +80,26 @@ class Stream:
             "": self._untyped,
         }
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take more bytes, in any split."""
-        events: list[Event] = []
-        if self._over:
-            return self._nothing_more(events)
-        try:
-            for payload in self._frames.feed(data):
-                try:
-                    frame = _decode(payload)
-                except UNREADABLE:
-                    frame = self._odd(payload)
-                if handler := self._handlers.get(frame.type):
-                    handler(frame, events)
-        except PonderoError as error:
-            if not self._finished:
-                self._over, self._failure = True, error
-                if not events:
-                    raise
-        return events  # what came before a failure first; the next call raises
+    def take(self, frames: list[bytes], events: list[Event]) -> None:
+        """Add the events of these frames; raises what the service reports as wrong."""
+        for payload in frames:
+            try:
+                frame = _decode(payload)
+            except UNREADABLE:
+                frame = self._odd(payload)
+            if handler := self._handlers.get(frame.type):
+                handler(frame, events)
+                if self.over:
+                    return
 
-    def eof(self) -> list[Event]:
-        """Say that no more will come; raises Truncated where the answer was cut."""
-        if self._over:
-            return self._nothing_more([])
-        try:
-            events = self.feed(b"\n\n")  # ends an event whose blank line never came
-        except Malformed:
-            self._failure = None  # half an event is no contract broken
-            events = []
-        if not self._finished and self._failure is None:
-            self._failure = Truncated("the stream ended before response.completed")
-        return self._nothing_more(events)
-
-    def _nothing_more(self, events: list[Event]) -> list[Event]:
-        if self._failure is not None:
-            raise self._failure
-        return events
+    def end(self, _events: list[Event]) -> None:
+        """Raise Truncated where the last event has not come."""
+        if not self.over:
+            raise Truncated("the stream ended before response.completed")
 
     def _odd(self, payload: bytes) -> Frame:
         """Return a frame that is not as we know them: tolerable, or Malformed."""
-        if payload.strip() == b"[DONE]" or self._finished:
+        if payload.strip() == b"[DONE]":
             return Frame()
         try:
             return parse(payload, _frame)
@@ -152,8 +134,7 @@ class Stream:
             raise in_stream(self._head, answer.error)
         if self._open or self._items.none_came:
             self._complete(answer, out)
-        self._finished = self._over = True
-        self._handlers.clear()  # whatever follows is not of this answer
+        self.over = True  # whatever follows is not of this answer
         out.append(finished(answer, self._items.seen))
 
     def _complete(self, answer: Answer, out: list[Event]) -> None:

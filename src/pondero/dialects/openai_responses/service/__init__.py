@@ -1,10 +1,9 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.canon import HttpRequest, Json
-from pondero.dialects import body_model
 from pondero.dialects.dialect import Models, Parsed, Service
 
-from . import beside, reply, rules
+from . import address, errors, models, reply, rules, stream
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -13,17 +12,17 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 
 SERVICE = Service(
     home=rules.HOUSE,
-    serves=rules.serves,
-    model_of=body_model.model_of,
-    with_model=body_model.with_model,
+    serves=address.serves,
+    model_of=address.model_of,
+    with_model=address.with_model,
     parse=_parse,
     accept=rules.accept,
     reply=reply.reply,
-    stream=reply.stream,
-    error=reply.error,
+    stream=stream.stream,
+    error=errors.error,
     call_id=reply.call_id,
     models=Models(
-        asks=beside.asks,
-        listed=beside.listed,
+        asks=models.asks,
+        listed=models.listed,
     ),
 )

@@ -24,6 +24,7 @@ from pondero.canon import (
 )
 
 from .errors import invalid, missing, refuse
+from .parts import arguments_text
 from .types import (
     ANSWERED,
     GIVEN,
@@ -43,7 +44,6 @@ from .types import (
     Strict,
 )
 from .validation import kind_of, read
-from .writing import arguments_text
 
 NAME = "openai_responses"
 

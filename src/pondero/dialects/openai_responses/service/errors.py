@@ -1,6 +1,7 @@
 """How the service says no: its statuses, its error body, and the wording of its rules."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable
 from typing import NoReturn
 
 import msgspec
@@ -35,9 +36,18 @@ def body_of(
     return HttpResponse(status, {"content-type": "application/json"}, msgspec.json.encode(told))
 
 
-def usual_code(status: int) -> str | None:
-    """Return the code that goes with a status where nothing more is known."""
-    return _CODES.get(status)
+def error(
+    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
+) -> HttpResponse:
+    """Return an error of this status in the service's shape."""
+    told = body_of(status, message, code=code or _CODES.get(status))
+    headers = {"x-request-id": "req_0123456789abcdef0123456789abcdef"}
+    if retry_after is not None:
+        headers["retry-after"] = str(math.ceil(retry_after))
+        headers["retry-after-ms"] = str(round(retry_after * 1000))
+        headers["x-ratelimit-remaining-requests"] = "0"
+        headers["x-ratelimit-reset-requests"] = f"{retry_after:g}s"
+    return msgspec.structs.replace(told, headers={**told.headers, **headers})
 
 
 def refuse(
@@ -97,8 +107,3 @@ def listed(words: Iterable[str]) -> str:
     if len(quoted) < 3:
         return " and ".join(quoted)
     return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
-
-
-def with_headers(response: HttpResponse, headers: Mapping[str, str]) -> HttpResponse:
-    """Return the response with these headers added."""
-    return msgspec.structs.replace(response, headers={**response.headers, **headers})

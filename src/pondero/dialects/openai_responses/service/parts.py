@@ -1,12 +1,14 @@
 """Parts to output items: what the service writes, with ids and seals of its own."""
 
+import json
+
+import msgspec
 from msgspec import Struct
 
 from pondero.canon import Finish, Json, Other, Part, Seal, Text, Thinking, ToolCall, Usage
 from pondero.dialects.dialect import Answering
 
 from .seals import Mark, Sealed, issue, seal, stem_of
-from .writing import arguments_text
 
 NAME = "openai_responses"
 
@@ -242,3 +244,24 @@ def _value(seal: Seal | None) -> Item:
 
 def _or(value: Json, otherwise: float) -> Json:
     return otherwise if value is None else value
+
+
+# -- JSON as the service writes it -----------------------------------------------------------------
+
+
+def arguments_text(arguments: Json) -> str:
+    """Return the arguments of a call as text; what is text already is no JSON and stays."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(arguments, separators=(",", ":"))
+
+
+def written(value: Json) -> bytes:
+    """Return a body."""
+    try:
+        return msgspec.json.encode(value)
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(value, separators=(",", ":")).encode()

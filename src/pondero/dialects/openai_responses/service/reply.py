@@ -1,14 +1,9 @@
 """The service answers, in its exact shape: whole, streamed, or with an error."""
 
-import math
-
 from pondero.canon import HttpResponse, Json, Other, PartKind, Reply, Text, Thinking, ToolCall
 from pondero.dialects.dialect import Answering
 
-from .errors import body_of, usual_code, with_headers
-from .parts import Item, Scribe, ending
-from .stream import Broadcast
-from .writing import written
+from .parts import Item, Scribe, ending, written
 
 _KINDS: dict[type, PartKind] = {
     Text: "text",
@@ -38,25 +33,6 @@ def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, written(said))
 
 
-def stream(accepted: Answering[Json]) -> Broadcast:
-    """Return an encoder for one streamed answer."""
-    return Broadcast(accepted)
-
-
 def call_id(digest: str) -> str:
     """Return the id of a call as the service makes them."""
     return f"call_{digest[:24]}"
-
-
-def error(
-    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
-) -> HttpResponse:
-    """Return an error of this status in the service's shape."""
-    told = body_of(status, message, code=code or usual_code(status))
-    headers = {"x-request-id": "req_0123456789abcdef0123456789abcdef"}
-    if retry_after is not None:
-        headers["retry-after"] = str(math.ceil(retry_after))
-        headers["retry-after-ms"] = str(round(retry_after * 1000))
-        headers["x-ratelimit-remaining-requests"] = "0"
-        headers["x-ratelimit-reset-requests"] = f"{retry_after:g}s"
-    return with_headers(told, headers)

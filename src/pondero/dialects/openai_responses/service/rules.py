@@ -3,28 +3,23 @@
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from pondero.canon import HttpRequest, Json, Message, Output, Request, Text, Tool, ToolChoice
 from pondero.dialects.dialect import Accepted, Rejected
 from pondero.thinking import UNSET, Intent
 
+from .address import check_address
 from .conversation import Conversation, given
-from .errors import flat, invalid, missing, refuse, unsupported_parameter
-from .models import SEALED, manner_of, model_of, think
-from .models import check as check_rules
+from .errors import flat, invalid, missing, refuse, unsupported, unsupported_parameter
+from .models import Model, manner_of, model_of
 from .pairing import check as check_pairing
-from .types import INCLUDABLE, Create, Function, JsonSchema
+from .types import INCLUDABLE, Create, Function, JsonSchema, Reasoning
 from .validation import kind_of, read
 
+SEALED = "reasoning.encrypted_content"
 HOUSE = "openai"
-_PATH = "/responses"
 _UNVERIFIED = "org-unverified"
-_NO_KEY = (
-    "You didn't provide an API key. You need to provide your API key in an Authorization header "
-    "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
-    "username) if you're accessing the API from your browser and are prompted for a username and "
-    "password."
-)
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
     "your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not "
@@ -49,16 +44,11 @@ _SAID = frozenset({
 })  # fmt: skip
 
 
-def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
-    return path.endswith(_PATH)
-
-
 def accept(http: HttpRequest, provider: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected. ``provider`` names the emulated deployment."""
     body: dict[str, Json] = {}
     try:
-        _check_door(http)
+        check_address(http)
         body = _json(http.body)
         return _accepted(http, body, provider)
     except Rejected as refusal:
@@ -69,15 +59,15 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Json]:
 
 def _accepted(http: HttpRequest, body: dict[str, Json], provider: str) -> Accepted[Json]:
     create = read(body, Create)
-    model = model_of(create.model, service=provider)
+    model = model_of(create.model, provider=provider)
     _check_include(create)
     items = _items(create)
     conversation = Conversation(model=create.model, route=provider)
     for number, item in enumerate(items):
         conversation.add(item, number)
     check_pairing(items, store=create.store is not False)
-    thought = think(create, model, _update(items, updates=model.updates))
-    check_rules(create, model, thought)
+    thought = _think(create, model, _update(items, updates=model.updates))
+    _check_model(create, model, thought)
     _check_verified(create, http)
     messages = conversation.messages
     system, messages = _system(create, items, messages)
@@ -108,20 +98,6 @@ def _intent(effort: str | None) -> Intent:
 
 
 # -- the door ------------------------------------------------------------------------------------
-
-
-def _check_door(http: HttpRequest) -> None:
-    path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
-    if not serves(f"/{path}") or http.method != "POST":
-        refuse(f"Invalid URL ({http.method} /{path})", param=None, status=404)
-    check_key(http)
-
-
-def check_key(http: HttpRequest) -> None:
-    """Refuse a request without a key."""
-    key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
-    if not (key or http.headers.get("api-key")):
-        refuse(_NO_KEY, param=None, status=401)
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -288,3 +264,100 @@ def _output(create: Create, extras: dict[str, Json]) -> Output | None:
     if schema.description is not None:
         extras.setdefault("text", {})["format"] = {"description": schema.description}
     return Output(schema.schema, schema.name, schema.strict)
+
+
+# -- what the model takes --------------------------------------------------------------------------
+
+
+class _Thought(Struct, frozen=True):
+    """How this request will be thought about; the answer echoes it."""
+
+    effort: str | None
+    summary: str | None
+    context: str | None
+    mode: str | None
+    thinks: bool
+    sealed: bool
+
+    def echo(self) -> dict[str, Any]:
+        """Return it as the answer's `reasoning`."""
+        echo = {"effort": self.effort, "summary": self.summary, "context": self.context}
+        return {**echo, "mode": self.mode} if self.mode else echo
+
+
+def _think(create: Create, model: Model, updated: str | None) -> _Thought:
+    """Return how it will think, or refuse what this model does not take.
+
+    ``updated`` is an effort that an item of the input put in place of the request's.
+    """
+    asked = create.reasoning or Reasoning()
+    summary = asked.summary or asked.generate_summary
+    sealed = SEALED in (create.include or ())
+    if not model.efforts:
+        return _unasked(create, model, sealed=sealed)
+    for effort in (asked.effort, updated):
+        if effort is not None and effort not in model.efforts:
+            unsupported(effort, create.model, model.efforts, param="reasoning.effort")
+    if summary == "concise" and not model.concise:
+        unsupported(summary, create.model, ("auto", "detailed"), param="reasoning.summary")
+    if asked.context == "all_turns" and not model.all_turns:
+        words = ("auto", "current_turn")
+        unsupported(asked.context, create.model, words, param="reasoning.context")
+    if asked.mode == "pro" and not model.pro:
+        unsupported(asked.mode, create.model, ("standard",), param="reasoning.mode")
+    context = asked.context if asked.context != "auto" else None
+    effort = updated or asked.effort or model.default
+    return _Thought(
+        effort=effort,
+        summary="detailed" if summary == "auto" else summary or model.summary,
+        context=context or model.context,
+        mode=asked.mode or "standard",
+        thinks=effort != "none",
+        sealed=model.sealed or sealed,
+    )
+
+
+def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
+    """Return how a model thinks that cannot be told how: always, or never."""
+    asked = create.reasoning or Reasoning()
+    said = (
+        ("effort", asked.effort),
+        ("summary", asked.summary or asked.generate_summary),
+        ("context", asked.context),
+        ("mode", asked.mode),
+    )
+    for name, value in said:
+        if value is not None:
+            unsupported_parameter(f"reasoning.{name}")
+    if sealed and not model.always:
+        refuse("Encrypted content is not supported with this model.", param="include")
+    return _Thought(
+        effort=None,
+        summary=model.summary,
+        context=None,
+        mode=None,
+        thinks=model.always,
+        sealed=sealed,
+    )
+
+
+def _check_model(create: Create, model: Model, thought: _Thought) -> None:
+    """Refuse what does not go together with this model or with thinking."""
+    if thought.thinks and not model.sampling:
+        for name in ("temperature", "top_p"):
+            if getattr(create, name) is not None:
+                unsupported_parameter(name)
+        if create.top_logprobs:
+            message = "logprobs are not supported with reasoning models."
+            refuse(message, param="top_logprobs", code="unsupported_parameter")
+    cap = create.max_output_tokens
+    if cap is not None and model.max_output is not None and cap > model.max_output:
+        message = (
+            "Invalid 'max_output_tokens': integer above maximum value. "
+            f"Expected a value <= {model.max_output}, but got {cap} instead."
+        )
+        refuse(message, param="max_output_tokens", code="integer_above_max_value")
+    if model.hosted and any(tool.get("type") not in model.hosted for tool in create.tools or ()):
+        quoted = ", ".join(f"'{each}'" for each in model.hosted[:-1])
+        message = f"Deep research models only support the {quoted}, and '{model.hosted[-1]}' tools."
+        refuse(message, param="tools")

@@ -23,8 +23,7 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Answering
 
-from .parts import Ending, Item, Scribe, ending
-from .writing import event as written_event
+from .parts import Ending, Item, Scribe, ending, written
 
 _TOLD = ("code", "message", "param")
 _LAST = {"incomplete": "response.incomplete", "failed": "response.failed"}
@@ -40,7 +39,7 @@ class Open(Struct):
     begun: bool = False
 
 
-class Broadcast:
+class Stream:
     """Events in, bytes out. An item's end waits for the next event: it may be the answer's end."""
 
     def __init__(self, accepted: Answering[Json]) -> None:
@@ -98,7 +97,7 @@ class Broadcast:
 
     def _say(self, kind: str, **fields: Json) -> bytes:
         self._number += 1
-        return written_event(kind, self._number - 1, fields)
+        return _event(kind, self._number - 1, fields)
 
     def _begin(self) -> bytes:
         if self._begun:
@@ -214,9 +213,20 @@ class Broadcast:
         )
 
 
+def stream(accepted: Answering[Json]) -> Stream:
+    """Return an encoder for one streamed answer."""
+    return Stream(accepted)
+
+
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}
 
 
 def _argument_events(head: Item) -> str:
     custom = head["type"] == "custom_tool_call"
     return "custom_tool_call_input" if custom else "function_call_arguments"
+
+
+def _event(kind: str, number: int, fields: dict[str, Json]) -> bytes:
+    """Return one event of a stream."""
+    data = written({"type": kind, "sequence_number": number, **fields})
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)

@@ -1,0 +1,36 @@
+"""Where requests of this wire go, which model they name, and who may knock: with a key."""
+
+from pondero.canon import HttpRequest
+from pondero.dialects.body_model import model_of, with_model
+
+from .errors import refuse
+
+__all__ = ["check_address", "check_key", "model_of", "serves", "with_model"]
+
+_PATH = "/responses"
+_NO_KEY = (
+    "You didn't provide an API key. You need to provide your API key in an Authorization header "
+    "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
+    "username) if you're accessing the API from your browser and are prompted for a username and "
+    "password."
+)
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return path.endswith(_PATH)
+
+
+def check_address(http: HttpRequest) -> None:
+    """Refuse another address than this one, then a request without a key."""
+    path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
+    if not serves(f"/{path}") or http.method != "POST":
+        refuse(f"Invalid URL ({http.method} /{path})", param=None, status=404)
+    check_key(http)
+
+
+def check_key(http: HttpRequest) -> None:
+    """Refuse a request without a key."""
+    key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
+    if not (key or http.headers.get("api-key")):
+        refuse(_NO_KEY, param=None, status=401)
