@@ -2,16 +2,21 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, repair, request, response, taking, traps
+from .errors import error
+from .repair import repair
+from .request import encode, takes
+from .response import decode, recognises
+from .stream import stream
+from .traps import has_past, traps
 
 CALLER = Caller(
-    encode=request.request,
-    decode=response.response,
-    stream=response.stream,
-    error=errors.error,
-    recognises=response.recognises,
-    takes=taking.takes,
-    traps=traps.traps,
-    has_past=traps.has_past,
-    repair=repair.repair,
+    encode=encode,
+    decode=decode,
+    stream=stream,
+    error=error,
+    recognises=recognises,
+    takes=takes,
+    traps=traps,
+    has_past=has_past,
+    repair=repair,
 )

@@ -4,7 +4,7 @@ The class is chosen by the block's type once; a delta then costs one attribute a
 """
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -14,7 +14,6 @@ from pondero.canon import (
     Json,
     Other,
     Part,
-    PartKind,
     PartStart,
     Seal,
     Text,
@@ -50,7 +49,6 @@ class Delta(Struct, gc=False):
 class Block(Protocol):
     """A part while it is open."""
 
-    KIND: ClassVar[PartKind]
     index: int
 
     def begin(self) -> list[Event]:
@@ -107,8 +105,6 @@ _FRAME = Decoder(_Frame)
 class TextBlock:
     """Words, and where they are from."""
 
-    KIND: ClassVar[PartKind] = "text"
-
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _TEXT, at=at)
         self.index = index
@@ -137,8 +133,6 @@ class TextBlock:
 
 class ThinkingBlock:
     """Thinking and its signature; the text is empty where it is not shown."""
-
-    KIND: ClassVar[PartKind] = "thinking"
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _THINKING, at=at)
@@ -172,8 +166,6 @@ class ThinkingBlock:
 class RedactedBlock:
     """Thinking nobody may read: all of it comes at the start."""
 
-    KIND: ClassVar[PartKind] = "thinking"
-
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index
         self._data = parse(raw, _REDACTED, at=at).data
@@ -193,8 +185,6 @@ class RedactedBlock:
 
 class ToolUseBlock:
     """A call; its arguments come as JSON text in pieces, or whole at the start, never both."""
-
-    KIND: ClassVar[PartKind] = "tool_call"
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _TOOL_USE, at=at)
@@ -231,8 +221,6 @@ class ToolUseBlock:
 
 class OtherBlock:
     """A block we do not know: kept as it came, and as its deltas changed it."""
-
-    KIND: ClassVar[PartKind] = "other"
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index

@@ -1,6 +1,7 @@
-"""Our requests as the Messages API says them.
+"""Writes our requests as the Messages API takes them, and states what a past may hold for it.
 
-Seals of our own go back byte for byte, in place; thinking that has none, or another's, is left out.
+Seals of this wire go back byte for byte, in their place. Thinking without a seal, or with the seal
+of another wire, is left out.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from urllib.parse import quote
 
-from msgspec.json import encode
+import msgspec
 
 from pondero.canon import (
     Blob,
@@ -21,6 +22,7 @@ from pondero.canon import (
     Other,
     Output,
     Request,
+    Takes,
     Target,
     Text,
     Thinking,
@@ -30,23 +32,33 @@ from pondero.canon import (
     ToolResult,
     overlaid,
 )
-from pondero.errors import BadParameter
+from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
 from .parts import NAME
-from .quirks import quirks_of
 
 _VERSION = "2023-06-01"  # every host takes it, and system messages with it
 _VERSION_IN_BODY = "vertex-2023-10-16"  # where the model stands in the address
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 _SAMPLING = ("temperature", "top_p", "top_k")
+_MEDIA = ("image/", "application/pdf", "text/plain")
 
 Block = dict[str, Json]
 
 
-def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request; extras are merged over what we say, and the plan's fields over both."""
+class _Quirks(msgspec.Struct, frozen=True):
+    """How one deployment differs, as the catalog says; keys that are not of this wire are ignored.
+
+    ``raw_predict``: the model stands in the address, whose verb says whether it streams, and the
+    version in the body.
+    """
+
+    raw_predict: bool = False
+
+
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
+    """Return the HTTP request; extras are merged over our fields, and the plan's over both."""
     body = _body(request)
     if request.max_tokens is None and target.max_output is not None:
         body["max_tokens"] = target.max_output
@@ -56,11 +68,28 @@ def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
     path, version = "/v1/messages", {"anthropic-version": _VERSION}
-    if quirks_of(target.quirks).raw_predict:
+    if _quirks(target.quirks).raw_predict:
         path, version = _predict(body.pop("model"), stream=request.stream), {}
         body["anthropic_version"] = _VERSION_IN_BODY
     headers = _headers({**version, **target.headers}, plan.headers)
-    return HttpRequest("POST", _address(target.url, path), headers, encode(body))
+    return HttpRequest("POST", _address(target.url, path), headers, msgspec.json.encode(body))
+
+
+def takes(_: Mapping[str, Json]) -> Takes:
+    """Return which seals, call ids and media of a past this wire takes."""
+    return Takes(
+        seals="route+model",
+        id_pattern=r"[a-zA-Z0-9_-]{1,64}",
+        media=_MEDIA,
+        result_media=_MEDIA,
+    )
+
+
+def _quirks(raw: Mapping[str, Json]) -> _Quirks:
+    try:
+        return msgspec.convert(raw, _Quirks)
+    except msgspec.ValidationError as error:
+        raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
 
 def _predict(model: str, *, stream: bool) -> str:

@@ -1,18 +1,55 @@
-"""The service's answers to events: whole, streamed, or refused."""
+"""Reads a whole answer into the events its stream would have given.
 
-from msgspec import Raw
+Answer, the state of an answer that is being read, is also what the stream fills.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json
+from pondero.canon import (
+    Event,
+    Finish,
+    Finished,
+    Head,
+    Json,
+    Part,
+    PartEnd,
+    Seal,
+    Started,
+    Usage,
+    UsageNow,
+    only_thought,
+)
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
 
-from .errors import error, failure
-from .parts import Delta, block
-from .stream import Answer, Opening, Stream
+from .errors import failure
+from .parts import NAME, Block, Delta, block
+from .usage import Counts
 
-__all__ = ["error", "recognises", "response", "stream"]
+_FINISH: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "pause_turn": "paused",
+    "compaction": "paused",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_full",
+}
+
+
+class Opening(Struct):
+    """The message as it stands before its first block."""
+
+    id: str | None = None
+    model: str | None = None
+    usage: Counts | None = None
+    container: Json = None
+    input_transformations: Json = None
 
 
 class _Whole(Opening):
@@ -28,14 +65,14 @@ _WHOLE = Decoder(_Whole)
 _ANY: Decoder[Json] = Decoder()
 
 
-def response(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; raise what a 200 with an error in it says."""
     whole = parse(body, _WHOLE)
     if whole.type == "error":
         raise failure(parse(body, _ANY), head, body=body, status=None)
     if whole.content is None:
         raise Malformed("a required key is missing", path="$.content")
-    answer = Answer(head, where.model, where.route)
+    answer = Answer(head, where)
     events = answer.started(whole)
     for index, raw in enumerate(whole.content):
         opened = block(raw, index, at=f"$.content[{index}]")
@@ -51,11 +88,6 @@ def response(head: Head, body: bytes, where: Where) -> list[Event]:
     return events
 
 
-def stream(head: Head, where: Where) -> Stream:
-    """Return a decoder for one streamed answer."""
-    return Stream(head, where.model, where.route)
-
-
 def recognises(raw: Json, *, stream: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if not isinstance(raw, dict):
@@ -66,3 +98,70 @@ def recognises(raw: Json, *, stream: bool) -> int:
     if stream:
         return {"message_start": 100, "content_block_start": 90, "ping": 50}.get(str(kind), 0)
     return 100 if kind == "message" and isinstance(raw.get("content"), list) else 0
+
+
+class Answer:
+    """What an answer has been so far; a stream and a whole response both end here."""
+
+    def __init__(self, head: Head, where: Where) -> None:
+        self.head = head
+        self.parts: list[Part] = []
+        self._model, self._route = where.model, where.route
+        # Seals name the model as it was asked for: an answer to an alias names a snapshot.
+        self._maker = where.model
+        self._counts = Counts()
+        self._extras: dict[str, Json] = {}
+        self._last = Delta()
+
+    def started(self, opening: Opening) -> list[Event]:
+        """Take the message's head."""
+        self._model = opening.model or self._model
+        self._maker = self._maker or opening.model
+        self._note("container", opening.container)
+        self._note("input_transformations", opening.input_transformations)
+        events: list[Event] = [Started(opening.model, opening.id)]
+        if opening.usage is not None:
+            self._counts = opening.usage
+            events.append(UsageNow(opening.usage.usage()))
+        return events
+
+    def ended(self, open_: Block) -> Event:
+        """Take a part that is complete."""
+        part = open_.end(self._seal)
+        self.parts.append(part)
+        return PartEnd(open_.index, part)
+
+    def noted(self, delta: Delta, counts: Counts | None, context_management: Json) -> None:
+        """Take how the message ended."""
+        self._last = delta
+        if counts is not None:
+            self._counts = self._counts.then(counts)
+        self._note("container", delta.container)
+        self._note("stop_sequence", delta.stop_sequence)
+        self._note("context_management", context_management)
+
+    def finished(self) -> Event:
+        """Return the end."""
+        usage = self._counts.usage()
+        word = self._last.stop_reason
+        return Finished(
+            _finish(word, self.parts, usage),
+            usage=usage,
+            raw_finish=word,
+            model=self._model,
+            safety=self._last.stop_details,
+            extras=(self._extras | self._counts.extras()) or None,
+        )
+
+    def _note(self, name: str, value: Json) -> None:
+        if value is not None:
+            self._extras[name] = value
+
+    def _seal(self, value: Json) -> Seal:
+        return Seal(NAME, value, self._maker, self._route)
+
+
+def _finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
+    """Return our word for the service's; ``exhausted`` where the cap left no room to answer."""
+    ended = _FINISH.get(word or "", "other")
+    return "exhausted" if ended == "length" and only_thought(parts, usage) else ended

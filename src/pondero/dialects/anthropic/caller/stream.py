@@ -1,15 +1,16 @@
-"""A streamed answer to events: one short method for each kind of frame."""
+"""Reads a streamed answer into events: one short method for each kind of frame."""
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started, UsageNow
-from pondero.errors import Malformed, PonderoError, Truncated
-from pondero.framing import UNREADABLE, SseReader, parse
+from pondero.canon import Event, Head, Json
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, Truncated
+from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
 
-from .ending import finish
 from .errors import failure
-from .parts import NAME, Block, Delta, block
+from .parts import Block, Delta, block
+from .response import Answer, Opening
 from .usage import Counts
 
 
@@ -23,16 +24,6 @@ class Frame(Struct, gc=False):
     message: Raw = Raw()
     usage: Counts | None = None
     context_management: Json = None
-
-
-class Opening(Struct):
-    """The message as it stands before its first block."""
-
-    id: str | None = None
-    model: str | None = None
-    usage: Counts | None = None
-    container: Json = None
-    input_transformations: Json = None
 
 
 class _Type(Struct):
@@ -52,76 +43,19 @@ _KNOWN = frozenset(
 )
 
 
-class Answer:
-    """What an answer has been so far; a stream and a whole response both end here."""
-
-    def __init__(self, head: Head, model: str | None, route: str | None) -> None:
-        self.head = head
-        self.parts: list[Part] = []
-        self._model, self._route = model, route
-        self._maker = model  # as it was asked for: answers name a snapshot where an alias was asked
-        self._counts = Counts()
-        self._extras: dict[str, Json] = {}
-        self._last = Delta()
-
-    def started(self, opening: Opening) -> list[Event]:
-        """Take the message's head."""
-        self._model = opening.model or self._model
-        self._maker = self._maker or opening.model
-        self._note("container", opening.container)
-        self._note("input_transformations", opening.input_transformations)
-        events: list[Event] = [Started(opening.model, opening.id)]
-        if opening.usage is not None:
-            self._counts = opening.usage
-            events.append(UsageNow(opening.usage.usage()))
-        return events
-
-    def ended(self, open_: Block) -> Event:
-        """Take a part that is complete."""
-        part = open_.end(self._seal)
-        self.parts.append(part)
-        return PartEnd(open_.index, part)
-
-    def noted(self, delta: Delta, counts: Counts | None, context_management: Json) -> None:
-        """Take how the message ended."""
-        self._last = delta
-        if counts is not None:
-            self._counts = self._counts.then(counts)
-        self._note("container", delta.container)
-        self._note("stop_sequence", delta.stop_sequence)
-        self._note("context_management", context_management)
-
-    def finished(self) -> Event:
-        """Return the end."""
-        usage = self._counts.usage()
-        word = self._last.stop_reason
-        return Finished(
-            finish(word, self.parts, usage),
-            usage=usage,
-            raw_finish=word,
-            model=self._model,
-            safety=self._last.stop_details,
-            extras=(self._extras | self._counts.extras()) or None,
-        )
-
-    def _note(self, name: str, value: Json) -> None:
-        if value is not None:
-            self._extras[name] = value
-
-    def _seal(self, value: Json) -> Seal:
-        return Seal(NAME, value, self._maker, self._route)
+def stream(head: Head, where: Where) -> FrameStream[bytes]:
+    """Return a decoder for one streamed answer."""
+    return FrameStream(SseReader(), _Reading(head, where), unit="a frame")
 
 
-class Stream:
-    """Feed bytes as they come, then call eof()."""
+class _Reading:
+    """One answer, frame by frame."""
 
-    def __init__(self, head: Head, model: str | None, route: str | None) -> None:
-        self._frames = SseReader()
-        self._answer = Answer(head, model, route)
+    def __init__(self, head: Head, where: Where) -> None:
+        self._answer = Answer(head, where)
         self._open: dict[int, Block] = {}
         self._begun = 0
-        self._finished = False
-        self._broken: PonderoError | None = None
+        self.over = False
         self._handlers = {
             "message_start": self._message_start,
             "content_block_start": self._start,
@@ -132,43 +66,24 @@ class Stream:
             "error": self._error,
         }
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Return the events that these bytes complete.
-
-        What went wrong after some of them is raised by the next call, so that none is lost.
-        """
-        if self._broken is not None:
-            raise self._broken
-        events: list[Event] = []
+    def take(self, frames: list[bytes], events: list[Event]) -> None:
+        """Add the events of these frames; unknown kinds of frames are passed over."""
         handlers = self._handlers
-        try:
-            for payload in self._frames.feed(data):
-                try:
-                    frame = _decode(payload)
-                except UNREADABLE:
-                    if _passes_over(payload):
-                        continue
-                    frame = parse(payload, _FRAME)
-                handler = handlers.get(frame.type)
-                if handler is not None:
-                    handler(frame, payload, events)
-        except PonderoError as error:
-            self._broken = error
-            if not events:
-                raise
-        return events
+        for payload in frames:
+            try:
+                frame = _decode(payload)
+            except UNREADABLE:
+                if _passes_over(payload):
+                    continue
+                frame = parse(payload, _FRAME)
+            handler = handlers.get(frame.type)
+            if handler is not None:
+                handler(frame, payload, events)
 
-    def eof(self) -> list[Event]:
-        """Return the events of a last frame; raise Truncated where message_stop never came."""
-        if self._broken is not None:
-            raise self._broken
-        try:
-            events = self.feed(b"\n\n")  # a last frame may lack its blank line
-        except Malformed as error:
-            raise Truncated(f"the stream ended inside a frame: {error}") from None
-        if not self._finished:
+    def end(self, _events: list[Event]) -> None:
+        """Raise Truncated where message_stop never came."""
+        if not self.over:
             raise Truncated("the stream ended before message_stop")
-        return events
 
     def _message_start(self, frame: Frame, _payload: bytes, events: list[Event]) -> None:
         if self._begun:
@@ -214,8 +129,8 @@ class Stream:
             raise Malformed("message_stop before message_start", path="$.type")
         events += [self._answer.ended(opened) for opened in self._open.values()]
         events.append(self._answer.finished())
-        self._finished = True
-        self._handlers.clear()  # what follows the end is not read
+        self.over = True
+        self._handlers.clear()  # frames that follow the end in the same bytes are not read
 
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
         raise failure(parse(payload, _ANY), self._answer.head, body=payload, status=None)
