@@ -2,16 +2,22 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import repair, request, response, taking, traps
+from .errors import error
+from .quirks import takes
+from .repair import repair
+from .request import encode
+from .response import decode, recognises
+from .stream import stream
+from .traps import has_past, traps
 
 CALLER = Caller(
-    encode=request.request,
-    decode=response.response,
-    stream=response.stream,
-    error=response.error,
-    recognises=response.recognises,
-    takes=taking.takes,
-    traps=traps.traps,
-    has_past=traps.has_past,
-    repair=repair.repair,
+    encode=encode,
+    decode=decode,
+    stream=stream,
+    error=error,
+    recognises=recognises,
+    takes=takes,
+    traps=traps,
+    has_past=has_past,
+    repair=repair,
 )

@@ -134,7 +134,7 @@ class Said(msgspec.Struct, frozen=True):
     flagged: bool = False
 
 
-def error_of(head: Head, body: bytes) -> ServiceError:
+def error(head: Head, body: bytes) -> ServiceError:
     """Return the error an answer is; survives HTML, nothing at all and JSON of any shape."""
     return _error(_json(body), head=head, body=body)
 

@@ -1,8 +1,14 @@
-"""The parts of an answer while they arrive: begun, added to, ended and sealed.
+"""The parts of an answer: their shape on this wire, and how they are put together as they arrive.
 
-On this wire thinking, text and calls have no order among themselves, so the order is that of
-their coming.
+On this wire thinking, text and calls have no order among themselves, so the order of the parts is
+the order in which they arrive. ``response`` and ``stream`` read answers into these types.
 """
+
+import base64
+import hashlib
+import json
+
+import msgspec
 
 from pondero.canon import (
     Event,
@@ -19,11 +25,211 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
 )
+from pondero.errors import Malformed
 
-from .calls import Call
-from .details import Details
+from .thinking import Details
 
 NAME = "openai_chat"
+
+
+class Delta(msgspec.Struct, gc=False):
+    """A message, or the next piece of one."""
+
+    content: str | list[Json] | dict[str, Json] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_text: str | None = None
+    reasoning_details: list[dict[str, Json]] | None = None
+    tool_calls: list[dict[str, Json]] | None = None
+    refusal: str | None = None
+    function_call: dict[str, Json] | None = None
+    annotations: list[Json] | None = None
+    images: list[Json] | None = None
+    audio: dict[str, Json] | None = None
+    extra_content: Json = None
+    thought_signature: Json = None
+    executed_tools: Json = None
+    provider_metadata: Json = None
+
+
+class Choice(msgspec.Struct, gc=False):
+    """One of the answers; we ask for one, and read the first."""
+
+    delta: Delta | None = None
+    message: Delta | None = None
+    finish_reason: str | None = None
+    index: int | None = 0
+    native_finish_reason: Json = None
+    content_filter_results: Json = None
+    error: Json = None
+    usage: Json = None
+
+
+class Answer(msgspec.Struct, gc=False):
+    """A body, or one chunk of a stream."""
+
+    choices: list[Choice] | msgspec.UnsetType | None = msgspec.UNSET
+    usage: Json = None
+    error: Json = None
+    id: str | int | None = None
+    model: str | None = None
+    provider: Json = None
+    service_tier: Json = None
+    x_groq: Json = None
+    citations: Json = None
+    search_results: Json = None
+    prompt_filter_results: Json = None
+    cost: Json = None
+
+
+_read = msgspec.json.Decoder(Answer).decode
+
+
+def read(data: bytes) -> Answer:
+    """Return the answer or chunk these bytes are; raises Malformed with the path to what is not."""
+    try:
+        return _read(data)
+    except msgspec.ValidationError as error:
+        raise _malformed(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if b"\\ud" in data or b"\\uD" in data:
+            return _without_halves(data)
+        raise Malformed(f"not JSON: {error}") from None
+
+
+def _without_halves(data: bytes) -> Answer:
+    """A character cut in two by its sender leaves half a surrogate pair: replaced, not refused."""
+    try:
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+        return _read(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
+    except msgspec.ValidationError as error:
+        raise _malformed(error) from None
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"not JSON: {error}") from None
+
+
+def _malformed(error: msgspec.ValidationError) -> Malformed:
+    what, _, path = str(error).partition(" - at `")
+    return Malformed(what, path=path.removesuffix("`") or "$")
+
+
+_KNOWN = {"index", "id", "type", "function", "custom"}
+
+
+class Call:
+    """One call while it arrives; ``part`` is its index among the answer's parts."""
+
+    def __init__(self) -> None:
+        self.part = -1
+        self.answered = ""  # the id its result will name
+        self.id = ""
+        self.given: str | None = None  # the id as it came, were it empty
+        self.name = ""
+        self.custom = False
+        self.texts: list[str] = []
+        self.extras: dict[str, Json] = {}
+
+    def feed(self, raw: dict[str, Json]) -> str:
+        """Take the next piece; return the argument text it adds."""
+        if not self.id and isinstance(given := raw.get("id"), str | int):
+            self.id = self.given = str(given)
+        for key, value in raw.items():
+            if key not in _KNOWN and value is not None:
+                self.extras[key] = value
+        self.custom = self.custom or raw.get("type") == "custom"
+        body = raw.get("custom" if self.custom else "function")
+        if not isinstance(body, dict):
+            return ""
+        if isinstance(name := body.get("name"), str) and not self.name:
+            self.name = name
+        text = _text(body.get("input" if self.custom else "arguments"))
+        if not self.texts and not self.custom:
+            text = text.lstrip()
+        if text:
+            self.texts.append(text)
+        return text
+
+    def arguments(self) -> Json:
+        """Return the arguments as JSON; a string where they are none."""
+        text = "".join(self.texts)
+        if self.custom:
+            return text
+        if not text:
+            return {}
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return text
+        return text if isinstance(value, str) else value
+
+    def mint(self, answer: str | None, number: int) -> str:
+        """Return an id of our own for a call that came without one."""
+        seed = "\0".join((answer or "", str(number), self.name, *self.texts))
+        digest = hashlib.sha256(seed.encode("utf-8", "replace")).digest()
+        return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+
+
+class Calls:
+    """The calls of one answer, by the index their service gives them."""
+
+    def __init__(self) -> None:
+        self._slots: dict[Json, Call] = {}
+        self._calls: list[Call] = []
+
+    def more(self, raw: dict[str, Json]) -> tuple[Call, str] | None:
+        """Return the call and the text it adds where a piece is only that, as nearly all are."""
+        if len(raw) == 2 and (call := self._slots.get(raw.get("index"))) is not None:
+            body = raw.get("function")
+            if isinstance(body, dict) and len(body) == 1:
+                text = body.get("arguments")
+                if isinstance(text, str) and call.texts:
+                    call.texts.append(text)
+                    return call, text
+        return None
+
+    def take(self, raw: dict[str, Json], position: int) -> tuple[Call, str]:
+        """Return the call a piece belongs to, and the argument text it adds."""
+        call = self._find(raw, position)
+        return call, call.feed(raw)
+
+    def unnumbered(self) -> list[Call]:
+        """Return the calls that never got an id; raises Malformed where one never got a name."""
+        for index, call in enumerate(self._calls):
+            if not call.name:
+                path = f"$.choices[0].message.tool_calls[{index}].function.name"
+                raise Malformed("a tool call without a name", path=path)
+        return [call for call in self._calls if not call.id]
+
+    def _find(self, raw: dict[str, Json], position: int) -> Call:
+        slot = raw.get("index")
+        given = raw.get("id")
+        if not isinstance(slot, int):
+            slot = str(given) if given else -1 - position
+        call = self._slots.get(slot)
+        if call is None or _another(call, raw, given):
+            call = self._slots[slot] = Call()
+            self._calls.append(call)
+        return call
+
+
+def _another(call: Call, raw: dict[str, Json], given: Json) -> bool:
+    """Some count every parallel call as the first, some not at all: a name begins a new one."""
+    if not call.name or not _named(raw):
+        return False
+    if given and call.id:
+        return str(given) != call.id
+    return not given and not isinstance(raw.get("index"), int) and bool(call.texts)
+
+
+def _named(raw: dict[str, Json]) -> bool:
+    body = raw.get("custom") or raw.get("function")
+    return isinstance(body, dict) and bool(body.get("name"))
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else msgspec.json.encode(value).decode()
 
 
 class Words:

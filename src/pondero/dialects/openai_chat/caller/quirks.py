@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from pondero.canon import Json
+from pondero.canon import Json, Takes
 from pondero.errors import BadCatalog
 
 ThinkingField = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
@@ -79,3 +79,11 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
         return msgspec.convert(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
+
+
+def takes(quirks: Mapping[str, Json]) -> Takes:
+    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    own = quirks_of(quirks)
+    if own.tool_call_ids == "any":
+        return Takes(seals="route+model", media=own.media, id_pattern=r"\S{1,40}")
+    return Takes(seals="route+model", media=own.media, id_pattern="[A-Za-z0-9]{9}", id_length=9)

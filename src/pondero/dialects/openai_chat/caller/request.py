@@ -1,25 +1,47 @@
 """Canon to wire: a request as this service, or this clone of it, takes it."""
 
-from collections.abc import Mapping
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.canon import (
+    Blob,
+    Cache,
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Other,
+    Output,
+    Part,
+    Request,
+    Target,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    overlaid,
+)
 from pondero.thinking import Plan
 
-from .messages import Messages
+from .parts import NAME
 from .quirks import Quirks, quirks_of
-from .replay import is_replayed
+from .replay import Replay, is_replayed
 
 _CAPS = ("max_tokens", "max_completion_tokens")
 
 
-def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request as this wire says it, the plan's fields and headers merged in."""
     quirks = quirks_of(target.quirks)
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": Messages(quirks, request.model).of(request),
+        "messages": _Messages(quirks, request.model).of(request),
         **_parameters(request, plan, quirks),
         **_tools(request.tools, request.tool_choice),
     }
@@ -105,3 +127,215 @@ def _headers(*layers: Mapping[str, str]) -> dict[str, str]:
             both = before and name.endswith("-beta") and value not in before.split(",")
             headers[name] = f"{before},{value}" if both else value
     return headers
+
+
+_is_nine = re.compile(r"[A-Za-z0-9]{9}").fullmatch
+
+
+class _Messages:
+    """The messages of one request, in order; remembers how each call is to be answered."""
+
+    def __init__(self, quirks: Quirks, model: str) -> None:
+        self._system_role = quirks.system_role
+        self._marks = quirks.cache_marks
+        self._nine = quirks.tool_call_ids == "9 alphanumerics"
+        self._replay = Replay(quirks, model)
+        self._answers: dict[str, dict[str, Json]] = {}  # to calls not answered by their own id
+
+    def of(self, request: Request) -> list[Json]:
+        """Return the wire's list."""
+        messages: list[Json] = []
+        if request.system:
+            messages.append(self._system(request.system))
+        for message in request.messages:
+            if message.role == "assistant":
+                self._assistant(message, messages)
+            elif message.role == "user":
+                self._user(message, messages)
+            else:
+                messages.append(self._system(message.parts))
+        return messages
+
+    def _system(self, parts: Iterable[Part]) -> Json:
+        return {"role": self._system_role, "content": _content(parts, marks=self._marks)}
+
+    def _user(self, message: Message, messages: list[Json]) -> None:
+        rest: list[Part] = []
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                messages.append(self._result(part))
+                rest += (each for each in part.content if isinstance(each, Image | Blob))
+            else:
+                rest.append(part)
+        if rest:
+            messages.append({"role": "user", "content": _content(rest, marks=self._marks)})
+
+    def _result(self, result: ToolResult) -> Json:
+        words = [part for part in result.content if not isinstance(part, Image | Blob)]
+        content = _content(words, marks=self._marks)
+        wire = self._answers.get(result.call_id)
+        if wire is None:
+            wire = {"role": "tool", "tool_call_id": self._id(result.call_id)}
+        return {**wire, "content": content}
+
+    def _assistant(self, message: Message, messages: list[Json]) -> None:
+        wire: dict[str, Json] = {"role": "assistant"}
+        content: list[Json] = []
+        calls = [self._call(part) for part in message.parts if isinstance(part, ToolCall)]
+        if calls:
+            self._replay.called()
+        for part in message.parts:
+            if isinstance(part, Text):
+                if part.seal is not None and _ours(part).get("refusal"):
+                    wire["refusal"] = part.text
+                else:
+                    content.append(_text(part, marks=self._marks))
+            elif isinstance(part, Thinking):
+                self._replay.think(part, wire, content)
+            elif isinstance(part, Other) and part.dialect == NAME:
+                _keep(part.raw, wire, content)
+        self._replay.fill(wire)
+        if content:
+            wire["content"] = _joined(content)
+        if calls:
+            _add_calls(wire, calls)
+        elif len(wire) == 1:
+            return  # a turn that said nothing is refused in some places and needed in none
+        elif not content and "refusal" not in wire:
+            wire["content"] = ""
+        messages.append(wire)
+
+    def _call(self, call: ToolCall) -> dict[str, Json]:
+        extras = _ours(call)
+        arguments = call.arguments
+        text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+        if extras.get("function_call"):
+            self._answers[call.id] = {"role": "function", "name": call.name}
+            return {"function_call": {"name": call.name, "arguments": text}}
+        wire: dict[str, Json] = {"id": self._id(call.id), "type": "function"}
+        if extras.get("type") == "custom":
+            wire["custom"] = {"name": call.name, "input": text}
+        else:
+            wire["function"] = {"name": call.name, "arguments": text}
+        if not extras:
+            return wire
+        if "id" in extras:
+            answered = {} if extras["id"] is None else {"tool_call_id": extras["id"]}
+            self._answers[call.id] = {"role": "tool", **answered}
+        wire.update(extras)
+        if wire["id"] is None:
+            del wire["id"]
+        return wire
+
+    def _id(self, id_: str) -> str:
+        if not self._nine or _is_nine(id_):
+            return id_
+        digest = base64.b32encode(hashlib.sha256(id_.encode("utf-8", "replace")).digest())
+        return digest[:9].decode()
+
+
+def _ours(part: Text | ToolCall) -> dict[str, Json]:
+    seal = part.seal
+    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+        return {}
+    return seal.value
+
+
+def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
+    """Put back what we do not know: a part of the content, or fields of the message."""
+    if not isinstance(raw, dict):
+        return
+    if "type" in raw:
+        content.append(raw)
+    elif isinstance(audio := raw.get("audio"), dict):  # spoken answers go back by id
+        wire["audio"] = {"id": audio.get("id")}
+    else:
+        wire.update(raw)
+
+
+def _joined(content: list[Json]) -> Json:
+    """Return the content of a turn; thinking between tags is text among text."""
+    if not any(isinstance(each, str) for each in content):
+        return _flat(content)
+    return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
+
+
+def _add_calls(wire: dict[str, Json], calls: list[dict[str, Json]]) -> None:
+    if "function_call" in calls[0]:
+        wire.update(calls[0])
+    else:
+        wire["tool_calls"] = calls
+
+
+_MARKS = {
+    "cache_control": {"type": "ephemeral"},
+    "prompt_cache_breakpoint": {"mode": "explicit"},
+}
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+
+
+def _content(parts: Iterable[Part], *, marks: str) -> Json:
+    """Return a message's content: a string where one text is all there is, else a list.
+
+    ``marks`` is the field in which the deployment takes cache marks, or none.
+    """
+    content = [wire for part in parts if (wire := _part(part, marks=marks)) is not None]
+    return _flat(content) if content else ""
+
+
+def _flat(content: list[Json]) -> Json:
+    """Return a lone text as a string, anything else as it is."""
+    if len(content) == 1 and content[0].keys() == {"type", "text"}:
+        return content[0]["text"]
+    return content
+
+
+def _text(part: Text, *, marks: str) -> dict[str, Json]:
+    """Return words as a content part."""
+    return _marked({"type": "text", "text": part.text}, part.cache, marks=marks)
+
+
+def _part(part: Part, *, marks: str) -> Json:
+    match part:
+        case Text():
+            return _text(part, marks=marks)
+        case Image():
+            image: dict[str, Json] = {"url": _url(part, part.media_type or "image/png")}
+            if part.detail is not None:
+                image["detail"] = part.detail
+            return _marked({"type": "image_url", "image_url": image}, part.cache, marks=marks)
+        case Blob():
+            return _marked(_blob(part), part.cache, marks=marks)
+        case Other():
+            return part.raw if part.dialect == NAME else None
+        case _:
+            return None
+
+
+def _blob(blob: Blob) -> dict[str, Json]:
+    if blob.data is not None and blob.media_type in _SOUNDS:
+        data = base64.b64encode(blob.data).decode()
+        sound = {"data": data, "format": _SOUNDS[blob.media_type]}
+        return {"type": "input_audio", "input_audio": sound}
+    address = _url(blob, blob.media_type)
+    if blob.media_type.startswith("video/"):
+        return {"type": "video_url", "video_url": {"url": address}}
+    file = {"file_data": address}
+    if blob.name is not None:
+        file["filename"] = blob.name
+    return {"type": "file", "file": file}
+
+
+def _url(medium: Image | Blob, media_type: str) -> str:
+    if medium.data is None:
+        return medium.url or ""
+    return f"data:{media_type};base64,{base64.b64encode(medium.data).decode()}"
+
+
+def _marked(part: dict[str, Json], cache: Cache | None, *, marks: str) -> dict[str, Json]:
+    if cache is not None and marks != "none":
+        mark = dict(_MARKS[marks])
+        if cache.ttl is not None:
+            mark["ttl"] = cache.ttl
+        part[marks] = mark
+    return part

@@ -1,36 +1,52 @@
-"""Wire to canon: what the service answered, in its words or in an error's."""
+"""Wire to canon: a whole answer, and the builder that bodies and streamed chunks go through."""
 
-from pondero.canon import Event, Head, Json
+import base64
+import binascii
+
+import msgspec
+
+from pondero.canon import Event, Head, Image, Json, Other, Started, ToolDelta
 from pondero.dialects.dialect import Where
-from pondero.errors import ServiceError
+from pondero.errors import Malformed, ServerFailed
+from pondero.framing import MAX_FRAME
 
-from .builder import Builder
-from .errors import error_of
-from .quirks import quirks_of
-from .stream import Body, Stream
+from .errors import error_in
+from .parts import NAME, Answer, Calls, Delta, Parts, read
+from .quirks import Quirks, quirks_of
+from .thinking import Details, Piece, Tags
+from .usage import Notes
 
 _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
-def response(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, the same a stream would give."""
-    whole = Body(
-        head, Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
-    )
-    whole.feed(body)
-    return whole.eof()
+    return events_of(head, body, builder_for(where))
 
 
-def stream(head: Head, where: Where) -> Stream:
-    """Return a decoder for one streamed answer."""
-    known = quirks_of(where.quirks)
-    builder = Builder(model=where.model, route=where.route, quirks=known)
-    return Stream(head, builder, marked=known.done_marker)
+def builder_for(where: Where) -> "Builder":
+    """Return the builder for one answer of this deployment."""
+    return Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
 
 
-def error(head: Head, body: bytes) -> ServiceError:
-    """Return what the service said was wrong; survives HTML and nothing at all."""
-    return error_of(head, body)
+def events_of(head: Head, body: bytes, builder: "Builder") -> list[Event]:
+    """Return the events of a whole body; raises the error that the service put in its place."""
+    if len(body) > MAX_FRAME:
+        raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
+    answer = read(body)
+    if (answer.error or not answer.choices) and (error := error_in(head, body)):
+        raise error
+    if answer.choices is msgspec.UNSET:
+        raise Malformed("the answer has no choices", path="$.choices")
+    if not answer.choices:
+        raise ServerFailed("the service answered with no choice to read", body=body)
+    for choice in answer.choices:
+        if choice.message is not None:
+            choice.delta = None  # some send an empty one along
+    events: list[Event] = []
+    builder.take(answer, events)
+    builder.end(events)
+    return events
 
 
 def recognises(raw: Json, *, stream: bool) -> int:
@@ -59,3 +75,248 @@ def _recognises_error(raw: dict[str, Json]) -> int:
         return 30
     told = {"message", "type", "code", "reason"}
     return 15 if "detail" in raw or len(raw.keys() & told) > 1 else 0
+
+
+class Builder:
+    """Feed bodies or chunks with ``take``, then call ``end``; events go to the list given."""
+
+    def __init__(self, *, model: str | None, route: str | None, quirks: Quirks) -> None:
+        self.notes = Notes()
+        self._model = model
+        self._route = route
+        self._outside = quirks.thinking_outside_completion
+        self._fields = tuple(f for f in quirks.thinking_fields if f != "reasoning_details")
+        self._reads_details = "reasoning_details" in quirks.thinking_fields
+        self._parts = Parts(model=model, route=route)
+        self._tags = Tags(off=not quirks.think_tags)
+        self._calls = Calls()
+        self._audio: dict[str, Json] = {}
+        self._started = False
+        self._id: str | None = None
+        self._answering: str | None = None
+
+    def take(self, answer: Answer, events: list[Event]) -> None:
+        """Take a chunk of a stream, or a body."""
+        choices = answer.choices
+        if choices:
+            if not self._started:
+                self._start(answer, events)
+            for choice in choices:
+                if choice.index:
+                    continue
+                if choice.delta is not None:
+                    self._take_delta(choice.delta, events)
+                elif choice.message is not None and not self._parts.begun:  # else it sums up
+                    self._take_delta(choice.message, events)
+                if (
+                    choice.finish_reason
+                    or choice.native_finish_reason
+                    or choice.content_filter_results
+                    or choice.usage
+                    or choice.error
+                ):
+                    self.notes.take_choice(choice)
+        if answer.usage is not None:
+            self.notes.counts = answer.usage
+        if (
+            answer.x_groq
+            or answer.citations
+            or answer.search_results
+            or answer.prompt_filter_results
+            or answer.cost
+            or answer.error
+        ):
+            self.notes.take(answer)
+
+    def end(self, events: list[Event]) -> None:
+        """Close what is open; the last event is Finished."""
+        if not self._started:
+            self._start(Answer(), events)
+        self._settle(events)
+        for number, call in enumerate(self._calls.unnumbered()):
+            self._parts.call(call, call.mint(self._id, number), events)
+        if self._audio:
+            self._parts.add("other", Other(NAME, {"audio": self._audio}), events)
+        self._parts.end(events)
+        model = self._answering or self._model
+        events.append(self.notes.finished(self._parts, model=model, outside=self._outside))
+
+    def _start(self, answer: Answer, events: list[Event]) -> None:
+        self._started = True
+        self._id = None if answer.id is None else str(answer.id) or None
+        self._answering = answer.model or None
+        self._parts.model = self._model or self._answering
+        if isinstance(answer.provider, str) and answer.provider:
+            self.notes.extras["provider"] = answer.provider
+            self._parts.route = "/".join(filter(None, (self._route, answer.provider)))
+        if answer.service_tier:
+            self.notes.extras["service_tier"] = answer.service_tier
+        events.append(Started(self._answering or self._model, self._id))
+
+    # -- a message, or the next piece of one -----------------------------------------------------
+
+    def _take_delta(self, delta: Delta, events: list[Event]) -> None:
+        thought = delta.reasoning_content or delta.reasoning or delta.reasoning_text
+        if thought:
+            self._take_thought(delta, events)
+        if delta.reasoning_details and self._reads_details:
+            self._take_details(delta.reasoning_details, events, shown=bool(thought))
+        content = delta.content
+        if content:
+            if not isinstance(content, str):
+                self._take_content(content, events)
+            elif self._tags.plain and "<" not in content:
+                self._parts.say(content, events)
+            else:
+                self._take_text(content, events)
+        if delta.tool_calls:
+            self._take_calls(delta.tool_calls, events)
+        if (
+            delta.refusal
+            or delta.function_call
+            or delta.annotations
+            or delta.images
+            or delta.audio
+            or delta.extra_content
+            or delta.thought_signature
+            or delta.executed_tools
+            or delta.provider_metadata
+        ):
+            self._take_rarities(delta, events)
+
+    def _take_thought(self, delta: Delta, events: list[Event]) -> None:
+        """Some send the same text in two fields: the first that has any is read."""
+        for field in self._fields:
+            if thought := getattr(delta, field):
+                self._tags.off()
+                self._parts.think(thought, {field: True}, events)
+                break
+
+    def _take_details(
+        self, raw: list[dict[str, Json]], events: list[Event], *, shown: bool
+    ) -> None:
+        part = self._parts.hidden(events)
+        if part.details is None:
+            part.details = Details()
+        text = part.details.feed(raw)
+        if text and not shown:
+            self._tags.off()
+            self._parts.think(text, {}, events)
+
+    def _take_content(self, content: list[Json] | dict[str, Json], events: list[Event]) -> None:
+        if isinstance(content, dict):  # structured output as the object itself
+            self._parts.say(msgspec.json.encode(content).decode(), events)
+            return
+        for chunk in content:
+            kind = chunk.get("type") if isinstance(chunk, dict) else None
+            if kind == "text" and isinstance(chunk.get("text"), str):
+                self._take_text(chunk["text"], events)
+            elif kind == "thinking":
+                self._take_chunk(chunk, events)
+            elif kind == "refusal" and isinstance(chunk.get("refusal"), str):
+                self._parts.refuse(chunk["refusal"], events)
+            elif kind == "image_url":
+                self._show(chunk, events)
+            else:
+                self._parts.add("other", Other(NAME, chunk), events)
+
+    def _take_chunk(self, chunk: dict[str, Json], events: list[Event]) -> None:
+        """Thinking as a part of the content: a list of texts, or one; closed, or to go on."""
+        inner = chunk.get("thinking")
+        texts = [{"text": inner}] if isinstance(inner, str) else inner
+        for each in texts if isinstance(texts, list) else ():
+            text = each.get("text") if isinstance(each, dict) else None
+            if isinstance(text, str) and text:
+                self._parts.think(text, {"chunk": {}}, events)
+        rest = {key: value for key, value in chunk.items() if key not in ("type", "thinking")}
+        if rest and (self._parts.thinking is not None or rest.get("signature")):
+            self._parts.hidden(events).seal.setdefault("chunk", {}).update(rest)
+
+    def _take_text(self, text: str, events: list[Event]) -> None:
+        said = self._parts.text
+        before = said.texts[-1][-1:] if said is not None else ""
+        self._take_pieces(self._tags.feed(text, before=before), events)
+
+    def _take_pieces(self, pieces: list[Piece], events: list[Event]) -> None:
+        parts, tags = self._parts, self._tags
+        unopened = parts.text is None and any(piece.kind == "unopened" for piece in pieces)
+        parts.closing_tag = tags.closed
+        for kind, text in pieces:
+            if kind == "thinking" or (kind == "text" and unopened):
+                parts.think(text, {"tags": [tags.opened]}, events)
+            elif kind == "text":
+                parts.say(text, events)
+            elif unopened:
+                unopened = False
+            else:
+                parts.rethink()
+
+    def _take_calls(self, calls: list[dict[str, Json]], events: list[Event]) -> None:
+        for position, raw in enumerate(calls):
+            more = self._calls.more(raw)
+            call, text = more or self._calls.take(raw, position)
+            if call.part < 0:
+                if call.name and call.id:  # one without an id begins at the end: none can come then
+                    self._settle(events)
+                    self._parts.call(call, call.id, events)
+            elif text:
+                events.append(ToolDelta(call.part, text))
+
+    def _take_rarities(self, delta: Delta, events: list[Event]) -> None:
+        if delta.refusal:
+            self._parts.refuse(delta.refusal, events)
+        if delta.function_call:  # the older form of a call, which has no id
+            self._calls.take({"function": delta.function_call, "function_call": True}, -1)
+        if delta.extra_content or delta.thought_signature:
+            message = self._parts.hidden(events).seal.setdefault("message", {})
+            for field in ("extra_content", "thought_signature"):
+                if value := getattr(delta, field):
+                    message[field] = value
+        for image in delta.images or ():
+            self._show(image, events)
+        for key, value in (delta.audio or {}).items():
+            before = self._audio.get(key)
+            both = isinstance(value, str) and isinstance(before, str) and key != "id"
+            self._audio[key] = before + value if both else value
+        for field in ("annotations", "executed_tools", "provider_metadata"):
+            if value := getattr(delta, field):
+                self._note(field, value)
+
+    def _note(self, field: str, value: Json) -> None:
+        if field == "annotations" and self._parts.text is not None:
+            self._parts.text.citations += value
+        else:
+            self.notes.extras[field] = value
+
+    def _show(self, raw: Json, events: list[Event]) -> None:
+        image = image_of(raw)
+        if image is None:
+            self._parts.add("other", Other(NAME, raw), events)
+        else:
+            self._parts.add("image", image, events)
+
+    def _settle(self, events: list[Event]) -> None:
+        """Let go of text that was held back because it could have been a tag."""
+        if not self._tags.plain:
+            self._take_pieces(self._tags.flush(), events)
+
+
+def image_of(raw: Json) -> Image | None:
+    """Return the picture of an ``image_url`` object, or None where it is none."""
+    inner = raw.get("image_url") if isinstance(raw, dict) else None
+    url = inner.get("url") if isinstance(inner, dict) else inner
+    if not isinstance(url, str) or not url:
+        return None
+    media_type, data = data_of(url)
+    return Image(media_type, data) if data is not None else Image(url=url)
+
+
+def data_of(url: str) -> tuple[str | None, bytes | None]:
+    """Return the media type and bytes of a data URL, or nothing of either."""
+    head, comma, tail = url.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        return None, None
+    try:
+        return head[5:-7] or None, base64.b64decode(tail, validate=True)
+    except (binascii.Error, ValueError):
+        return None, None

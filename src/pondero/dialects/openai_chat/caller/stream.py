@@ -1,128 +1,102 @@
-"""The bytes of an answer to events: streamed, or whole."""
-
-from msgspec import UNSET
+"""A streamed answer to events, chunk by chunk."""
 
 from pondero.canon import Event, Head
-from pondero.errors import Malformed, PonderoError, ServerFailed, Truncated
-from pondero.framing import MAX_FRAME, SseReader
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, Truncated
+from pondero.framing import MAX_FRAME, FrameStream, SseReader
 
-from .answers import read
-from .builder import Builder
 from .errors import error_in
+from .parts import read
+from .quirks import quirks_of
+from .response import Builder, builder_for, events_of
 
 _DONE = b"[DONE]"
+_NEWLINE = 10
 
 
-class Stream:
-    """Chunks -> events. Feed bytes as they come, then call eof().
+def stream(head: Head, where: Where) -> FrameStream[bytes]:
+    """Return a decoder for one streamed answer."""
+    frames = _Frames()
+    marked = quirks_of(where.quirks).done_marker
+    chunks = _Chunks(head, builder_for(where), frames, marked=marked)
+    return FrameStream(frames, chunks, unit="a chunk")
 
-    ``marked`` is whether the stream ends with a marker; where that is not known (None), an answer
-    that said why it ended and what it cost is whole without one.
+
+class _Frames:
+    """The frames of a stream, or the bytes of a whole body that came where a stream was asked for.
+
+    ``last`` is the last byte so far: a stream that was not cut ends with a line.
     """
 
-    def __init__(self, head: Head, builder: Builder, *, marked: bool | None) -> None:
-        self._head = head
-        self._builder = builder
-        self._marked = marked
-        self._frames = SseReader()
-        self._last = 0  # the last byte: a stream that was not cut ends with a line
-        self._ended = False
-        self._failure: PonderoError | None = None
-        self._body: Body | None = None
+    def __init__(self) -> None:
+        self.body: bytearray | None = None
+        self.last = 0
+        self._sse = SseReader()
         self._blank = True
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Return the events these bytes complete; an error waits until they are out."""
-        if self._failure is not None:
-            raise self._failure
+    def feed(self, data: bytes) -> list[bytes]:
         if self._blank and data and not data.isspace():
             self._blank = False
-            if data.lstrip().startswith(b"{"):  # a whole body where a stream was asked for
-                self._body = Body(self._head, self._builder)
-        if self._body is not None:
-            return self._body.feed(data)
-        events: list[Event] = []
-        try:
-            for frame in self._frames.feed(data):
-                self._take(frame, events)
-        except PonderoError as error:
-            self._failure = error
-            if not events:
-                raise
+            if data.lstrip().startswith(b"{"):
+                self.body = bytearray()
+        if self.body is not None:
+            self.body += data
+            if len(self.body) > MAX_FRAME:
+                raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
+            return []
         if data:
-            self._last = data[-1]
-        return events
+            self.last = data[-1]
+        return self._sse.feed(data)
 
-    def eof(self) -> list[Event]:
-        """Return the last events; raises Truncated where the answer was cut."""
-        if self._failure is not None:
-            raise self._failure
-        if self._body is not None:
-            return self._body.eof()
-        events: list[Event] = []
-        try:
-            for frame in () if self._ended else self._frames.eof():
-                self._take(frame, events)
-        except Malformed:
-            raise Truncated("the stream ended inside a chunk") from None
-        if not self._ended:
+    def eof(self) -> list[bytes]:
+        return [] if self.body is not None else self._sse.eof()
+
+
+class _Chunks:
+    """Reads chunks until the marker of the end.
+
+    ``marked`` is whether the stream ends with a marker; where that is not known (None), an answer
+    that gave its finish reason and its token counts is whole without one.
+    """
+
+    def __init__(
+        self, head: Head, builder: Builder, frames: _Frames, *, marked: bool | None
+    ) -> None:
+        self.over = False
+        self._head = head
+        self._builder = builder
+        self._frames = frames
+        self._marked = marked
+
+    def take(self, frames: list[bytes], events: list[Event]) -> None:
+        for frame in frames:
+            if frame == _DONE:
+                self._finish(events)
+                return
+            answer = read(frame)
+            if answer.error or not isinstance(answer.choices, list):
+                self._check(frame)
+            self._builder.take(answer, events)
+
+    def end(self, events: list[Event]) -> None:
+        if self._frames.body is not None:
+            events += events_of(self._head, bytes(self._frames.body), self._builder)
+        elif not self.over:
             if not self._is_whole():
                 raise Truncated("the stream ended before the answer did")
-            self._end(events)
-        return events
+            self._finish(events)
 
-    def _take(self, frame: bytes, events: list[Event]) -> None:
-        if self._ended:
-            return
-        if frame == _DONE:
-            self._end(events)
-            return
-        answer = read(frame)
-        suspect = answer.error or answer.choices is None or answer.choices is UNSET
-        if suspect and not self._builder.notes.over and (error := error_in(self._head, frame)):
+    def _check(self, frame: bytes) -> None:
+        """Raise the error that a chunk is, unless the answer had ended before it."""
+        if not self._builder.notes.over and (error := error_in(self._head, frame)):
             raise error
-        self._builder.take(answer, events)
 
-    def _end(self, events: list[Event]) -> None:
+    def _finish(self, events: list[Event]) -> None:
         self._builder.end(events)
-        self._ended = True
+        self.over = True
 
     def _is_whole(self) -> bool:
         notes = self._builder.notes
-        if self._marked or not notes.over or self._last != 10:
+        if self._marked or not notes.over or self._frames.last != _NEWLINE:
             return False
         return self._marked is False or notes.counts is not None
-
-
-class Body:
-    """A whole answer, in however many pieces it comes."""
-
-    def __init__(self, head: Head, builder: Builder) -> None:
-        self._head = head
-        self._builder = builder
-        self._bytes = bytearray()
-
-    def feed(self, data: bytes) -> list[Event]:
-        """Keep the bytes; the answer is read when all have come."""
-        self._bytes += data
-        if len(self._bytes) > MAX_FRAME:
-            raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
-        return []
-
-    def eof(self) -> list[Event]:
-        """Return the events of the answer; raises what the service said went wrong."""
-        body = bytes(self._bytes)
-        answer = read(body)
-        if (answer.error or not answer.choices) and (error := error_in(self._head, body)):
-            raise error
-        if answer.choices is UNSET:
-            raise Malformed("the answer has no choices", path="$.choices")
-        if not answer.choices:
-            raise ServerFailed("the service answered with no choice to read", body=body)
-        for choice in answer.choices:
-            if choice.message is not None:
-                choice.delta = None  # some send an empty one along
-        events: list[Event] = []
-        self._builder.take(answer, events)
-        self._builder.end(events)
-        return events

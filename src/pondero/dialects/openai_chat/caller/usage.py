@@ -1,10 +1,118 @@
-"""The service's counts in disjoint buckets.
+"""What an answer says about itself: its token counts, why it ended, and what came along with it.
 
-Thinking is inside the completion nearly everywhere and beside it on one surface; the total, where
-there is one, says which. Counts that contradict each other are cut to fit, never negative.
+Counts are put into disjoint buckets. Thinking is inside the completion nearly everywhere and beside
+it on one surface; the total, where there is one, shows which. Counts that contradict each other are
+cut to fit, never negative.
 """
 
-from pondero.canon import Json, Usage
+from pondero.canon import Finish, Finished, Json, Usage
+
+from .parts import Answer, Choice, Parts
+
+
+class Notes:
+    """Feed what stands beside the message; ``over`` once the service has said that it ends."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.counts: Json = None
+        self.extras: dict[str, Json] = {}
+        self._raw_finish: str | None = None
+        self._grounding: dict[str, Json] = {}
+        self._safety: dict[str, Json] = {}
+
+    def take(self, answer: Answer) -> None:
+        """Take what a body or a chunk brings along."""
+        if isinstance(answer.x_groq, dict) and answer.x_groq.get("usage") and self.counts is None:
+            self.counts = answer.x_groq["usage"]
+        if answer.citations:
+            self._grounding["citations"] = answer.citations
+        if answer.search_results:
+            self._grounding["search_results"] = answer.search_results
+        if answer.prompt_filter_results:
+            self._safety["prompt_filter_results"] = answer.prompt_filter_results
+        if answer.cost:
+            self.extras["cost"] = answer.cost
+        if answer.error:  # the answer had ended by then
+            self.extras["error"] = answer.error
+
+    def take_choice(self, choice: Choice) -> None:
+        """Take how a choice ended."""
+        if choice.finish_reason and self._raw_finish is None:
+            self._raw_finish = choice.finish_reason
+            self.over = True
+        if choice.native_finish_reason:
+            self.extras["native_finish_reason"] = choice.native_finish_reason
+        if choice.content_filter_results:
+            self._safety["content_filter_results"] = choice.content_filter_results
+        if choice.usage and self.counts is None:
+            self.counts = choice.usage
+        if choice.error:  # a part of the answer is there, and more will not come
+            self.extras["error"] = choice.error
+            self.over = True
+
+    def finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
+        """Return the last event."""
+        usage = usage_of(self.counts, outside=outside)
+        if (cost := cost_of(self.counts)) is not None:
+            self.extras["cost"] = cost
+        finish = finish_of(
+            self._raw_finish,
+            calls=parts.called,
+            text=parts.spoke,
+            refused=parts.refused,
+            thought=parts.thought or bool(usage.thinking),
+            failed="error" in self.extras,
+        )
+        return Finished(
+            finish,
+            usage,
+            raw_finish=self._raw_finish,
+            model=model,
+            grounding=self._grounding or None,
+            safety=self._safety or None,
+            extras=self.extras or None,
+        )
+
+
+_FINISH: dict[str, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
+    "model_length": "context_full",
+    "model_context_window_exceeded": "context_full",
+    "error": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+def finish_of(
+    raw: str | None, *, calls: bool, text: bool, refused: bool, thought: bool, failed: bool
+) -> Finish:
+    """Return how the answer ended, from the service's word and what had come by then."""
+    if not raw and failed:
+        return "error"
+    finish = _FINISH.get(raw.lower(), "other") if raw else "other"
+    if calls and (finish == "stop" or not raw):  # a forced call ends with the word for an answer
+        return "tool_calls"
+    if refused and finish == "stop":
+        return "refusal"
+    if finish == "length" and thought and not text and not calls:
+        return "exhausted"
+    return finish
+
 
 _CACHED = (
     ("prompt_tokens_details", "cached_tokens"),
