@@ -1,7 +1,6 @@
 """What is a message, an event, a request, an answer? Values only."""
 
 from .assembler import Assembler
-from .calls import arguments_of, minted
 from .events import (
     Event,
     Finish,
@@ -14,12 +13,12 @@ from .events import (
     TextDelta,
     ThinkingDelta,
     ToolDelta,
+    Usage,
     UsageNow,
 )
-from .http import Head, HttpRequest, HttpResponse, duration
-from .lossless import dumped, loaded
+from .http import LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
+from .json import dumped, loaded, overlaid
 from .messages import Message, Origin, Role
-from .overlay import overlaid
 from .parts import (
     Blob,
     Cache,
@@ -32,13 +31,11 @@ from .parts import (
     Thinking,
     ToolCall,
     ToolResult,
+    arguments_of,
+    minted,
 )
-from .reply import Reply, Verdict
-from .request import Output, Request, Tool, ToolChoice
-from .secret import LEAST_LEARNED, secrets_of
-from .spent import only_thought
-from .target import Takes, Target
-from .usage import Usage
+from .reply import Reply, Verdict, only_thought
+from .request import Output, Request, Takes, Target, Tool, ToolChoice
 
 __all__ = [
     "LEAST_LEARNED",

@@ -1,6 +1,7 @@
-"""HTTP as values; who moves the bytes is not known here."""
+"""HTTP as values, and which values of an environment are secret; nothing here moves bytes."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -63,3 +64,19 @@ def duration(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < 1e9 else None
+
+
+# Found where nobody registered them (a header, a variable), shorter values are rather words:
+# "EMPTY", "lm-studio", "not-needed".
+LEAST_LEARNED = 12
+
+_VARIABLE = re.compile(
+    r"(?:.*_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)|AWS_BEARER_TOKEN_.*", re.IGNORECASE
+)
+
+
+def secrets_of(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the values of variables whose names say that they hold a key."""
+    for name, value in environment.items():
+        if _VARIABLE.fullmatch(name) and len(value.strip()) >= LEAST_LEARNED:
+            yield value.strip()

@@ -1,11 +1,14 @@
 """What a message is made of.
 
 A seal is what a service gave us to hand back unread: opaque, any JSON, tagged with who made it.
+Some wires give a tool call no id, or arguments that are not JSON: ``minted`` and ``arguments_of``
+make up for that.
 """
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
 
 Json = Any
 
@@ -94,3 +97,24 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
 
 
 Part = Text | Thinking | ToolCall | ToolResult | Image | Blob | Other
+
+
+_OBJECT = Decoder(dict[str, Json])
+
+
+def minted(mark: bytes) -> str:
+    """Return an id for a call that came without one: 22 characters, the same for the same mark."""
+    from base64 import urlsafe_b64encode  # noqa: PLC0415 - few calls lack an id
+    from hashlib import blake2b  # noqa: PLC0415 - loads OpenSSL
+
+    return urlsafe_b64encode(blake2b(mark, digest_size=16).digest())[:22].decode()
+
+
+def arguments_of(text: str) -> Json:
+    """Return a call's arguments: an object, or the text itself where it is none."""
+    if text in ("", "null"):
+        return {}
+    try:
+        return _OBJECT.decode(text)
+    except (DecodeError, UnicodeError, RecursionError):
+        return text

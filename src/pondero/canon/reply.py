@@ -1,14 +1,14 @@
-"""The whole answer, with what was planned and what was seen."""
+"""The whole answer, with the plan behind it and how the two compare."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.json import decode
 
-from .events import Finish
+from .events import Finish, Usage
 from .messages import Message
-from .parts import Json, ToolCall
-from .usage import Usage
+from .parts import Json, Part, Text, Thinking, ToolCall
 
 Verdict = Literal[
     "as_planned",
@@ -57,3 +57,17 @@ class Reply(Struct, frozen=True):
     def value(self, kind: Any = Any) -> Any:
         """Return the answer's JSON as this type; raises msgspec.DecodeError where it is not."""
         return decode(self.text, type=kind)
+
+
+def only_thought(parts: Iterable[Part], usage: Usage) -> bool:
+    """Return whether it thought, and neither said a word nor called a tool."""
+    thought = bool(usage.thinking)
+    for part in parts:
+        match part:
+            case Thinking():
+                thought = True
+            case Text() if not part.text.strip():
+                pass
+            case Text() | ToolCall():
+                return False
+    return thought

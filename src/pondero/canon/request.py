@@ -1,6 +1,7 @@
-"""What is asked of a model, before any wire has a say."""
+"""What is asked of a model, where it goes, and what that place accepts of earlier messages."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -56,3 +57,63 @@ class Request(Struct, frozen=True):
     stop: tuple[str, ...] = ()
     stream: bool = True
     extras: Json = None
+
+
+Scope = Literal["dialect", "model", "route", "route+model"]
+"""Who may read a seal beside its own dialect: the same model, the same route, or only both."""
+
+
+class Takes(Struct, frozen=True, kw_only=True):
+    """What one deployment of a wire takes of a past; the defaults are strict about seals only.
+
+    Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
+    go back to its maker.
+
+    Calls: an id must match ``id_pattern`` (None: any); one made anew has ``id_length`` letters
+    and digits; ``minted`` is whether ids that no service gave may be sent; ``answers_calls``
+    whether the calls of an unfinished last turn must have results too.
+
+    Turns: ``merges`` neighbours of one role into one; ``begins_with_user`` is whether the first
+    word must be the user's.
+
+    Media: the beginnings of media types that are taken in a user's words, in tool results, and
+    in what the model itself said (``spoken_media``); an empty beginning takes all. ``addresses``
+    is whether a medium may be given by where it is to be found.
+    """
+
+    seals: Scope = "route+model"
+    unsealed: bool = False
+
+    id_pattern: str | None = None
+    id_length: int = 22
+    minted: bool = True
+    answers_calls: bool = True
+
+    merges: bool = False
+    begins_with_user: bool = False
+
+    media: tuple[str, ...] = ("",)
+    result_media: tuple[str, ...] = ("",)
+    spoken_media: tuple[str, ...] = ()
+    addresses: bool = True
+
+
+class Target(Struct, frozen=True):
+    """One deployment of a wire. ``route`` tells seals of one deployment from another's.
+
+    ``headers`` carry the authorisation; ``max_output`` is what the model can write, for wires
+    where a cap must be sent; ``quirks`` are the provider's typed oddities from the catalog.
+    """
+
+    route: str
+    url: str
+    headers: Mapping[str, str] = {}
+    max_output: int | None = None
+    quirks: Mapping[str, Json] = {}
+
+    def __repr__(self) -> str:
+        """Say where it is without the values of its headers: a key is among them."""
+        return f"Target({self.route!r}, {self.url!r}, headers={sorted(self.headers)})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("route", self.route), ("url", self.url), ("headers", sorted(self.headers))]

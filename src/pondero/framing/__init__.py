@@ -6,15 +6,10 @@ looked at again, so the cost is linear in the bytes fed, one at a time or all at
 
 from .aws_events import AwsEvent, AwsEventsReader, write_aws_event
 from .json_array import JsonArrayReader
-from .limit import MAX_FRAME
 from .ndjson import NdjsonReader
-from .page import readable
-from .parsing import UNREADABLE, json_of, parse
-from .payloads import payloads
-from .reader import FrameReader
-from .sniff import Framing, sniff
+from .payloads import UNREADABLE, Framing, json_of, parse, payloads, readable, sniff
 from .sse import SseReader
-from .stream import Frames, FrameStream, Reading
+from .stream import MAX_FRAME, FrameReader, Frames, FrameStream, Reading
 
 __all__ = [
     "MAX_FRAME",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import Malformed, Truncated
-from .limit import MAX_FRAME, oversized
+from .stream import MAX_FRAME, oversized
 
 _PRELUDE = Layout(">III")  # the frame's length, that of its headers, and their checksum
 _CRC = Layout(">I")

@@ -7,7 +7,7 @@ one who decodes them to say.
 import re
 
 from ..errors import Malformed, Truncated
-from .limit import MAX_FRAME, oversized
+from .stream import MAX_FRAME, oversized
 
 _BETWEEN = re.compile(rb"[\s,]*+")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]', re.DOTALL)

@@ -1,7 +1,7 @@
 """One JSON value a line."""
 
 from ..errors import Malformed
-from .limit import MAX_FRAME, oversized
+from .stream import MAX_FRAME, oversized
 
 _BLANK = b" \t\r"
 

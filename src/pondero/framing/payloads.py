@@ -1,13 +1,38 @@
-"""What the frames of a whole stream carry, whatever its framing."""
+"""What a body or a frame carries: which framing it is, its JSON, or the words of an error page.
 
+Dialects parse every frame and body here; ``payloads`` and ``sniff`` serve the rooms that look at
+recorded streams without knowing their dialect.
+"""
+
+import re
 from collections.abc import Mapping
+from typing import Literal, TypeVar
 
-from .aws_events import AwsEventsReader
+from msgspec import DecodeError, Raw, ValidationError
+from msgspec.json import Decoder
+
+from ..canon import Json
+from ..errors import Malformed
+from .aws_events import AwsEventsReader, begins_aws_events
 from .json_array import JsonArrayReader
 from .ndjson import NdjsonReader
-from .reader import FrameReader
-from .sniff import sniff
 from .sse import SseReader
+from .stream import FrameReader
+
+Framing = Literal["sse", "json_array", "ndjson", "aws_events"]
+
+
+def sniff(data: bytes) -> Framing:
+    """Return the framing these bytes begin; an object over several lines is an array of one."""
+    if begins_aws_events(data):
+        return "aws_events"
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"["):
+        return "json_array"
+    if not start.startswith(b"{"):
+        return "sse"
+    return "json_array" if start[1:].lstrip(b" \t\r").startswith(b"\n") else "ndjson"
+
 
 _READERS: Mapping[str, type[FrameReader]] = {
     "sse": SseReader,
@@ -24,3 +49,65 @@ def payloads(data: bytes) -> list[bytes]:
         return [event.payload for event in (*events.feed(data), *events.eof())]
     reader = _READERS[framing]()
     return [*reader.feed(data), *reader.eof()]
+
+
+T = TypeVar("T")
+
+UNREADABLE = (DecodeError, UnicodeError, RecursionError)
+"""What a decoder raises for bytes that it cannot read as its type."""
+
+_ANYTHING: Decoder[Json] = Decoder()
+_PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def parse(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
+    """Return the data as the decoder's type; ``at`` is where in the frame it stands."""
+    try:
+        return decoder.decode(data)
+    except ValidationError as error:
+        raise _misfit(error, at) from None
+    except UNREADABLE as error:
+        return _once_more(bytes(data), decoder, error, at=at)
+
+
+def json_of(data: bytes) -> Json:
+    """Return what the data says; None where it is not JSON."""
+    try:
+        return _ANYTHING.decode(data)
+    except UNREADABLE:
+        return None
+
+
+def _once_more(data: bytes, decoder: Decoder[T], first: Exception, *, at: str) -> T:
+    """Read again with half a surrogate pair as U+FFFD: it is good JSON and no text."""
+    import json  # noqa: PLC0415 - only for what msgspec refuses
+
+    try:
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+        return decoder.decode(_HALF.sub("\ufffd", text))
+    except ValidationError as error:
+        raise _misfit(error, at) from None
+    except (ValueError, RecursionError):
+        raise Malformed(f"not JSON ({first}): {data[:60]!r}", path=at) from None
+
+
+def _misfit(error: ValidationError, at: str) -> Malformed:
+    place = _PLACE.match(str(error))
+    if place is None:
+        return Malformed(str(error), path=at)
+    return Malformed(place[1], path=at + place[2])
+
+
+# A style or script that is never closed goes on to the end, so that nothing is scanned twice.
+_TAGS = re.compile(r"<(style|script)\b.*?(?:</\1>|$)|<[^>]{0,1000}>", re.DOTALL | re.IGNORECASE)
+_LOOKED_AT = 20_000
+_SHOWN = 300
+
+
+def readable(body: bytes, *, status: int | None) -> str:
+    """Return the status and the words of a body; ``status`` is None inside a stream."""
+    text = _TAGS.sub(" ", body[:_LOOKED_AT].decode("utf-8", "replace"))
+    words = " ".join(text.split())[:_SHOWN]
+    said = f"HTTP {status}" if status else "an error without a message"
+    return f"{said}: {words}" if words else f"{said}, and nothing more"

@@ -7,7 +7,7 @@ without data, or with empty data, gives nothing.
 import re
 
 from ..errors import Malformed
-from .limit import MAX_FRAME, oversized
+from .stream import MAX_FRAME, oversized
 
 _BOM = b"\xef\xbb\xbf"
 # The data of an event written the usual way, nothing for any other event. Only ever used on events

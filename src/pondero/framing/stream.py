@@ -1,9 +1,21 @@
-"""The shell of every streamed answer: frames in, events out, and what to do when it goes wrong."""
+"""The shell of every streamed answer: frames in, events out, and what happens when one fails.
+
+Each dialect fills in a ``FrameStream`` with a frame reader and its own ``Reading``. No frame may
+outgrow ``MAX_FRAME``.
+"""
 
 from typing import Generic, Protocol, TypeVar
 
 from ..canon import Event
 from ..errors import Malformed, PonderoError, Truncated
+
+MAX_FRAME = 64 * 1024 * 1024
+
+
+def oversized(max_frame: int) -> Malformed:
+    """Return the error for a frame that outgrew its limit."""
+    return Malformed(f"a frame of more than {max_frame:,} bytes")
+
 
 F = TypeVar("F")
 
@@ -18,6 +30,10 @@ class Frames(Protocol[F]):
     def eof(self) -> list[F]:
         """Return what is left when no more bytes will come."""
         ...
+
+
+FrameReader = Frames[bytes]
+"""A reader whose frames are bytes: every framing but AWS's."""
 
 
 class Reading(Protocol[F]):

@@ -3,10 +3,9 @@
 Nothing here changes the thread, so going back to who made it gives everything back.
 """
 
-from .destination import Destination
-from .fitting import REFUSED, UNSEEN
+from .destination import Destination, Refusal, mark
+from .fitted_parts import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
-from .refused import Refusal, mark
 from .view import View, handoff
 
 __all__ = [

@@ -1,19 +1,77 @@
-"""A thread as one destination may see it, made without a change to the thread."""
+"""A thread as one destination may see it; the thread itself does not change.
 
-from collections.abc import Sequence
+Messages come in the order and number the destination takes: merged, and begun by the user.
+"""
+
+from collections.abc import Iterable, Sequence
 from operator import is_
 
 from msgspec import Struct
 
-from ..canon import Message, Part, Text, Thinking, ToolCall, ToolResult
-from .destination import Destination
-from .fitting import Fitting
-from .ids import Ids
+from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
+from .calls import Ids, answers
+from .destination import Destination, Makers
+from .fitted_parts import INTERRUPTED, OPENING, Fitting, interrupted
 from .manifest import Ledger, Manifest, Place
-from .notes import INTERRUPTED, interrupted
-from .pairing import answers
 from .surrogates import is_whole
-from .turns import Turns
+
+
+class Turns:
+    """The messages of a view; ``add`` them in order, then take ``messages``."""
+
+    def __init__(self, destination: Destination, ledger: Ledger) -> None:
+        self._merges = destination.takes.merges
+        self._waits_for_user = destination.takes.begins_with_user
+        self._makers = Makers(destination)
+        self._ledger = ledger
+        self._done: list[Message] = []
+        self._last: Message | None = None  # may still grow
+        self._more: list[Part] = []  # by which it has grown
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return all of them."""
+        self._close()
+        return tuple(self._done)
+
+    def add_parts(self, role: Role, parts: Iterable[Part], number: int) -> None:
+        """Add parts of a message that is not in the thread."""
+        self.add(Message(role, tuple(parts)), number, added=True)
+
+    def add(self, message: Message, number: int, *, added: bool = False) -> None:
+        """Add a message; ``number`` is its place in the thread, or of the one it goes with."""
+        if self._waits_for_user and message.role != "system":
+            self._waits_for_user = False
+            if message.role == "assistant":
+                self._ledger.add(number, "text", "the first word must be the user's here")
+                self.add_parts("user", (OPENING,), number)
+        last = self._last
+        if last is None or not self._merges or last.role != message.role or last.role == "system":
+            self._close()
+            self._last = message
+            return
+        self._more += message.parts
+        if not added:
+            self._ledger.merge(number)
+        if (origin := self._origin(last.origin, message.origin)) is not last.origin:
+            self._last = Message(last.role, last.parts, origin)
+
+    def _origin(self, one: Origin | None, other: Origin | None) -> Origin | None:
+        """Return the origin of two messages in one: the destination, or whom both are from."""
+        for origin in (one, other):
+            if self._makers.is_own(origin):
+                return origin
+        return one if one == other else None
+
+    def _close(self) -> None:
+        last = self._last
+        if last is None:
+            return
+        if self._more:
+            last = Message(last.role, (*last.parts, *self._more), last.origin)
+            self._more = []
+        self._done.append(last)
+        self._last = None
 
 
 class View(Struct, frozen=True):
@@ -99,11 +157,11 @@ class _Weaver:
         """Take the next message."""
         owed, self._owed = self._owed, []
         if owed and message.role != "user":
-            turns.say("user", owed, number - 1)
+            turns.add_parts("user", owed, number - 1)
             owed = []
         parts, calls = self._parts(number, message)
         if self._fitting.notes:
-            turns.say("user", self._fitting.notes, number)
+            turns.add_parts("user", self._fitting.notes, number)
             self._fitting.notes = []
         parts = [*owed, *parts]
         if parts:
@@ -114,9 +172,9 @@ class _Weaver:
             self._owed = self._results(number, calls)
 
     def end(self, turns: Turns) -> None:
-        """Say what is left to say."""
+        """Add the results of the last turn."""
         if self._owed:
-            turns.say("user", self._owed, len(self._messages) - 1)
+            turns.add_parts("user", self._owed, len(self._messages) - 1)
 
     def _parts(self, number: int, message: Message) -> tuple[list[Part], list[tuple[Place, str]]]:
         """Return what goes into a message itself, and its calls, each with its new id."""

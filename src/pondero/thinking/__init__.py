@@ -1,16 +1,13 @@
 """The dial: what this model will do with that wish."""
 
-from .accepts import refusal
-from .adjustments import BENIGN, CODES, Adjustment
-from .capability import NOTHING, Budget, Capability
-from .decision import SAMPLING, Asked, Decision, Surface
+from .capability import NOTHING, Budget, Capability, refusal
+from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface
 from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, Kind, is_wish, parse, vocabulary
-from .ladder import closest, figure, listed, nearest, share
-from .place import NOWHERE, Placement, headers, place
+from .placement import NOWHERE, Placement, Reading, headers, place, read
 from .plan import Facts, Plan, describe, outcome, said
 from .policy import CHOICES, DEFAULT, TOKENS, Policy
-from .read import Reading, read
 from .resolve import resolve
+from .target_level import closest, figure, listed, nearest, share
 
 __all__ = [
     "ALIASES",

@@ -1,11 +1,14 @@
-"""What a model can do about thinking, as facts: one value per family, no wire names."""
+"""What a model can do about thinking, as facts: one value per family, no wire names.
+
+``refusal`` answers a service's question from these facts: would this model take that control?
+"""
 
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from .intent import LEVELS
+from .intent import LEVELS, Intent
 
 
 class Budget(
@@ -14,7 +17,7 @@ class Budget(
     """A range of token budgets.
 
     ``min`` and ``max`` are what the service accepts. ``base`` and ``nominal`` are the two ends
-    the levels are thirds of (the documents' figures); they default to ``min`` and ``max``.
+    the levels are thirds of; they default to ``min`` and ``max``.
     ``minimal`` is the figure of that level, ``fixed`` the figures of the fixed policy. A
     ``legacy`` budget is taken by the service and never sent, because words do better there.
     """
@@ -124,3 +127,32 @@ class Capability(
 
 NOTHING = Capability(source="not in the catalog", checked="", default="unaudited", max_output=None)
 """A model of a line nobody has looked at: nothing can be said to it."""
+
+
+def refusal(intent: Intent, capability: Capability) -> str | None:
+    """Return why the model refuses this wish said outright, or None if it takes it."""
+    match intent.kind:
+        case "unset" | "native":
+            return None
+        case "off":
+            return None if capability.off else "thinking cannot be switched off"
+        case "level" if intent.level in capability.tolerates:
+            return None
+        case _ if not capability.thinks:
+            return "the model does not think"
+        case "on":
+            return None if capability.can_be_on else "on needs a depth"
+        case "level":
+            words = capability.efforts
+            return None if intent.level in words else f"it has {' '.join(words) or 'no levels'}"
+        case "budget":
+            return _budget(intent.tokens or 0, capability)
+
+
+def _budget(tokens: int, capability: Capability) -> str | None:
+    budget = capability.budget
+    if budget is None:
+        return "it takes no number of tokens"
+    if budget.min <= tokens <= budget.max or tokens in (budget.off, budget.dynamic):
+        return None
+    return f"it takes {budget.min:,} to {budget.max:,} tokens"

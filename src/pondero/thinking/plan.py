@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from .adjustments import Adjustment
+from .decision import Adjustment
 
 
 class Facts(Struct, frozen=True):

@@ -6,23 +6,23 @@ can, with an adjustment that says why.
 
 from typing import Any
 
-from . import room
-from .aim import aim
+from . import output_room
 from .capability import Capability
-from .decision import SAMPLING, Aim, Asked, Case, Decision, Surface
+from .decision import SAMPLING, Asked, Case, Decision, Surface, TargetLevel
 from .intent import Intent
 from .policy import Policy
+from .target_level import target_level
 
 
 def resolve(
     intent: Intent, capability: Capability, *, policy: Policy, asked: Asked, surface: Surface
 ) -> Decision:
     """Return the nearest this model has to the wish, with every difference explained."""
-    case = Case(capability, policy, asked, surface, room.cap(capability, asked), [])
-    chosen = _beside_tools(aim(intent, case), case)
+    case = Case(capability, policy, asked, surface, output_room.cap(capability, asked), [])
+    chosen = _beside_tools(target_level(intent, case), case)
     chosen, dropped_choice = _beside_a_forced_tool(chosen, case)
-    chosen = room.uncapped(chosen, case)
-    fitted, cap = room.fit(room.beside_a_long_context(chosen, case), intent, case)
+    chosen = output_room.uncapped(chosen, case)
+    fitted, cap = output_room.fit(output_room.beside_a_long_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
     # What is said about thinking forbids, even where a forced tool keeps the model from thinking.
@@ -47,25 +47,25 @@ def resolve(
 # -- tools ------------------------------------------------------------------------------------
 
 
-def _thinking(chosen: Aim, case: Case) -> bool:
+def _thinking(chosen: TargetLevel, case: Case) -> bool:
     if chosen.mode == "unset":
         return case.capability.thinks_unasked is True
     return chosen.mode in ("on", "level", "budget")
 
 
-def _beside_tools(chosen: Aim, case: Case) -> Aim:
+def _beside_tools(chosen: TargetLevel, case: Case) -> TargetLevel:
     if case.capability.tools == "ok" or not case.asked.tools or not _thinking(chosen, case):
         return chosen
     why = "function tools are refused on this surface while the model thinks"
     if case.capability.off:
         case.note("tools_without_thinking", "level", chosen.got, "off", why)
-        return Aim("off", "off")
+        return TargetLevel("off", "off")
     why += ", and it cannot stop; use the provider's other surface for tools"
     case.note("tools_without_thinking", "tools", "asked", "refused", why)
     return chosen
 
 
-def _beside_a_forced_tool(chosen: Aim, case: Case) -> tuple[Aim, tuple[str, ...]]:
+def _beside_a_forced_tool(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
     rule, choice = case.capability.forced_tools, case.asked.tool_choice
     if rule == "ok" or not case.asked.forced:
         return chosen, ()
@@ -82,7 +82,7 @@ def _beside_a_forced_tool(chosen: Aim, case: Case) -> tuple[Aim, tuple[str, ...]
     if case.capability.off:
         why = "this model refuses a forced tool choice while it thinks; the tool matters more"
         case.note("forced_tool_choice", "level", chosen.got, "off", why)
-        return Aim("off", "off"), ()
+        return TargetLevel("off", "off"), ()
     why = "this model cannot stop thinking, and refuses a forced tool choice while it thinks"
     case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
     return chosen, ("tool_choice",)
@@ -91,7 +91,7 @@ def _beside_a_forced_tool(chosen: Aim, case: Case) -> tuple[Aim, tuple[str, ...]
 # -- what will be seen ------------------------------------------------------------------------
 
 
-def _will_think(fitted: Aim, case: Case) -> bool | None:
+def _will_think(fitted: TargetLevel, case: Case) -> bool | None:
     if not case.capability.thinks or fitted.mode == "off":
         return False
     if fitted.mode == "native":
@@ -101,7 +101,7 @@ def _will_think(fitted: Aim, case: Case) -> bool | None:
     return case.capability.thinks_unasked if fitted.mode == "unset" else True
 
 
-def _show(intent: Intent, fitted: Aim, case: Case) -> bool | None:
+def _show(intent: Intent, fitted: TargetLevel, case: Case) -> bool | None:
     if fitted.mode in ("unset", "native", "off"):
         return None
     show = case.policy.show

@@ -1,4 +1,8 @@
-"""One part at a time, as the destination takes it: unchanged, rewritten, or not at all."""
+"""One part at a time, as the destination takes it: unchanged, rewritten, or not at all.
+
+Whatever we write in our own words stands in a user's message, in brackets. It never stands in an
+assistant's turn: a model takes what it reads there for its own words, and imitates them.
+"""
 
 from collections.abc import Callable, Mapping
 from operator import is_
@@ -18,12 +22,48 @@ from ..canon import (
     ToolCall,
     ToolResult,
 )
-from .destination import Destination
-from .maker import Makers, name_of
+from .destination import Destination, Makers, is_refused, name_of
 from .manifest import Ledger, Place
-from .notes import from_answer, thought, unread, unseen, unseen_in_answer
-from .refused import is_refused
 from .surrogates import whole, whole_json
+
+INTERRUPTED = "the call was interrupted"
+OPENING = Text("[The conversation begins with the answer that follows.]")
+
+
+def thought(text: str, name: str) -> Text:
+    """Return another model's thinking as a note before its answer."""
+    return Text(f"[A note: what {name} thought before it gave the answer that follows]\n{text}")
+
+
+def unseen(medium: Image | Blob) -> Text:
+    """Return words in the place of a medium that cannot be shown."""
+    return Text(f"[{_described(medium)}, which this model cannot be shown]")
+
+
+def unseen_in_answer(medium: Image | Blob) -> Text:
+    """Return words before an answer that held a medium which cannot be shown."""
+    return Text(f"[The answer that follows held {_described(medium)}, which is not shown here]")
+
+
+def from_answer(medium: Image | Blob) -> Text:
+    """Return words that go before a medium taken out of the answer after it."""
+    return Text(f"[{_described(medium)}, from the answer that follows:]")
+
+
+def unread() -> Text:
+    """Return words in the place of what only another service can read."""
+    return Text("[a part that only another service can read]")
+
+
+def interrupted(call_id: str) -> ToolResult:
+    """Return the result of a call that never came back."""
+    return ToolResult(call_id, (Text(INTERRUPTED),), error=True)
+
+
+def _described(medium: Image | Blob) -> str:
+    kind = medium.media_type or "image"
+    return kind if medium.data is None else f"{kind}, {len(medium.data):,} bytes"
+
 
 REFUSED = "the destination did not take it back before"
 _SEAL = "another model or route made it"

@@ -1,11 +1,15 @@
-"""Canon values as JSON text, and back: every seal, every number and every half of a character.
+"""Canon values as JSON text and back without loss, and one JSON object laid over another.
 
-Two halves of a character that stand side by side come back as the one character they are.
+Every seal, every number and every half of a surrogate pair survives. Two halves that stand side by
+side come back as the one character they are.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
+
+from .parts import Json
 
 Kind = TypeVar("Kind")
 
@@ -30,3 +34,16 @@ def loaded(text: str | bytes, kind: type[Kind]) -> Kind:
         import json  # noqa: PLC0415 - only for what msgspec refuses
 
         return msgspec.convert(json.loads(text), kind)
+
+
+def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
+    """Return both, object by object, the upper one winning; neither is changed."""
+    both = dict(below)
+    for key, value in above.items():
+        under = both.get(key)
+        both[key] = (
+            overlaid(under, value)
+            if isinstance(under, Mapping) and isinstance(value, Mapping)
+            else value
+        )
+    return both

@@ -1,4 +1,4 @@
-"""JSON to typed values: half a character is mended, what does not fit is said with its path."""
+"""What a frame or body carries: typed JSON, an error page's words, and which framing it is."""
 
 import json
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from pondero.errors import Malformed
-from pondero.framing import json_of, parse
+from pondero.framing import json_of, parse, readable, sniff
 
 
 class Frame(Struct):
@@ -95,3 +95,45 @@ def test_what_is_no_json_is_malformed_and_shown(data):
 )
 def test_json_is_read_where_there_is_some(data, said):
     assert json_of(data) == said
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "HTTP 502, and nothing more"),
+        (b" \n ", "HTTP 502, and nothing more"),
+        (b"<html><h1>Bad</h1>\n<p>gateway</p></html>", "HTTP 502: Bad gateway"),
+        (b"<STYLE>p { margin: 0 }</STYLE>busy", "HTTP 502: busy"),
+        (b"busy<script>if (a < b) {", "HTTP 502: busy"),
+        (b"\xff\xfe", "HTTP 502: \ufffd\ufffd"),
+        (b"a < b", "HTTP 502: a < b"),
+        (b"long " * 100, "HTTP 502: " + ("long " * 60)),
+    ],
+)
+def test_the_words_of_a_page_are_told_and_not_its_tags(body, words):
+    assert readable(body, status=502) == words
+
+
+def test_inside_a_stream_there_is_no_status_to_tell():
+    assert readable(b"oops", status=None) == "an error without a message: oops"
+
+
+@pytest.mark.parametrize(
+    ("data", "framing"),
+    [
+        (b"data: {}\n\n", "sse"),
+        (b"event: message_start\n", "sse"),
+        (b": comment\n", "sse"),
+        (b"\r\n\r\ndata:", "sse"),
+        (b"\xef\xbb\xbfdata: {}", "sse"),
+        (b"", "sse"),
+        (b'[{"candidates"', "json_array"),
+        (b"\xef\xbb\xbf [", "json_array"),
+        (b'{\n  "error"', "json_array"),
+        (b'{ \r\n  "error"', "json_array"),
+        (b'{"model":"m"}\n{', "ndjson"),
+        (b'{ "model":"m"}', "ndjson"),
+    ],
+)
+def test_first_bytes_tell_the_framing(data, framing):
+    assert sniff(data) == framing

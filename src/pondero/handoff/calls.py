@@ -1,0 +1,66 @@
+"""Tool calls and their results: ids the destination accepts, and which result answers which call.
+
+The same id becomes the same other id every time, so that a prompt cache still finds its prefix.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+
+from ..canon import Message, ToolCall, ToolResult
+from .manifest import Place
+from .surrogates import is_whole
+
+
+class Ids:
+    """Gives each call its id; ``given`` are the ids of all calls, which are not given twice."""
+
+    def __init__(self, pattern: str | None, length: int, given: Iterable[str]) -> None:
+        self._matches: Callable[[str], object] = re.compile(pattern or r"[\s\S]+").fullmatch
+        self._length = length
+        self._taken = {id for id in given if self._fits(id)}
+        self._seen: dict[str, int] = {}
+
+    def take(self, id: str) -> str:
+        """Return the id for the next call that has this one: itself, if it fits and is free."""
+        before = self._seen.get(id, 0)
+        self._seen[id] = before + 1
+        return id if before == 0 and self._fits(id) else self._made(id, before)
+
+    def _fits(self, id: str) -> bool:
+        return bool(self._matches(id)) and is_whole(id)
+
+    def _made(self, id: str, before: int) -> str:
+        attempt = 0
+        while True:
+            seed = f"{before} {attempt} {id}".encode("utf-8", "surrogatepass")
+            made = blake2b(seed).hexdigest()[: self._length]
+            if made not in self._taken:
+                self._taken.add(made)
+                return made
+            attempt += 1
+
+
+def answers(messages: Sequence[Message]) -> dict[Place, Place]:
+    """Return the place of each call that has a result, and the place of that result.
+
+    A result belongs to the latest turn before it that waits for its id, and there to the first
+    call that does. Calls stand in the assistant's turns; anything else is none.
+    """
+    found: dict[Place, Place] = {}
+    waiting: dict[str, list[tuple[int, deque[Place]]]] = {}
+    for number, message in enumerate(messages):
+        spoken = message.role == "assistant"
+        for index, part in enumerate(message.parts):
+            if isinstance(part, ToolCall) and spoken:
+                turns = waiting.setdefault(part.id, [])
+                if not turns or turns[-1][0] != number:
+                    turns.append((number, deque()))
+                turns[-1][1].append((number, index))
+            elif isinstance(part, ToolResult) and (turns := waiting.get(part.call_id, [])):
+                calls = turns[-1][1]
+                found[calls.popleft()] = (number, index)
+                if not calls:
+                    turns.pop()
+    return found

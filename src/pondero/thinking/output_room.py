@@ -1,0 +1,91 @@
+"""Thinking counts against the same cap as the answer: keep room for the answer."""
+
+from .capability import Capability
+from .decision import Asked, Case, TargetLevel
+from .intent import Intent
+
+LONG_CONTEXT = 150_000
+"""Above so many tokens of conversation the policy's context_cap applies."""
+
+
+def cap(capability: Capability, asked: Asked) -> int | None:
+    """Return max_tokens, lowered to what the model can write."""
+    if asked.max_tokens is None or capability.max_output is None:
+        return asked.max_tokens
+    return min(asked.max_tokens, capability.max_output)
+
+
+def fit(target: TargetLevel, intent: Intent, case: Case) -> tuple[TargetLevel, int | None]:
+    """Return the target with a budget that fits, and the cap to send beside it, if any."""
+    if case.cap != case.asked.max_tokens:
+        why = f"this model writes at most {case.cap or 0:,} tokens"
+        case.note("max_tokens_clamped", "max_tokens", case.asked.max_tokens, case.cap, why)
+    budget, most = case.capability.budget, case.cap
+    if target.budget is None or budget is None:
+        return target, _needed(target, case)
+    if most is None and not case.surface.max_tokens_required:
+        fitted = max(budget.min, min(target.budget, budget.max))
+        return _lowered(target, fitted, budget.max, intent, case), None
+    if most is None:
+        most = target.budget + case.policy.answer_room
+        most = min(most, case.capability.max_output or most)
+    room = max(1, min(case.policy.answer_room, most // 2))
+    fitted = max(budget.min, min(target.budget, budget.max, most - room))
+    if fitted >= most:
+        return _no_room(target, budget.min, most, case), most
+    return _lowered(target, fitted, most, intent, case), most
+
+
+def beside_a_long_context(target: TargetLevel, case: Case) -> TargetLevel:
+    """Return a smaller budget where the policy wants one beside a long conversation."""
+    budget, most = case.capability.budget, case.policy.context_cap
+    context = case.asked.context or 0
+    if not most or target.budget is None or budget is None or context <= LONG_CONTEXT:
+        return target
+    lean = max(budget.min, min(target.budget, most))
+    if lean == target.budget:
+        return target
+    why = f"the context has {context:,} tokens, and the policy caps thinking there at {most:,}"
+    case.note("context_cap", "budget", target.budget, lean, why)
+    return TargetLevel(target.mode, target.level, target.effort, lean)
+
+
+def uncapped(target: TargetLevel, case: Case) -> TargetLevel:
+    """Return a lower level where this one does not go with a cap on the output."""
+    capability = case.capability
+    if case.cap is None or target.effort not in capability.uncapped:
+        return target
+    lower = [word for word in capability.efforts if word not in capability.uncapped]
+    if not lower:
+        return target
+    why = f"{target.effort} does not go with a cap on the output, and max_tokens is {case.cap:,}"
+    case.note("max_tokens_level", "level", target.level, lower[-1], why)
+    return TargetLevel("level", lower[-1], lower[-1])
+
+
+def _needed(target: TargetLevel, case: Case) -> int | None:
+    required = case.surface.max_tokens_required and target.mode not in ("unset", "native")
+    return case.capability.max_output if required and case.cap is None else case.cap
+
+
+def _lowered(
+    target: TargetLevel, fitted: int, most: int, intent: Intent, case: Case
+) -> TargetLevel:
+    if target.budget is None or fitted == target.budget:
+        return target
+    code = "budget_clamped" if intent.kind == "budget" else "answer_room"
+    why = f"{target.budget:,} would leave no room for an answer below max_tokens {most:,}"
+    if fitted > target.budget:
+        why = f"{fitted:,} is the least this model takes"
+    case.note(code, "budget", target.budget, fitted, why)
+    return TargetLevel(target.mode, target.level, target.effort, fitted)
+
+
+def _no_room(target: TargetLevel, least: int, most: int, case: Case) -> TargetLevel:
+    why = f"the least budget is {least:,}, and max_tokens is {most:,}"
+    if case.capability.off:
+        case.note("no_room", "level", target.level or target.budget, "off", why)
+        return TargetLevel("off", "off")
+    why += "; this model cannot stop thinking, so the answer may be empty"
+    case.note("no_room", "budget", target.budget, least, why)
+    return TargetLevel(target.mode, target.level, target.effort, least)

@@ -1,0 +1,274 @@
+"""The nearest a model has to a wish: one function for each kind of wish.
+
+Below them is the arithmetic of levels: which word a model has for one, and how many tokens it
+means.
+"""
+
+import re
+from collections.abc import Callable
+
+from .capability import Budget, Capability
+from .decision import Case, TargetLevel
+from .intent import ALIASES, LEVELS, Intent
+from .policy import Policy
+
+_OFFER = re.compile(
+    r"(\b(?:supported|valid|allowed) (?:values|levels|efforts|options)"
+    r"|\b(?:must be|expected) one of)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z]+")
+_THIRDS = {"low": 1, "medium": 2}
+_PERCENT = {"low": 20, "medium": 50, "high": 80}
+
+
+def figure(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
+    """Return the number of tokens this level means under the policy, within the range."""
+    if level == "minimal":
+        low = figure("low", budget, policy=policy, cap=cap)
+        return max(budget.min, min(budget.minimal, low))
+    if policy.budgets == "percent":
+        return max(budget.min, min(cap * share(level) // 100, budget.max))
+    base = budget.min if budget.base is None else budget.base
+    top = budget.max if budget.nominal is None else budget.nominal
+    if policy.budgets == "fixed" and level in budget.fixed:
+        return max(budget.min, min(budget.fixed[level], top))
+    return max(budget.min, base + _THIRDS.get(level, 3) * (top - base) // 3)
+
+
+def share(level: str) -> int:
+    """Return how many percent of the output a level may spend on thinking."""
+    return _PERCENT.get(level, 95)
+
+
+def twin(level: str, budget: Budget, *, policy: Policy, cap: int) -> str:
+    """Return the plainest level that means the same number of tokens as this one."""
+    mine = figure(level, budget, policy=policy, cap=cap)
+    plainer = LEVELS[2 : LEVELS.index(level)] if level in LEVELS[2:] else ("low",)
+    same = (w for w in plainer if figure(w, budget, policy=policy, cap=cap) == mine)
+    return next(same, level)
+
+
+def step(level: str, capability: Capability) -> str:
+    """Return the model's own word: the level itself, else the weakest above it, else the top."""
+    efforts = capability.efforts
+    if level in capability.steps:
+        return capability.steps[level]
+    if level in efforts:
+        return level
+    wanted = _rank(level, efforts)
+    return next((word for word in efforts if _rank(word, efforts) >= wanted), efforts[-1])
+
+
+def nearest(tokens: int, capability: Capability) -> str:
+    """Return the level whose proportional figure is nearest to a number of tokens."""
+    low, high = capability.scale
+    marks = {"minimal": low}
+    marks |= {lv: low + k * (high - low) // 3 for k, lv in enumerate(("low", "medium", "high"), 1)}
+    return min(marks, key=lambda level: abs(marks[level] - tokens))
+
+
+def listed(refusal: str) -> tuple[str, ...]:
+    """Return the levels that a refusal offers instead, in the order of the ladder."""
+    _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
+    if not offer:
+        return ()
+    found = {ALIASES.get(word, word): word for word in _WORD.findall(words.lower())}
+    return tuple(found[level] for level in LEVELS if level in found)
+
+
+def closest(level: str, words: tuple[str, ...]) -> str:
+    """Return the weakest of these words at or above a level, else the strongest."""
+    ranks = {word: LEVELS.index(ALIASES.get(word, word)) for word in words}
+    wanted = ALIASES.get(level, level)
+    least = LEVELS.index(wanted) if wanted in LEVELS else 0
+    return next((word for word in words if ranks[word] >= least), words[-1])
+
+
+def _rank(word: str, efforts: tuple[str, ...]) -> float:
+    """Return where a word stands; a family's own word stands right above the one before it."""
+    if word in LEVELS:
+        return LEVELS.index(word)
+    if word not in efforts:
+        return len(LEVELS)
+    before = [LEVELS.index(w) for w in efforts[: efforts.index(word)] if w in LEVELS]
+    return (before[-1] if before else 0) + 0.5
+
+
+def target_level(intent: Intent, case: Case) -> TargetLevel:
+    """Return the nearest this model has to the wish."""
+    return _BY_KIND[intent.kind](intent, case)
+
+
+def _nothing(intent: Intent, _case: Case) -> TargetLevel:
+    return TargetLevel("native" if intent.kind == "native" else "unset")
+
+
+# -- off --------------------------------------------------------------------------------------
+
+
+def _off(_intent: Intent, case: Case) -> TargetLevel:
+    capability, policy = case.capability, case.policy
+    if not capability.thinks:
+        return TargetLevel("unset", "off")
+    if policy.off == "omit":
+        if capability.thinks_unasked is not False:
+            why = "the policy off=omit sends nothing, and unasked this model may think"
+            case.note("off_omitted", "level", "off", capability.default, why)
+        return TargetLevel("unset", "off")
+    if policy.off == "least" and capability.off:
+        return TargetLevel("off", "off")
+    least = _least(case)
+    if capability.off:
+        why = "the policy off=floor asks for the smallest thinking instead of none"
+    elif least.mode == "unset":
+        why = "nothing can be said to this model about thinking"
+    else:
+        why = "this model does not support disabling thinking; this is its minimum"
+    case.note("cannot_disable", "level", "off", least.got, why)
+    return least
+
+
+def _least(case: Case) -> TargetLevel:
+    capability = case.capability
+    if capability.style is None:
+        return TargetLevel("unset", _unasked(case))
+    if capability.by_budget and capability.budget is not None:
+        return TargetLevel("budget", "minimal", _effort("minimal", case), capability.budget.min)
+    if capability.efforts:
+        return TargetLevel("level", capability.efforts[0], capability.efforts[0])
+    return TargetLevel("on" if capability.toggle else "unset", "on")
+
+
+# -- on and levels ----------------------------------------------------------------------------
+
+
+def _on(_intent: Intent, case: Case) -> TargetLevel:
+    capability = case.capability
+    if not capability.thinks:
+        return _not_thinking("on", case)
+    if capability.can_be_on:
+        return TargetLevel("on", "on")
+    if not capability.levels:
+        return _uncontrolled("on", case)
+    fixed = capability.budget.fixed if capability.budget else {}
+    if case.policy.budgets == "fixed" and "on" in fixed:
+        found = TargetLevel("budget", "on", _effort("medium", case), fixed["on"])
+    else:
+        found = _at_level("medium", case)
+    why = "this model does not think unasked and has no on without a depth"
+    case.note("on_as_level", "level", "on", found.got, why)
+    return found
+
+
+def _level(intent: Intent, case: Case) -> TargetLevel:
+    return _at_level(intent.level or "medium", case)
+
+
+def _at_level(level: str, case: Case) -> TargetLevel:
+    capability = case.capability
+    if not capability.thinks:
+        return _not_thinking(level, case)
+    if capability.style is None:
+        return _uncontrolled(level, case)
+    if capability.by_budget:
+        return _in_tokens(level, case)
+    if not capability.efforts and not capability.can_be_on:
+        return _uncontrolled(level, case)
+    if not capability.efforts:
+        why = "this model's thinking is on or off, without levels"
+        case.note("unsupported_level", "level", level, "on", why)
+        return TargetLevel("on", "on")
+    got = step(level, capability)
+    if got != level:
+        why = f"this model has {' '.join(capability.efforts)}; {got} is the nearest to {level}"
+        case.note("unsupported_level", "level", level, got, why)
+    return TargetLevel("level", got, got)
+
+
+def _in_tokens(level: str, case: Case) -> TargetLevel:
+    budget = case.capability.budget
+    if budget is None:
+        return TargetLevel("unset")
+    cap = case.cap or case.capability.max_output or budget.max
+    got = twin(level, budget, policy=case.policy, cap=cap)
+    tokens = figure(got, budget, policy=case.policy, cap=cap)
+    if got != level:
+        code = "level_as_budget" if level == "minimal" else "unsupported_level"
+        why = f"{level} and {got} are both {tokens:,} tokens on this model"
+        case.note(code, "level", level, got, why)
+    return TargetLevel("budget", got, _effort(got, case), tokens)
+
+
+# -- a number of tokens -----------------------------------------------------------------------
+
+
+def _budget(intent: Intent, case: Case) -> TargetLevel:
+    capability, tokens = case.capability, intent.tokens or 0
+    if not capability.thinks:
+        return _not_thinking(tokens, case)
+    if capability.style is None:
+        return _uncontrolled(tokens, case)
+    if capability.by_number:
+        return _clamped(tokens, intent, case)
+    if not capability.efforts and not capability.can_be_on:
+        return _uncontrolled(tokens, case)
+    if not capability.efforts:
+        why = "this model's thinking is on or off, without a number of tokens"
+        case.note("budget_as_level", "budget", tokens, "on", why)
+        return TargetLevel("on", "on")
+    level = step(nearest(tokens, capability), capability)
+    why = f"this model takes words, not numbers; {tokens:,} tokens are nearest to {level}"
+    case.note("budget_as_level", "budget", tokens, level, why)
+    return TargetLevel("level", level, level)
+
+
+def _clamped(tokens: int, intent: Intent, case: Case) -> TargetLevel:
+    capability, budget = case.capability, case.capability.budget
+    if budget is None:
+        return TargetLevel("unset")
+    effort = None
+    if capability.by_budget:
+        effort = _effort(intent.level or nearest(tokens, capability), case)
+    fitting = max(budget.min, min(tokens, budget.max))
+    if fitting != tokens:
+        why = f"this model takes {budget.min:,} to {budget.max:,} tokens"
+        case.note("budget_clamped", "budget", tokens, fitting, why)
+    return TargetLevel("budget", None, effort, fitting)
+
+
+# -- what cannot be ---------------------------------------------------------------------------
+
+
+def _not_thinking(asked: str | int, case: Case) -> TargetLevel:
+    why = "this model does not think, and refuses to be told to"
+    case.note("no_thinking", "level", asked, "off", why)
+    return TargetLevel("unset", "off")
+
+
+def _uncontrolled(asked: str | int, case: Case) -> TargetLevel:
+    got = _unasked(case)
+    why = "this model takes no word about thinking"
+    if not case.capability.checked:
+        why = "nothing is known of this model's thinking; pass its own fields to control it"
+    case.note("no_control", "level", asked, got, why)
+    return TargetLevel("unset", got)
+
+
+def _unasked(case: Case) -> str | None:
+    default = case.capability.default
+    return None if default in ("dynamic", "unaudited") else default
+
+
+def _effort(level: str, case: Case) -> str | None:
+    return step(level, case.capability) if case.capability.efforts else None
+
+
+_BY_KIND: dict[str, Callable[[Intent, Case], TargetLevel]] = {
+    "unset": _nothing,
+    "native": _nothing,
+    "off": _off,
+    "on": _on,
+    "level": _level,
+    "budget": _budget,
+}
