@@ -3,13 +3,12 @@
 import pytest
 from tests.tui.stage import DIAL, Clock
 
-from pondero.canon import Finished, Message, Started, Text, TextDelta
+from pondero.canon import Message, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.store import Kept
 from pondero.tui import Conversation, Keeper, theme_of
 from pondero.tui.state import effects
-from pondero.tui.timing import Timing
 
 
 def conversation(**how) -> Conversation:
@@ -64,22 +63,6 @@ async def test_the_system_prompt_and_the_past_go_along():
     await talk.turn(second, lambda event: None)
     assert [text.text for text in seen[1].system] == ["Be brief."]
     assert [message.text for message in seen[1].messages] == ["say one", "one", "say two"]
-
-
-def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
-    clock = Clock()
-    timing = Timing(clock)
-    for event, later in (
-        (Started("m"), 1.0),
-        (TextDelta(0, "a"), 2.0),
-        (TextDelta(0, "b"), 1.0),
-        (Finished("stop"), 0.0),
-    ):
-        clock.now += later
-        timing.feed(event)
-    assert [(lap.first, lap.seconds) for lap in timing.laps] == [(3.0, 4.0)]
-    clock.now += 5
-    assert (timing.now().first, timing.now().seconds) == (None, 5.0)
 
 
 def test_an_unsaved_chat_still_has_its_pages():

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -21,11 +22,11 @@ from ..canon import (
     ThinkingDelta,
     dumped,
 )
-from ..client import Client
+from ..client import Client, Recorder
 from ..exchange import Transport
 from .completing import first_model
 from .examples import examples
-from .keeping import Keeper, Start, begun, continued
+from .keeping import Start, begun, continued, saved
 from .policies import POLICY, policy_of
 
 _REFUSED = ("refusal", "content_filter")
@@ -103,11 +104,11 @@ def ask(
     page = _Events(start, paid=paid) if as_json else _Page(show=show)
     with Client(transport=_transport(cassette, offline=offline), policy=policy_of(policies)) as to:
         talk = start.chat(to, **options)
-        keeper = Keeper(start, talk, paid=paid, save=not no_save)
-        with keeper, talk.stream(parts, keep=True) as stream:
-            keeper.follow(stream)
+        recorder = Recorder(monotonic, paid=paid)
+        stream = talk.stream(parts, keep=True)
+        with saved(start, talk, stream, recorder, save=not no_save), stream:
             for event in stream:
-                keeper.see(event)
+                recorder.feed(event)
                 page.write(event)
     page.end(stream.reply)
     return _ended(stream.reply)

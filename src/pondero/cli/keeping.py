@@ -4,17 +4,18 @@ Keeping is a service to the user, never a reason to fail: what goes wrong is one
 """
 
 import re
-from time import monotonic
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import click
 from msgspec import Struct
 
-from ..canon import Event, Json, Message, TextDelta, ThinkingDelta, Usage
-from ..client import Chat, Client, TurnStream, cost, kept_turn, lookup
+from ..canon import Json, Message, Usage
+from ..client import Chat, Client, Recorder, TurnStream, cost, lookup
 from ..errors import UnknownThread, UsageError
-from ..store import Thread, Threads, settings
+from ..handoff import Refusal
+from ..store import Kept, Thread, Threads, settings
 from .shelf import opened, warn
 
 _ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
@@ -95,62 +96,34 @@ def _is_model(word: str) -> bool:
     return True
 
 
-class Keeper:
-    """Follows one turn and keeps it when it ends, as far as it came."""
-
-    def __init__(self, start: Start, chat: Chat, *, paid: bool, save: bool) -> None:
-        self._start = start
-        self._chat = chat
-        self._paid = paid
-        self._save = save and settings().save
-        self._began = monotonic()
-        self._first: float | None = None
-        self._stream: TurnStream | None = None
-
-    def follow(self, stream: TurnStream) -> None:
-        """Note where the replies of the turn will be."""
-        self._stream = stream
-
-    def see(self, event: Event) -> None:
-        """Take one event: the first that can be read is timed."""
-        if self._first is None and isinstance(event, TextDelta | ThinkingDelta) and event.text:
-            self._first = monotonic() - self._began
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        added = self._chat.messages[len(self._start.messages) :]
-        if self._save and added:
+@contextmanager
+def saved(
+    start: Start, chat: Chat, stream: TurnStream, recorder: Recorder, *, save: bool
+) -> Iterator[None]:
+    """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr."""
+    save = save and settings().save
+    try:
+        yield
+    finally:
+        added = chat.messages[len(start.messages) :]
+        if save and added:
             try:
-                self._keep(added)
+                _write(start, recorder.kept(added, stream.replies), chat.refusals)
             except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
                 warn(f"this was not kept: {problem}")
 
-    def _keep(self, added: tuple[Message, ...]) -> None:
-        turn = kept_turn(
-            added,
-            self._stream.replies if self._stream else (),
-            seconds=monotonic() - self._began,
-            first=self._first,
-            paid=self._paid,
-        )
-        start = self._start
-        said = {
-            "model": start.model,
-            "thinking": start.thinking,
-            "system": start.system,
-            "refusals": self._chat.refusals,
-        }
-        with opened() as threads:
-            if start.thread is None:
-                id = threads.start(**said).id
-            else:
-                id = start.thread.id
-                threads.set(id, **said)
-            threads.add(id, turn)
+
+def _write(start: Start, turn: Sequence[Kept], refusals: tuple[Refusal, ...]) -> None:
+    said = {
+        "model": start.model,
+        "thinking": start.thinking,
+        "system": start.system,
+        "refusals": refusals,
+    }
+    with opened() as threads:
+        if start.thread is None:
+            id = threads.start(**said).id
+        else:
+            id = start.thread.id
+            threads.set(id, **said)
+        threads.add(id, turn)

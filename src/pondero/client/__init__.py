@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .completion import complete, levels_of
     from .course import AsyncTurnStream, TurnStream
     from .doctor import Finding, findings
-    from .keeping import cost_of, kept_of, kept_turn
     from .prices import cost, has_prices
+    from .recorder import Recorder, cost_of, kept_of
     from .rewriting import dialled
 
 _HOMES = {
@@ -22,17 +22,17 @@ _HOMES = {
     "AsyncTurnStream": "course",
     "Client": "client",
     "Finding": "doctor",
+    "Recorder": "recorder",
     "TurnStream": "course",
     "aask": "client",
     "ask": "client",
     "complete": "completion",
     "cost": "prices",
-    "cost_of": "keeping",
+    "cost_of": "recorder",
     "dialled": "rewriting",
     "findings": "doctor",
     "has_prices": "prices",
-    "kept_of": "keeping",
-    "kept_turn": "keeping",
+    "kept_of": "recorder",
     "levels_of": "completion",
 }
 
@@ -44,6 +44,7 @@ __all__ = [
     "Client",
     "Finding",
     "PolicyLike",
+    "Recorder",
     "TurnStream",
     "aask",
     "ask",
@@ -54,7 +55,6 @@ __all__ = [
     "findings",
     "has_prices",
     "kept_of",
-    "kept_turn",
     "levels",
     "levels_of",
     "lookup",

@@ -5,17 +5,15 @@ It draws nothing; what it does is answered with actions.
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 from ..canon import Event, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, cost, cost_of, has_prices, kept_of
+from ..client import AsyncChat, AsyncClient, Recorder, cost, cost_of, has_prices
 from ..errors import PonderoError
-from ..store import Kept
 from .keeper import Keeper
 from .state import Dial, actions, effects
-from .timing import Timing
 
 
 class Conversation:
@@ -58,7 +56,7 @@ class Conversation:
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
         """Have one turn and keep what came of it. Cancelling it stops it; what came stays."""
-        timing = Timing(self._clock)
+        recorder = Recorder(self._clock, paid=self._paid)
         error: PonderoError | None = None
         stopped = False
         replies: tuple[Reply, ...] = ()
@@ -71,7 +69,7 @@ class Conversation:
             try:
                 async with stream:
                     async for event in stream:
-                        timing.feed(event)
+                        recorder.feed(event)
                         feed(event)
             finally:
                 replies, added = stream.replies, chat.messages[len(before) :]
@@ -82,7 +80,7 @@ class Conversation:
             error = broken
         except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
             error = PonderoError(unforeseen(broken))
-        kept = tuple(self._kept(added, replies, timing))
+        kept = recorder.kept(added, replies)
         saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
         return actions.Ended(
             at=self._clock(),
@@ -115,23 +113,6 @@ class Conversation:
         )
         chat.refusals = self.keeper.refusals
         return chat
-
-    def _kept(
-        self, added: Sequence[Message], replies: Sequence[Reply], timing: Timing
-    ) -> Iterator[Kept]:
-        """Yield the messages of a turn with what is known of each."""
-        laps = zip(replies, timing.laps, strict=False)  # one may have come, and its end not
-        known = {id(reply.message): (reply, lap) for reply, lap in laps}
-        for message in added:
-            reply, lap = known.get(id(message), (None, None))
-            if message.role != "assistant":
-                yield Kept(message)
-            elif reply is None or lap is None:
-                now = timing.now()
-                yield Kept(message, seconds=now.seconds, first=now.first, partial=True)
-            else:
-                paid = self._paid
-                yield kept_of(reply, seconds=lap.seconds, first=lap.first, paid=paid)
 
     def _exchanged(self, reply: Reply) -> actions.Exchanged:
         return actions.Exchanged(
