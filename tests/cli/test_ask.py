@@ -176,3 +176,18 @@ def test_a_bad_key_is_named_by_its_service_and_its_variable(ask, model, said):
     code, out, err = ask("--offline", "--no-save", model, "Hello [emulator: fault 401]")
     assert (code, out) == (3, "")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "finish"),
+    [
+        ("claude-opus-5", "refuse", "refusal"),
+        ("gemini-3-flash-preview", "block", "content_filter"),
+        ("openai-chat:gpt-5", "block", "content_filter"),
+    ],
+)
+def test_an_answer_that_the_service_withholds_ends_with_3(ask, model, wish, finish):
+    question = f"Hello [emulator: {wish}]"
+    code, out, _ = ask("--offline", "--no-save", "--json", model, question)
+    assert code == 3
+    assert json.loads(out.splitlines()[-1])["finish"] == finish

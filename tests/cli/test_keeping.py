@@ -78,6 +78,26 @@ def test_a_thread_goes_on_by_id_and_with_another_model(ask, kept):
     assert kept()[0][0].turns == 4
 
 
+def test_a_level_said_when_a_thread_goes_on_wins_over_the_one_it_had(ask, kept, config_dir):
+    set_config("thinking", "high")
+    ask("claude-opus-5", SUM)
+    id = kept()[0][0].id
+    ask("-c", id, "claude-opus-5/low", "And 5 * 5?")
+    ((thread, messages),) = kept()
+    assert (thread.thinking, messages[3].message.origin.level) == (None, "low")
+    ask("-c", id, "And 6 * 6?")
+    assert kept()[0][1][5].message.origin.level == "low"
+
+
+def test_a_model_named_without_a_level_goes_on_at_the_level_of_the_thread(ask, kept, config_dir):
+    set_config("thinking", "high")
+    ask("claude-opus-5", SUM)
+    ask("-c", kept()[0][0].id, "gpt-5.1", "And 5 * 5?")
+    ((thread, messages),) = kept()
+    assert (thread.model, thread.thinking) == ("gpt-5.1", "high")
+    assert messages[3].message.origin.level == "high"
+
+
 def test_words_that_are_no_thread_and_no_model_are_the_question(ask, kept):
     ask("claude-opus-5/high", SUM)
     assert ask("-c", "what", "is", "5", "*", "5?")[1] == "5 * 5 = 25\n"

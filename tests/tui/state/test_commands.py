@@ -84,15 +84,23 @@ def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
 
 
 def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
-    from tests.tui.state.doing import ended
-
-    from pondero.canon import Usage
-
     usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5, thinking=4, total=9_519)
     exchange = actions.Exchanged(usage, "stop", "as_planned")
     state = do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
     assert say(state, dial, "/thinking low")[1][-1].cached == 9_500
     assert say(state, dial, "/model gpt-5")[1][-1].cached == 9_500
+
+
+def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
+    usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5)
+    exchange = actions.Exchanged(usage, "stop", "as_planned")
+    begun = begin(dial, "claude-sonnet-4-5/8000")
+    state = do(say(begun, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
+    after, asked = say(state, dial, "/model claude-haiku-4-5/8000")
+    assert after.plan.fields == state.plan.fields
+    assert asked[-1].cached == 9_500
+    after, asked = say(state, dial, "/thinking 8k")
+    assert (after.wish, asked[-1].cached) == ("8k", 0)
 
 
 def test_the_picker_offers_only_what_this_model_has(dial):
