@@ -30,6 +30,8 @@ class Answer:
 class Fixed:
     """A transport with one answer, or one error."""
 
+    needs_key = False
+
     def __init__(self, answer):
         self.answer = answer
         self.request = None

@@ -1,5 +1,6 @@
 """Laws of waiting."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,11 @@ def test_what_the_service_says_is_waited_for_to_the_letter(told, tries):
     error = RateLimited("no", retry_after=told)
     assert Retry().again(error, tries)
     assert Retry().wait(error, tries, lambda: 0.3) == told
+
+
+@pytest.mark.parametrize(("told", "again"), [(29.9, True), (30.0, True), (30.1, False)])
+def test_a_delay_as_long_as_patience_is_waited_for_and_a_longer_one_is_not(told, again):
+    assert Retry(patience=30.0).again(RateLimited("no", retry_after=told), 1) == again
 
 
 def test_one_attempt_means_no_second():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.exchange.driving import OK, ORIGIN, Drive, answer, exchange, frames
 
-from pondero.canon import Finished, Head, Note, Started, TextDelta
+from pondero.canon import Finished, Head, Note, PartEnd, Started, TextDelta, ToolDelta
 from pondero.emulator import Emulator
 from pondero.errors import (
     AuthFailed,
@@ -132,6 +132,31 @@ def test_nothing_is_tried_again_once_something_was_shown(after, end):
         drive.run(exchange())
     assert len(drive.sent) == 1
     assert any(isinstance(event, TextDelta) for event in drive.shown)
+
+
+CALL = [
+    answer()[0],
+    *frames(
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"city"'}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ': "Paris"}'}},
+        {"type": "content_block_stop", "index": 0},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind"),
+    [(CALL[:3], ToolDelta), ([*CALL[:2], CALL[4]], PartEnd)],
+    ids=["in its arguments", "whole, without arguments"],
+)
+@pytest.mark.parametrize("end", [Unreachable("reset"), Timeout("nothing came"), None])
+def test_nothing_is_tried_again_once_a_tool_call_was_shown(pieces, kind, end):
+    drive = Drive((OK, [*pieces, *([end] if end else [])]))
+    with pytest.raises((Truncated, Timeout)):
+        drive.run(exchange())
+    assert len(drive.sent) == 1
+    assert any(isinstance(event, kind) for event in drive.shown)
 
 
 def test_an_error_inside_the_stream_after_words_is_raised_and_the_words_stay_shown():

@@ -112,6 +112,8 @@ def secrets(messages: tuple[Message, ...]) -> set[str]:
 class Canned:
     """A service that says what it was given, byte for byte, and keeps what it was asked."""
 
+    needs_key = False
+
     def __init__(self, *bodies: bytes) -> None:
         self.asked: list[Any] = []
         self._bodies = list(bodies)

@@ -21,6 +21,8 @@ Piece = bytes | BaseException
 class Scripted:
     """Each request takes the next answer: a head and pieces, or an error in its place."""
 
+    needs_key = False
+
     def __init__(self, *answers: tuple[Head, Iterable[Piece]] | BaseException) -> None:
         self.answers = list(answers)
         self.sent: list[HttpRequest] = []
@@ -55,6 +57,8 @@ class Said:
 
 class AsyncScripted:
     """The same, for asyncio."""
+
+    needs_key = False
 
     def __init__(self, *answers: tuple[Head, Iterable[Piece]] | BaseException) -> None:
         self.script = Scripted(*answers)

@@ -39,6 +39,8 @@ class Said:
 
 
 class Service:
+    needs_key = False
+
     def send(self, request, timeouts):
         return Said(f"live {next(count)}")
 
@@ -281,6 +283,8 @@ def test_asyncio_has_a_cassette_too(pytester, run):
                 pass
 
         class Service:
+            needs_key = False
+
             async def send(self, request, timeouts):
                 return Answer()
 

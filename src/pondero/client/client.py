@@ -44,7 +44,13 @@ class _Asker:
         return f"<pondero.{type(self).__name__} {self._settings.policy!r}>"
 
     def _question(
-        self, model: str, prompt: Prompt, thinking: object, options: Options, transport: object
+        self,
+        model: str,
+        prompt: Prompt,
+        thinking: object,
+        options: Options,
+        *,
+        online: bool,
     ) -> Question:
         of_thread = prompt.refusals if isinstance(prompt, Thread) else ()
         return question(
@@ -53,7 +59,7 @@ class _Asker:
             thinking,
             self._settings,
             options,
-            online=_goes_out(transport),
+            online=online,
             refusals=(*self._refusals, *of_thread),
         )
 
@@ -102,7 +108,7 @@ class Client(_Asker):
     ) -> Stream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         transport = self._way()
-        asked = self._question(model, prompt, thinking, options, transport)
+        asked = self._question(model, prompt, thinking, options, online=transport.needs_key)
         return Stream(asked, transport, self._settings.retry, self._learners(prompt))
 
     def close(self) -> None:
@@ -163,7 +169,7 @@ class AsyncClient(_Asker):
     ) -> AsyncStream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         transport = self._way()
-        asked = self._question(model, prompt, thinking, options, transport)
+        asked = self._question(model, prompt, thinking, options, online=transport.needs_key)
         return AsyncStream(asked, transport, self._settings.retry, self._learners(prompt))
 
     async def aclose(self) -> None:
@@ -214,8 +220,3 @@ def shared() -> Client:
 def ashared() -> AsyncClient:
     """Return the async client of those who bring none; each event loop closes what it opened."""
     return AsyncClient()
-
-
-def _goes_out(transport: object) -> bool:
-    """Return whether a key is needed: for the network, and for a cassette that records it."""
-    return bool(getattr(transport, "needs_key", getattr(transport, "recording", False)))

@@ -12,6 +12,8 @@ class Apart:
     but here each scenario has one try, and its failure would be blamed on what it asks.
     """
 
+    needs_key = True
+
     def __init__(self) -> None:
         self._http = HttpTransport()
 

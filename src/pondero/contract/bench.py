@@ -207,6 +207,8 @@ class _Caught(Exception):
 class _Unsent:
     """A transport that only looks at what it is given."""
 
+    needs_key = False
+
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
         del timeouts
         raise _Caught(request)

@@ -35,6 +35,8 @@ class Emulator:
     and ``asleep`` are how a slow answer waits.
     """
 
+    needs_key = False
+
     def __init__(
         self,
         *,

@@ -19,6 +19,8 @@ Faults = Iterable[Fault | str | int | None]
 class Faulty:
     """A transport whose next exchanges go wrong, one fault each; None for one that goes well."""
 
+    needs_key = False
+
     def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
         self._transport = transport
         self._faults = _checked(faults)
@@ -41,6 +43,8 @@ class Faulty:
 
 class AsyncFaulty:
     """The same for asyncio."""
+
+    needs_key = False
 
     def __init__(
         self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asyncio_sleep

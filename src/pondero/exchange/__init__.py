@@ -1,40 +1,39 @@
 """What next: prepare, send, read, wait, give up? Decisions without a socket or a clock."""
 
 from ..lazy import lazily
-from .prepare import insist, plan
+from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .contract import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
-    from .inspect import Decoded, decode
-    from .judgement import verdict
-    from .request import Exchange, compose, cured, destination
+    from .decoded import Decoded, decode
+    from .request import Exchange, Signing, compose, cured, destination
     from .retry import Retry
-    from .signing import Signing
     from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
+    from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+    from .verdicts import verdict
 
 _HOMES = {
-    "Answer": "contract",
-    "AsyncAnswer": "contract",
-    "AsyncTransport": "contract",
-    "Decoded": "inspect",
+    "Answer": "transport",
+    "AsyncAnswer": "transport",
+    "AsyncTransport": "transport",
+    "Decoded": "decoded",
     "Emit": "steps",
     "Exchange": "request",
     "Flow": "steps",
     "Read": "steps",
     "Retry": "retry",
     "Send": "steps",
-    "Signing": "signing",
+    "Signing": "request",
     "Sleep": "steps",
     "Step": "steps",
-    "Timeouts": "contract",
-    "Transport": "contract",
+    "Timeouts": "transport",
+    "Transport": "transport",
     "compose": "request",
     "cured": "request",
-    "decode": "inspect",
+    "decode": "decoded",
     "destination": "request",
     "flow": "steps",
-    "verdict": "judgement",
+    "verdict": "verdicts",
 }
 
 __all__ = [

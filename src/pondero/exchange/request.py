@@ -1,5 +1,6 @@
 """A question, a plan and a deployment to one exchange: all that is needed to send and read it."""
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -11,8 +12,8 @@ from ..dialects import NAMES, dialect
 from ..errors import ServiceError, Unsupported
 from ..handoff import Destination
 from ..thinking import Adjustment, Plan, Policy
-from .signing import Signing, signing
 
+_BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
     "none": ("authorization", "Bearer "),
@@ -21,6 +22,18 @@ _HEADERS = {
     "x-goog-api-key": ("x-goog-api-key", ""),
     "api-key": ("api-key", ""),
 }
+
+
+class Signing(Struct, frozen=True):
+    """Under which name and in which region to sign; ``region`` is None where no address says it.
+
+    ``label`` and ``keys`` are for who cannot sign: the provider's name, and what would do instead.
+    """
+
+    service: str
+    region: str | None
+    label: str
+    keys: tuple[str, ...]
 
 
 class Exchange(Struct, frozen=True):
@@ -75,7 +88,7 @@ def compose(
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
-        signing=signing(provider, url, service=wire.signed_as or provider.dialect)
+        signing=_signing(provider, url, service=wire.signed_as or provider.dialect)
         if signed
         else None,
         absent=f"{provider.label} does not answer at {url}: {provider.start}"
@@ -185,3 +198,11 @@ def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:
         return {}
     name, before = _HEADERS[provider.auth]
     return {name: f"{before}{key}"}
+
+
+def _signing(provider: Provider, url: str, *, service: str) -> Signing:
+    """Return how requests to this address of a provider's are signed."""
+    template = _BLANK.sub(r"(?P<\1>[^/.]+)", re.escape(provider.url))
+    found = re.match(template, url)
+    region = found.groupdict().get("region") if found else None
+    return Signing(service, region, provider.label, provider.keys)

@@ -36,9 +36,9 @@ from ..errors import (
     Truncated,
     Unreachable,
 )
-from .judgement import cap_to_retry, verdict
 from .request import Exchange
 from .retry import Retry
+from .verdicts import cap_to_retry, verdict
 
 
 class Send(Struct, frozen=True):

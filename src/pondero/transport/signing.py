@@ -18,6 +18,8 @@ from ..exchange import Answer, AsyncAnswer, AsyncTransport, Signing, Timeouts, T
 class SigningTransport:
     """Signs what another transport sends."""
 
+    needs_key = True
+
     def __init__(self, transport: Transport, signing: Signing) -> None:
         self._transport = transport
         self._signing = signing
@@ -33,6 +35,8 @@ class SigningTransport:
 
 class AsyncSigningTransport:
     """Signs what another transport sends, for asyncio."""
+
+    needs_key = True
 
     def __init__(self, transport: AsyncTransport, signing: Signing) -> None:
         self._transport = transport

@@ -18,8 +18,7 @@ class AsyncTap:
     @property
     def needs_key(self) -> bool:
         """Return whether the transport behind it needs one."""
-        inner = self._transport
-        return bool(getattr(inner, "needs_key", getattr(inner, "recording", False)))
+        return self._transport.needs_key
 
     @property
     def last(self) -> Recorded | None:

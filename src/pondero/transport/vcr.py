@@ -57,7 +57,7 @@ class _Tape:
     def needs_key(self) -> bool:
         """Return whether a request must carry a key: none for a file, or for an emulator."""
         inner = self._transport
-        return self.recording and bool(getattr(inner, "needs_key", inner is None))
+        return self.recording and (inner is None or inner.needs_key)
 
     @property
     def left(self) -> tuple[Recorded, ...]:

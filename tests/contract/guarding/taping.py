@@ -23,6 +23,8 @@ Change = Callable[[Json], None]
 class Tape:
     """A transport that keeps what goes over another one."""
 
+    needs_key = False
+
     def __init__(self, inner: Any) -> None:
         self.exchanges: list[Recorded] = []
         self._inner = inner

@@ -41,6 +41,8 @@ _CURE = {
 class _Catcher:
     """A transport that keeps what it is given and sends nothing."""
 
+    needs_key = False
+
     def __init__(self) -> None:
         self.request: HttpRequest | None = None
 

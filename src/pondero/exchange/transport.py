@@ -1,6 +1,7 @@
-"""What an exchange asks of those who move bytes: send a request, read the answer, close it.
+"""What an exchange needs of a transport: send a request, read the answer, close it.
 
-Transports are values that satisfy these; which one is used changes nothing else.
+HTTP, cassettes and the emulator all satisfy these protocols; which one a client is given changes
+nothing else.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -39,6 +40,14 @@ class Answer(Protocol):
 class Transport(Protocol):
     """Moves bytes and decides nothing. Raises Timeout and Unreachable, no error of HTTP."""
 
+    @property
+    def needs_key(self) -> bool:
+        """Return whether requests reach a service, so that each must carry a key of its caller's.
+
+        An emulator and a recording need none.
+        """
+        return False
+
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
         """Send it and return the answer as soon as its head is there."""
         ...
@@ -67,6 +76,11 @@ class AsyncAnswer(Protocol):
 
 class AsyncTransport(Protocol):
     """A transport for asyncio."""
+
+    @property
+    def needs_key(self) -> bool:
+        """Return whether requests reach a service, as for ``Transport``."""
+        return False
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Awaitable[AsyncAnswer]:
         """Send it and return the answer as soon as its head is there."""
