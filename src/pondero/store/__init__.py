@@ -1,71 +1,75 @@
-"""What is kept on disk: the user's files, and the threads."""
+"""What is on the user's disk: settings, models, keys and threads."""
 
 from ..lazy import lazily
-from .catalog import catalog_files, lookup
-from .folders import config_folder, config_text, data_folder
+from .files import (
+    catalog_files,
+    config_folder,
+    config_text,
+    data_folder,
+    lookup,
+    write_whole,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .captions import day, dollars, footing, heading, medium, speaker, thought
     from .config import (
         SETTINGS,
         Settings,
         check_config,
         check_setting,
         config_file,
+        models_file,
         set_config,
         settings,
         unset_config,
+        with_models,
+        write_models,
     )
-    from .files import write_whole
+    from .exports import from_jsonl, to_jsonl, to_markdown
     from .html import to_html
-    from .jsonl import from_jsonl, to_jsonl
-    from .kept import Found, Kept, Line, Spent, Thread
-    from .keys import forget_key, keys_file, save_key, saved_key, saved_keys
-    from .markdown import to_markdown
-    from .models import models_file, with_models, write_models
+    from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
-    from .secrets import hidden, remember
+    from .secrets import forget_key, hidden, keys_file, remember, save_key, saved_key, saved_keys
     from .threads import Threads
-    from .wording import day, dollars, footing, heading, medium, speaker, thought
 
 _HOMES = {
     "SETTINGS": "config",
-    "Found": "kept",
-    "Kept": "kept",
-    "Line": "kept",
+    "Found": "records",
+    "Kept": "records",
+    "Line": "records",
     "Settings": "config",
-    "Spent": "kept",
-    "Thread": "kept",
+    "Spent": "records",
+    "Thread": "records",
     "Threads": "threads",
     "check_config": "config",
     "check_setting": "config",
     "config_file": "config",
-    "day": "wording",
-    "dollars": "wording",
-    "footing": "wording",
-    "forget_key": "keys",
-    "from_jsonl": "jsonl",
-    "heading": "wording",
+    "day": "captions",
+    "dollars": "captions",
+    "footing": "captions",
+    "forget_key": "secrets",
+    "from_jsonl": "exports",
+    "heading": "captions",
     "hidden": "secrets",
-    "keys_file": "keys",
-    "medium": "wording",
-    "models_file": "models",
+    "keys_file": "secrets",
+    "medium": "captions",
+    "models_file": "config",
     "money": "rows",
     "remember": "secrets",
-    "save_key": "keys",
-    "saved_key": "keys",
-    "saved_keys": "keys",
+    "save_key": "secrets",
+    "saved_key": "secrets",
+    "saved_keys": "secrets",
     "set_config": "config",
     "settings": "config",
-    "speaker": "wording",
-    "thought": "wording",
+    "speaker": "captions",
+    "thought": "captions",
     "to_html": "html",
-    "to_jsonl": "jsonl",
-    "to_markdown": "markdown",
+    "to_jsonl": "exports",
+    "to_markdown": "exports",
     "unset_config": "config",
-    "with_models": "models",
-    "write_models": "models",
-    "write_whole": "files",
+    "with_models": "config",
+    "write_models": "config",
 }
 
 __all__ = [

@@ -1,20 +1,19 @@
-"""The user's config.toml: what may stand in it, and a change that keeps every comment.
+"""The user's config.toml and models.toml, and changes to them that keep every comment.
 
-No key of a service may stand there; those have a place of their own.
+No key of a service may stand in them; see ``secrets``.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from ..errors import BadConfig, BadPolicy, BadThinking
+from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse
-from .files import write_whole
-from .folders import config_folder, config_text
+from .files import config_folder, config_text, write_whole
 from .secrets import hidden
 
 FILE = "config.toml"
@@ -192,3 +191,43 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 
 SETTINGS = tuple(_CHECKS)
 """The names of everything that can be set."""
+
+
+MODELS_FILE = "models.toml"
+
+
+def models_file() -> Path:
+    """Return where models.toml is, or would be."""
+    return Path(config_folder()) / MODELS_FILE
+
+
+def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
+    """Return the text of models.toml with these rows after its own, and how many are new there.
+
+    A model the user has a row for keeps that row.
+    """
+    import tomlkit  # noqa: PLC0415 - only where the file is changed
+
+    path = models_file()
+    text = path.read_text("utf-8") if path.is_file() else ""
+    try:
+        document = tomlkit.parse(text)
+    except tomlkit.exceptions.TOMLKitError as error:
+        message = f"{path} is no TOML: {error}"
+        raise BadCatalog(message) from None
+    table = document.setdefault("model", tomlkit.aot())
+    own = {(row.get("provider"), name) for row in table for name in row.get("match", ())}
+    named = {name for _, name in own}
+    added = 0
+    for row in rows:
+        if any((row["provider"], name) in own or name in named for name in row["match"]):
+            continue
+        table.append(tomlkit.item(dict(row)))
+        added += 1
+    return tomlkit.dumps(document), added
+
+
+def write_models(text: str) -> Path:
+    """Write models.toml whole and return where it is; raises StoreError."""
+    write_whole(models_file(), text)
+    return models_file()

@@ -1,13 +1,78 @@
-"""Small files of the user's, written whole or not at all, for their owner's eyes only."""
+"""The user's own files: their folders, the catalog they extend, and a write of a whole file.
+
+Every room that looks up a model or a provider calls ``lookup``, so that what the user added in
+models.toml or providers/NAME.toml is known everywhere: online, offline and to the contract kit.
+"""
 
 import os
+import sys
 from contextlib import suppress
-from pathlib import Path
+from functools import lru_cache
 
+from ..catalog import Lookup, extended, shipped
 from ..errors import StoreError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does without
+    from pathlib import Path
 
-def write_whole(path: Path, text: str) -> None:
+
+def config_folder() -> str:
+    """Return the folder of config.toml and models.toml; PONDERO_CONFIG_DIR moves it."""
+    if named := os.environ.get("PONDERO_CONFIG_DIR"):
+        return named
+    system: str = sys.platform
+    if system == "linux":  # what platformdirs says there, without the 20 ms of its import
+        base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
+        return os.path.join(base, "pondero")
+    from platformdirs import user_config_dir  # noqa: PLC0415 - see above
+
+    return user_config_dir("pondero")
+
+
+def data_folder() -> str:
+    """Return the folder of the threads; PONDERO_DATA_DIR moves it."""
+    if named := os.environ.get("PONDERO_DATA_DIR"):
+        return named
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only where threads are read
+
+    return user_data_dir("pondero")
+
+
+def config_text() -> tuple[str, str] | None:
+    """Return the path and text of config.toml, if there is one."""
+    path = os.path.join(config_folder(), "config.toml")
+    return (path, text_of(path)) if os.path.isfile(path) else None
+
+
+def text_of(path: str) -> str:
+    """Return what stands in a file."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+@lru_cache(maxsize=1)
+def lookup() -> Lookup:
+    """Return the catalog with the user's own models and providers, read once a process."""
+    catalog, files = shipped(), catalog_files()
+    return Lookup(extended(catalog, files) if files else catalog)
+
+
+def catalog_files() -> dict[str, str]:
+    """Return the user's catalog files by path: models.toml, families/*.toml, providers/*.toml."""
+    folder = config_folder()
+    places = (folder, os.path.join(folder, "families"), os.path.join(folder, "providers"))
+    paths = [
+        os.path.join(place, name)
+        for place in places
+        if os.path.isdir(place)
+        for name in sorted(os.listdir(place))
+        if (name == "models.toml" if place is folder else name.endswith(".toml"))
+    ]
+    return {path: text_of(path) for path in paths}
+
+
+def write_whole(path: "Path", text: str) -> None:
     """Write a file at once, so that nobody ever finds half of it; raises StoreError."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -25,7 +90,7 @@ def write_whole(path: Path, text: str) -> None:
             beside.unlink(missing_ok=True)
 
 
-def _write_beside(beside: Path, text: str) -> None:
+def _write_beside(beside: "Path", text: str) -> None:
     beside.unlink(missing_ok=True)
     descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from ..canon import Blob, Image, Other, Part, Text, Thinking, ToolCall, ToolResult, dumped
-from .kept import Kept, Thread
+from .captions import footing, heading, medium, speaker, summary, thought
+from .records import Kept, Thread
 from .secrets import hidden
-from .wording import footing, heading, medium, speaker, summary, thought
 
 _SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _HEAD = """<!doctype html>

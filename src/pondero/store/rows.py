@@ -1,14 +1,19 @@
-"""A message or a thread as a row of the database, and back."""
+"""Messages and threads as rows of the database: read, written in a transaction, and added up."""
 
 import re
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from sqlite3 import Connection, IntegrityError
 from time import time
 from typing import Any
 
 from ..canon import Json, Message, Usage, dumped, loaded
 from ..errors import StoreError
 from ..handoff import Refusal
-from .kept import Kept, Thread
+from .database import Database
+from .records import Kept, Spent, Thread
 
 THREAD = (
     "id, title, model, thinking, system, created, updated, parent, turns, messages, "
@@ -119,3 +124,124 @@ def money(cost: str | None) -> Decimal | None:
 
 def _value(text: str) -> Json:
     return loaded(text, object)
+
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like others
+LENGTH = 6
+
+
+def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None = None) -> str:
+    """Write a new thread and return its id: this one, or one that is free."""
+    now = time()
+    values = {**columns, "created": now, "updated": now}
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    while True:
+        chosen = id or "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+        with suppress(IntegrityError):
+            connection.execute(
+                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",  # noqa: S608 - names of ours
+                (chosen, *values.values()),
+            )
+            return chosen
+
+
+def append(
+    connection: Connection,
+    thread: Thread,
+    kept: Sequence[Kept],
+    *,
+    turn: int | None = None,
+    copied: bool = False,
+) -> None:
+    """Write a turn to the end of a thread; what a copy cost is not added up again."""
+    turn = thread.turns if turn is None else turn
+    rows = [
+        row_of(each, thread=thread.id, number=thread.messages + n, turn=turn, copied=copied)
+        for n, each in enumerate(kept)
+    ]
+    marks = ", ".join("?" * len(KEPT.split(",")))
+    connection.executemany(f"INSERT INTO kept ({KEPT}) VALUES ({marks})", rows)  # noqa: S608 - names of ours
+    paid = () if copied else kept
+    usages = [each.usage for each in paid if each.usage is not None]
+    costs = [money(cost) for cost in (thread.cost, *(each.cost for each in paid))]
+    known = [cost for cost in costs if cost is not None]
+    titles = (title_of(each.message) for each in kept if each.message.role == "user")
+    connection.execute(
+        "UPDATE threads SET title = ?, turns = ?, messages = messages + ?, input = ?, "
+        "cache_read = ?, cache_write = ?, output = ?, thought = ?, total = ?, cost = ?, "
+        "updated = ? WHERE id = ?",
+        (
+            thread.title or next(filter(None, titles), ""),
+            turn + 1,
+            len(kept),
+            *(_sum(thread.usage, usages, name) for name in COUNTS),
+            str(sum(known)) if known else None,
+            time(),
+            thread.id,
+        ),
+    )
+
+
+def copy(connection: Connection, source: str, new: str, upto: int) -> None:
+    """Write the first messages of one thread to another that is empty."""
+    names = KEPT.removeprefix("thread, ").removesuffix(", copied")
+    connection.execute(
+        f"INSERT INTO kept (thread, {names}, copied) "  # noqa: S608 - names of ours
+        f"SELECT ?, {names}, 1 FROM kept WHERE thread = ? AND number < ? ORDER BY number",
+        (new, source, upto),
+    )
+    connection.execute(
+        "UPDATE threads SET (messages, turns) = "
+        "(SELECT count(*), coalesce(max(turn) + 1, 0) FROM kept WHERE thread = ?) WHERE id = ?",
+        (new, new),
+    )
+
+
+def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
+    counts = [figure(getattr(usage, name)) for usage in (before, *usages)]
+    known = [count for count in counts if count is not None]
+    return figure(sum(known)) if known else None
+
+
+_SUMS = """
+SELECT model, level, count(DISTINCT thread || ' ' || turn), count(*), sum(input), sum(cached),
+       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds)
+FROM kept
+WHERE role = 'assistant' AND model IS NOT NULL AND NOT copied AND at >= ?
+GROUP BY model, level
+ORDER BY model, level
+"""
+
+
+_UNPRICED = """
+SELECT EXISTS (
+    SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
+)
+"""
+
+
+class _Total:
+    """Adds up costs, exactly."""
+
+    def __init__(self) -> None:
+        self._sum: Decimal | None = None
+
+    def step(self, cost: str | None) -> None:
+        if (amount := money(cost)) is not None:
+            self._sum = amount + (self._sum or 0)
+
+    def finalize(self) -> str | None:
+        return None if self._sum is None else str(self._sum)
+
+
+def spent(database: Database, *, since: float | None) -> tuple[Spent, ...]:
+    """Return what each model took at each level since then, copies of forks left out."""
+    database.aggregate("total_cost", _Total)
+    return tuple(
+        Spent(*row) for row in database.rows(_SUMS, (float("-inf") if since is None else since,))
+    )
+
+
+def priced(database: Database, thread: str) -> bool:
+    """Return whether the cost of every counted reply of a thread is known, copies left out."""
+    return not database.rows(_UNPRICED, (thread,))[0][0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import StoreError
 from .database import Database
-from .kept import Found
+from .records import Found
 from .rows import THREAD, thread_of
 
 _LEAST = 3  # the index knows letters by threes

@@ -14,13 +14,24 @@ from ..canon import Json, Message
 from ..errors import BadParameter, StoreError, UnknownThread
 from ..handoff import Refusal
 from .database import Database, integrity, opened
-from .folders import data_folder
-from .kept import Found, Kept, Line, Spent, Thread
-from .ledger import priced, spent
-from .rows import THREAD, kept_of, text_of, thread_of, written
+from .files import data_folder
+from .records import Found, Kept, Line, Spent, Thread
+from .rows import (
+    ALPHABET,
+    LENGTH,
+    THREAD,
+    append,
+    copy,
+    insert,
+    kept_of,
+    priced,
+    spent,
+    text_of,
+    thread_of,
+    written,
+)
 from .search import Index
 from .secrets import Hider
-from .writing import ALPHABET, LENGTH, append, copy, insert
 
 LAST = "last"
 FILE = "threads.db"

@@ -31,7 +31,7 @@ def ring(monkeypatch):
         get_password=lambda service, name: held.get((service, name)),
         delete_password=lambda service, name: held.pop((service, name)),
     )
-    monkeypatch.setattr("pondero.store.keys._keyring", lambda: made)
+    monkeypatch.setattr("pondero.store.secrets._keyring", lambda: made)
     return made
 
 

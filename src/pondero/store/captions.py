@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from ..canon import Blob, Image, Other, Thinking
-from .kept import Kept, Thread
+from .records import Kept, Thread
 
 
 def speaker(kept: Kept) -> str:
