@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 from tests.dialects.gemini.making import (
     NEW,
     OK,
@@ -243,7 +244,7 @@ def test_a_stream_of_nothing_is_an_empty_array():
 
 def test_a_request_that_came_wrapped_is_answered_wrapped():
     found = asking()
-    found.context["wrapped"] = True
+    found = replace(found, context=replace(found.context, wrapped=True))
     body = json.loads(
         SERVICE.reply(found, Reply(Message("assistant", (Text("a"),)), "stop", USED)).body
     )

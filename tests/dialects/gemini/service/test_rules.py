@@ -669,7 +669,7 @@ def test_a_request_around_the_request_is_unwrapped():
         json.dumps(body).encode(),
     )
     found = SERVICE.accept(http, "google")
-    assert (found.request.model, found.request.stream, found.context["wrapped"]) == (
+    assert (found.request.model, found.request.stream, found.context.wrapped) == (
         NEW,
         True,
         True,
@@ -685,7 +685,7 @@ def test_the_framing_is_the_one_asked_for():
     ):
         http = posted({"contents": [USER]}, method="streamGenerateContent")
         found = SERVICE.accept(replace(http, url=http.url + query), "google")
-        assert (found.context["framing"], found.request.stream) == (framing, True)
+        assert (found.context.framing, found.request.stream) == (framing, True)
 
 
 def test_vertex_addresses_are_understood():

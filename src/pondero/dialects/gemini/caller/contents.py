@@ -23,7 +23,8 @@ from pondero.canon import (
     ToolResult,
 )
 
-NAME = "gemini"
+from .parts import NAME
+
 UNSIGNED = "skip_thought_signature_validator"
 SIGNS_SINCE = (
     3  # the generation from which an unsigned call is refused; it also takes media in results

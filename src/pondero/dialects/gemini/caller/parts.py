@@ -13,6 +13,7 @@ import msgspec
 from pondero.canon import (
     Blob,
     Event,
+    Finish,
     Finished,
     Image,
     Json,
@@ -36,7 +37,6 @@ from pondero.errors import Malformed, Truncated
 
 from .arguments import Arguments
 from .chunks import Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
-from .endings import blocked, finish
 from .usage import merged, usage
 
 NAME = "gemini"
@@ -48,6 +48,29 @@ _EXTRAS = {
     "finish_message": "finishMessage",
     "continuation_token": "continuationToken",
 }
+
+_ENDINGS: dict[str, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    **dict.fromkeys(
+        (
+            *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"),
+            *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER"),
+            "JAILBREAK",
+        ),
+        "content_filter",
+    ),
+    **dict.fromkeys(
+        (
+            *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"),
+            *("TOO_MANY_TOOL_CALLS", "LANGUAGE", "NO_IMAGE"),
+        ),
+        "error",
+    ),
+}
+# Some clients had the enum written as numbers; from 6 on the two surfaces number differently.
+_NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER")
 
 
 class Answer:
@@ -116,10 +139,12 @@ class Answer:
         self._close(events)
         used = usage(self._counts)
         thought = self._thought or bool(used.thinking)
-        ending = finish(self._reason, called=self._called, answered=self._answered, thought=thought)
+        ending = _finish(
+            self._reason, called=self._called, answered=self._answered, thought=thought
+        )
         reason = self._reason
         if reason is None and self._blocked is not None:
-            reason, ending = self._blocked, blocked(self._blocked)
+            reason, ending = self._blocked, _blocked(self._blocked)
         events.append(
             Finished(
                 ending,
@@ -325,3 +350,20 @@ def _medium(inline: Inline, seal: Seal | None) -> Image | Blob:
     if inline.mime_type.startswith("image/"):
         return Image(inline.mime_type, data, seal=seal)
     return Blob(inline.mime_type, data, seal=seal)
+
+
+def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: bool) -> Finish:
+    """Return our word. A call ends like any answer here, so the parts decide."""
+    if isinstance(reason, int):
+        reason = _NUMBERED[reason] if 0 <= reason < len(_NUMBERED) else "OTHER"
+    ending = _ENDINGS.get(reason or "", "other")
+    if called and (ending == "stop" or reason is None):
+        return "tool_calls"
+    if ending == "length" and thought and not answered and not called:
+        return "exhausted"
+    return ending
+
+
+def _blocked(reason: str | int) -> Finish:
+    """Return our word for a question that was refused before any answer."""
+    return "content_filter" if reason else "other"

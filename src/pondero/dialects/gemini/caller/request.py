@@ -1,21 +1,44 @@
-"""Canon to wire: one request of generateContent."""
+"""Canon to one request of generateContent, and what of a past may go into it.
 
-from collections.abc import Mapping
+Schemas: ``parameters`` and ``responseSchema`` are the wire's own form of OpenAPI and refuse any key
+they do not know (additionalProperties, $ref, const ...). ``parametersJsonSchema`` and
+``responseJsonSchema`` take JSON Schema as it is, so what does not fit the first goes there whole.
+"""
+
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.canon import (
+    HttpRequest,
+    Json,
+    Output,
+    Request,
+    Takes,
+    Target,
+    Tool,
+    ToolChoice,
+    overlaid,
+)
 from pondero.thinking import Plan
 
 from .contents import contents, text_parts
-from .schema import is_plain
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
+_FORMATS = frozenset({"float", "double", "int32", "int64", "enum", "date-time"})
+_PLAIN = frozenset(
+    {"title", "description", "nullable", "required", "propertyOrdering", "default", "example"}
+)
+_SIZES = frozenset(
+    {"minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength"}
+)
+_BOUNDS = frozenset({"minimum", "maximum", "pattern"})
+_EASY = _PLAIN | _SIZES | _BOUNDS
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request; the plan has the last word, ``extras`` the last but one."""
+    """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan, target)
     if isinstance(request.extras, Mapping):
         body = overlaid(body, request.extras)
@@ -31,14 +54,25 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", f"{url}:{method}", headers, msgspec.json.encode(body))
 
 
+def takes(_quirks: Mapping[str, Json]) -> Takes:
+    """Return what of a past this wire takes back: whose seals, which ids and media."""
+    return Takes(
+        seals="route+model",
+        id_pattern=r"\S{1,64}",
+        minted=False,
+        unsealed=True,  # thoughts are never signed here; their signature is on what follows
+        spoken_media=("",),
+    )
+
+
 def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
     body: dict[str, Json] = {
         "contents": contents(
             request.messages, route=target.route, models=(request.model, plan.family)
         )
     }
-    told = [message.parts for message in request.messages if message.role == "system"]
-    if system := text_parts([*request.system, *(part for parts in told for part in parts)]):
+    notes = [message.parts for message in request.messages if message.role == "system"]
+    if system := text_parts([*request.system, *(part for parts in notes for part in parts)]):
         body["systemInstruction"] = {"parts": system}
     if request.tools:
         body["tools"] = _tools(request.tools)
@@ -69,7 +103,8 @@ def _config(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
 def _output(output: Output) -> dict[str, Json]:
     asked: dict[str, Json] = {"responseMimeType": "application/json"}
     if output.schema is not None:
-        asked["responseSchema" if is_plain(output.schema) else "responseJsonSchema"] = output.schema
+        plain = _is_plain(output.schema)
+        asked["responseSchema" if plain else "responseJsonSchema"] = output.schema
     return asked
 
 
@@ -84,7 +119,7 @@ def _declaration(tool: Tool) -> dict[str, Json]:
     if tool.description:
         declaration["description"] = tool.description
     if tool.parameters is not None:
-        plain = is_plain(tool.parameters)
+        plain = _is_plain(tool.parameters)
         declaration["parameters" if plain else "parametersJsonSchema"] = tool.parameters
     return declaration
 
@@ -94,3 +129,27 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
     if choice.mode == "tool":
         config["allowedFunctionNames"] = [choice.name]
     return config
+
+
+# -- schemas -------------------------------------------------------------------------------------
+
+
+def _is_plain(schema: Json) -> bool:
+    """Return whether a schema stays inside what this wire's own form can say."""
+    return isinstance(schema, dict) and all(
+        key in _EASY or (key in _CHECKS and _CHECKS[key](value)) for key, value in schema.items()
+    )
+
+
+def _strings(values: Json) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+_CHECKS: dict[str, Callable[[Json], bool]] = {
+    "type": lambda value: isinstance(value, str) and value.lower() != "null",
+    "format": lambda value: value in _FORMATS,
+    "enum": _strings,
+    "items": _is_plain,
+    "anyOf": lambda value: isinstance(value, list) and all(map(_is_plain, value)),
+    "properties": lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),
+}

@@ -1,22 +1,100 @@
-"""Which model a request is for, and the same request for another: the service's side."""
+"""The address of a request: path, model, method and framing, and the key that comes with it.
+
+Gateways use this without the rules: ``serves`` and ``model_of`` decide who gets a request.
+"""
 
 import re
-from urllib.parse import quote, unquote
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import msgspec
 
 from pondero.canon import HttpRequest
 
-_IN_PATH = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
+from .errors import RPC, Surface
+
+Framing = Literal["sse", "ndjson", "array"]
+
+_NAMED = re.compile(
+    r"(?:.*/(?P<version>v\d\w*))?(?:/[^:]*)?/models/(?P<model>[^/:]+):(?P<method>\w+)"
+)
+_UNNAMED = re.compile(r".*/(?P<version>v\d\w*):(?P<method>\w+)")  # Cloud Code Assist
+_METHODS = ("generateContent", "streamGenerateContent")
+_MODEL = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
+_FRAMINGS: dict[str, Framing] = {"sse": "sse", "ndjson": "ndjson"}
+_BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
 
 
-def named(http: HttpRequest) -> str | None:
-    """Return the model's name; None where it does not stand in the address."""
-    found = _IN_PATH.search(http.url)
+class Address(NamedTuple):
+    """What the address of a request says; ``model`` is None where the body names it."""
+
+    model: str | None
+    method: str
+    version: str
+    framing: Framing
+    key: str | None
+
+    @property
+    def streams(self) -> bool:
+        """Return whether a streamed answer is asked for."""
+        return self.method == "streamGenerateContent"
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return _found(path) is not None
+
+
+def model_of(http: HttpRequest) -> str | None:
+    """Return the model's name; None where the address does not have it."""
+    found = _MODEL.search(http.url)
     return unquote(found[0]) if found else None
 
 
-def renamed(http: HttpRequest, model: str) -> HttpRequest:
-    """Return the request for another model; its address must have one."""
-    url = _IN_PATH.sub(lambda _: quote(model, safe=""), http.url, count=1)
+def with_model(http: HttpRequest, model: str) -> HttpRequest:
+    """Return the request for another model; its address must name one."""
+    url = _MODEL.sub(lambda _: quote(model, safe=""), http.url, count=1)
     return msgspec.structs.replace(http, url=url)
+
+
+def address_of(http: HttpRequest) -> Address | None:
+    """Return what the address says; None where it is not one of this wire's."""
+    parts = urlsplit(http.url)
+    found = _found(parts.path)
+    if http.method != "POST" or found is None:
+        return None
+    query = parse_qs(parts.query)
+    named = found.groupdict().get("model")
+    return Address(
+        model=unquote(named) if named is not None else None,
+        method=found["method"],
+        version=found["version"] or "v1beta",
+        framing=_FRAMINGS.get(query.get("alt", ["json"])[-1], "array"),
+        key=query.get("key", [""])[-1],
+    )
+
+
+def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
+    """Refuse a request without a key, or with a bad one."""
+    key = headers.get("x-goog-api-key") or in_query
+    token = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if not key and not token:
+        raise surface.refused("nobody")
+    if key and _BAD_KEY.match(key):
+        info = {
+            "@type": f"{RPC}.ErrorInfo",
+            "reason": "API_KEY_INVALID",
+            "domain": "googleapis.com",
+            "metadata": {"service": "generativelanguage.googleapis.com"},
+        }
+        text = surface.words["bad_key"]
+        local = {"@type": f"{RPC}.LocalizedMessage", "locale": "en-US", "message": text}
+        raise surface.refused("bad_key", details=[info, local])
+    if not key and _BAD_KEY.match(token):
+        raise surface.refused("bad_token")
+
+
+def _found(path: str) -> re.Match[str] | None:
+    found = _NAMED.fullmatch(path) or _UNNAMED.fullmatch(path)
+    return found if found is not None and found["method"] in _METHODS else None

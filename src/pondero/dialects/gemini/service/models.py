@@ -1,29 +1,33 @@
-"""The service's own rules, model by model, and its own words for no."""
+"""The service's table of models (models.toml), its lists of models, and its counts of tokens.
+
+The table is written apart from the catalog; tests compare the two.
+"""
 
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpResponse, Json
-from pondero.dialects.dialect import Rejected
+from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.dialects.dialect import Listed
 
-JSON = "application/json; charset=UTF-8"
-_STATUS_WORDS = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED",
-    499: "CANCELLED",
-    500: "INTERNAL",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
-    529: "UNAVAILABLE",
-}
+from .address import authorise
+from .errors import JSON, Surface, pretty
+
+HOME = "google"
+
+_MODELS = re.compile(r".*/(?P<version>v\d\w*)(?:/publishers/google)?/models(?:/(?P<model>[^/:]+))?")
+_COUNT = ":countTokens"
+_WRAPPED = "generateContentRequest"
+_PAGE = 50
+_LONGEST = 1_000
+_LABEL = re.compile(r"[a-z]+|\d[\d.]*")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,72 +50,115 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         return self.thinks or bool(self.levels) or self.budget is not None
 
 
-class Surface(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one deployment says in its own way: a sentence, and the status it comes with."""
-
-    words: dict[str, str]
-    statuses: dict[str, int] = {}
-
-    def refused(
-        self, name: str, /, *, details: list[Json] | None = None, **facts: Json
-    ) -> Rejected:
-        """Return the refusal of this name, to be raised."""
-        status = self.statuses.get(name, 400)
-        return Rejected(error(status, self.words[name].format(**facts), details=details))
-
-
-class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in models.toml."""
 
     surfaces: dict[str, Surface]
     models: tuple[Model, ...]
 
-    def surface(self, service: str) -> Surface:
-        """Return how a deployment speaks; one nobody knows speaks like the first."""
+    def surface(self, provider: str) -> Surface:
+        """Return how a deployment refuses; an unknown one does it like the first."""
         first = next(iter(self.surfaces.values()))
-        own = self.surfaces.get(service, first)
+        own = self.surfaces.get(provider, first)
         return Surface(first.words | own.words, first.statuses | own.statuses)
 
-    def model(self, name: str, *, service: str) -> Model | None:
+    def model(self, name: str, *, provider: str) -> Model | None:
         """Return the row of a model, by the longest beginning of its name."""
         here = sorted(
-            (row for row in self.models if row.only in (None, service)),
+            (row for row in self.models if row.only in (None, provider)),
             key=lambda row: row.only is not None,  # a deployment's own row wins
         )
         rows = {beginning: row for row in here for beginning in row.match}
         fitting = [each for each in rows if name == each or name.startswith(f"{each}-")]
         if fitting:
             return rows[max(fitting, key=len)]
-        unheard = (row for row in self.models if row.like and re.fullmatch(row.like, name))
-        return next(unheard, None)
+        newer = (row for row in self.models if row.like and re.fullmatch(row.like, name))
+        return next(newer, None)
 
 
 @cache
-def rules() -> Rules:
-    """Return the rules, read once."""
+def table() -> Table:
+    """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), Rules)
+    return msgspec.convert(tomllib.loads(text), Table)
 
 
-def error(
-    status: int, message: str, *, word: str | None = None, details: list[Json] | None = None
-) -> HttpResponse:
-    """Return an error in the service's shape."""
-    fault: dict[str, Json] = {
-        "code": status,
-        "message": message,
-        "status": word or _STATUS_WORDS.get(status, "UNKNOWN"),
+def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
+    """Return which of the two a request asks for.
+
+    Other services list models under ``/v1/models``, so there a key in this service's place decides.
+    """
+    parts = urlsplit(http.url)
+    if http.method == "POST" and parts.path.endswith(_COUNT):
+        return "tokens"
+    found = _MODELS.fullmatch(parts.path)
+    if http.method != "GET" or found is None:
+        return None
+    keyed = "x-goog-api-key" in http.headers or "key" in parse_qs(parts.query)
+    return "models" if keyed or found["version"] != "v1" else None
+
+
+def counts(http: HttpRequest) -> HttpRequest:
+    """Return the request whose tokens are to be counted; countTokens may wrap it."""
+    body = _object(http.body)
+    if isinstance(inner := body.get(_WRAPPED), dict):
+        body = {key: value for key, value in inner.items() if key != "model"}
+    url = http.url.replace(_COUNT, ":generateContent")
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(body))
+
+
+def counted(tokens: int) -> HttpResponse:
+    """Return the answer to countTokens."""
+    details = [{"modality": "TEXT", "tokenCount": tokens}]
+    return _said({"totalTokens": tokens, "promptTokensDetails": details})
+
+
+def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+    """Return a page of the list, or the one model that the address names; or raise Rejected."""
+    surface = table().surface(provider)
+    parts = urlsplit(http.url)
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    authorise(http.headers, query.get("key"), surface)
+    rows = [(each, row) for each in known if (row := table().model(each.name, provider=provider))]
+    found = _MODELS.fullmatch(parts.path)
+    if found is None or found["model"] is None:
+        return _said(_page([_model(*row) for row in rows], query))
+    name = unquote(found["model"])
+    for each, row in rows:
+        if each.name == name:
+            return _said(_model(each, row))
+    version = found["version"]
+    raise surface.refused("no_model", model=name, version=version, method="getModel")
+
+
+def _page(every: list[Json], query: dict[str, str]) -> Json:
+    size = query.get("pageSize", "")
+    start = int(query.get("pageToken", "0")) if query.get("pageToken", "0").isdecimal() else 0
+    end = start + (min(int(size), _LONGEST) if size.isdecimal() and int(size) else _PAGE)
+    more = {"nextPageToken": str(end)} if end < len(every) else {}
+    return {"models": every[start:end], **more}
+
+
+def _model(facts: Listed, row: Model) -> Json:
+    said = {
+        "name": f"models/{facts.name}",
+        "version": "001",
+        "displayName": " ".join(word.capitalize() for word in _LABEL.findall(facts.name)),
+        "inputTokenLimit": facts.context,
+        "outputTokenLimit": row.max_output,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+        "thinking": row.can_think or None,
     }
-    if details:
-        fault["details"] = details
-    return HttpResponse(status, {"content-type": JSON}, pretty({"error": fault}))
+    return {key: value for key, value in said.items() if value is not None}
 
 
-def is_status_word(word: str | None) -> bool:
-    """Return whether a code is one of the words that go with a status."""
-    return word == "FAILED_PRECONDITION" or word in _STATUS_WORDS.values()
+def _object(body: bytes) -> dict[str, Json]:
+    """Return the body; what is not an object is refused later, when the request is read."""
+    try:
+        return msgspec.json.decode(body, type=dict)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
-def pretty(value: Json) -> bytes:
-    """Return JSON as the service writes it outside of server-sent events."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2)
+def _said(value: Json) -> HttpResponse:
+    return HttpResponse(200, {"content-type": JSON}, pretty(value))

@@ -1,12 +1,20 @@
-"""A request the service has read, as canon: what the wire can say, nothing guessed."""
+"""Reads a request: JSON to the service's types, and these to canon.
+
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. A gateway calls
+``parse``, which makes the same two steps without rules, and passes over what the types do not have.
+"""
 
 import base64
 import hashlib
 from collections.abc import Iterator
 from typing import Literal
 
+import msgspec
+from msgspec import Struct
+
 from pondero.canon import (
     Blob,
+    HttpRequest,
     Image,
     Json,
     Message,
@@ -22,12 +30,19 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
+from pondero.dialects.dialect import Parsed
+from pondero.dialects.unknown import Unknown
+from pondero.thinking import UNSET, Intent, Kind
 
 from . import types
-from .protobuf import camel, from_base64, snake
-from .seals import is_dummy
+from .address import Address, Framing, address_of
+from .errors import RPC, Surface
+from .models import HOME, table
+from .protobuf import Reader, camel, fields_of, from_base64, snake
+from .seals import is_stand_in
+from .types import NAME
 
-NAME = "gemini"
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _SAID = {"contents", "system_instruction", "tools", "tool_config", "generation_config", "model"}
 _CONFIG_SAID = {
     "max_output_tokens",
@@ -47,12 +62,92 @@ _MODES: dict[str | None, Literal["auto", "none", "required"]] = {
 }
 
 
+class Context(Struct, frozen=True):
+    """What an answer must know of its request: its framing, and Cloud Code Assist's wrapping."""
+
+    framing: Framing = "array"
+    wrapped: bool = False
+
+
+def parse(http: HttpRequest) -> Parsed[Context]:
+    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
+    surface = table().surface(HOME)
+    address = address_of(http)
+    if address is None:
+        raise surface.refused("no_address")
+    model, raw = named(json_object(http.body, surface), address, surface)
+    unknown = Unknown()
+    read = body(raw, surface, unknown)
+    thinking = read.generation_config.thinking_config
+    return Parsed(
+        request=canon(read, model=model, stream=address.streams),
+        intent=intent_of(thinking),
+        show=thinking.include_thoughts,
+        unknown=tuple(unknown.paths),
+        context=context_of(address),
+    )
+
+
+def context_of(address: Address) -> Context:
+    """Return what answers to a request at this address must know."""
+    return Context(address.framing, wrapped=address.model is None)
+
+
+def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
+    """Return the JSON object that these bytes are."""
+    try:
+        raw = msgspec.json.decode(data)
+    except _UNREADABLE as error:
+        raise surface.refused("bad_json", why=str(error)) from error
+    if not isinstance(raw, dict):
+        raise surface.refused("bad_json", why="Root element must be a message.")
+    return raw
+
+
+def named(raw: dict[str, Json], address: Address, surface: Surface) -> tuple[str, dict[str, Json]]:
+    """Return the model's name and the request; Cloud Code Assist has both in the body."""
+    if address.model is not None:
+        return address.model, raw
+    name, inner = raw.get("model"), raw.get("request")
+    if not isinstance(name, str) or not isinstance(inner, dict):
+        raise surface.refused("invalid")
+    return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
+
+
+def body(
+    raw: dict[str, Json], surface: Surface, unknown: Unknown | None = None
+) -> types.GenerateContentRequest:
+    """Return the request in the service's types; strict, unless ``unknown`` collects."""
+    reader = Reader(unknown)
+    read = reader.message(types.GenerateContentRequest, raw)
+    if not reader.violations:
+        return read
+    found = [
+        ({"field": each.field} if each.field else {}) | {"description": each.description}
+        for each in reader.violations
+    ]
+    detail = {"@type": f"{RPC}.BadRequest", "fieldViolations": found}
+    text = "\n".join(each.description for each in reader.violations)
+    raise surface.refused("as_found", text=text, details=[detail])
+
+
+def intent_of(asked: types.ThinkingConfig) -> Intent:
+    """Return the wish for thinking; a budget of 0 is off, and -1 leaves the depth to the model."""
+    level, budget = asked.thinking_level, asked.thinking_budget
+    if level is not None and level != "THINKING_LEVEL_UNSPECIFIED":
+        return Intent("level", level.lower())
+    if budget is not None:
+        special: dict[int, Kind] = {0: "off", -1: "on"}
+        return Intent(special.get(budget, "budget"), tokens=budget)
+    return Intent("on") if asked.include_thoughts else UNSET
+
+
 def canon(
-    request: types.GenerateContentRequest, *, model: str, service: str, stream: bool
+    request: types.GenerateContentRequest, *, model: str, stream: bool, provider: str | None = None
 ) -> Request:
-    """Return the canon of a request."""
+    """Return the request as canon; seals name the provider that was asked, where it is known."""
     config, system = request.generation_config, request.system_instruction
-    talk = _Talk(model, service)
+    talk = _Talk(model, provider)
     return Request(
         model=model,
         messages=tuple(talk.message(n, each) for n, each in enumerate(request.contents)),
@@ -71,9 +166,9 @@ def canon(
 
 
 class _Talk:
-    def __init__(self, model: str, service: str) -> None:
+    def __init__(self, model: str, provider: str | None) -> None:
         self._model = model
-        self._service = service
+        self._provider = provider
         self._open: list[ToolCall] = []  # calls without a result yet
 
     def message(self, number: int, content: types.Content) -> Message:
@@ -92,9 +187,9 @@ class _Talk:
         return medium or Other(NAME, _less(part.raw, {"thought_signature"}), seal)
 
     def _seal(self, part: types.Part) -> Seal | None:
-        if not part.thought_signature or is_dummy(part.thought_signature):
+        if not part.thought_signature or is_stand_in(part.thought_signature):
             return None
-        return Seal(NAME, part.thought_signature, self._model, self._service)
+        return Seal(NAME, part.thought_signature, self._model, self._provider)
 
     def _call(self, said: types.FunctionCall, seal: Seal | None, where: str) -> ToolCall:
         id = said.id or _minted(where, said.name)
@@ -176,20 +271,27 @@ def _output(config: types.GenerationConfig) -> Output | None:
 
 
 def _extras(request: types.GenerateContentRequest) -> dict[str, Json]:
-    """Return what canon has no word for, where it stood."""
-    extras = _less(request.raw, _SAID)
-    if config := _less(request.generation_config.raw, _CONFIG_SAID):
+    """Return the fields that canon has no word for, where they stood."""
+    extras = _rest(request, _SAID)
+    if config := _rest(request.generation_config, _CONFIG_SAID):
         extras["generationConfig"] = config
-    tools = _less(request.tool_config.raw, {"function_calling_config"})
+    tools = _rest(request.tool_config, {"function_calling_config"})
     choice = _choice(request.tool_config.function_calling_config)
     said = {"mode"} if choice else set()
     if choice and choice.mode == "tool":
         said.add("allowed_function_names")
-    if calling := _less(request.tool_config.function_calling_config.raw, said):
+    if calling := _rest(request.tool_config.function_calling_config, said):
         tools["functionCallingConfig"] = calling
     if tools:
         extras["toolConfig"] = tools
     return extras
+
+
+def _rest(message: types.Wire, said: set[str]) -> types.Object:
+    """Return the known fields of a message but these."""
+    known = fields_of(type(message))
+    rest = _less(message.raw, said)
+    return {name: value for name, value in rest.items() if snake(name) in known}
 
 
 def _less(raw: types.Object, names: set[str]) -> types.Object:

@@ -1,4 +1,4 @@
-"""Canon as the service says it: parts, counts and endings."""
+"""Parts, counts and endings as the service writes them; ``reply`` puts them together."""
 
 import base64
 
@@ -10,14 +10,14 @@ from pondero.canon import (
     Json,
     Other,
     Part,
-    Seal,
     Text,
     Thinking,
     ToolCall,
     Usage,
 )
 
-NAME = "gemini"
+from .types import NAME
+
 _WORDS: dict[Finish, str] = {
     "stop": "STOP",
     "tool_calls": "STOP",
@@ -30,14 +30,14 @@ _WORDS: dict[Finish, str] = {
     "error": "MALFORMED_RESPONSE",
     "other": "OTHER",
 }
-_BESIDE = (
+_EXTRAS = (
     *("citationMetadata", "urlContextMetadata", "continuationToken"),
     *("finishMessage", "avgLogprobs", "logprobsResult"),
 )
 
 
-def part_of(part: Part, signature: str | None) -> Json:
-    """Return a part with its signature on it; None where it says nothing and has none."""
+def part_of(part: Part, signature: Json) -> Json:
+    """Return a part with its signature on it; None where it is empty and has none."""
     said = _said(part)
     if signature is not None:
         return {**said, "thoughtSignature": signature}
@@ -60,12 +60,6 @@ def _said(part: Part) -> dict[str, Json]:
             return dict(part.raw)
         case _:
             return {"text": ""}
-
-
-def signature_of(part: Part) -> str | None:
-    """Return the signature a part brings along."""
-    seal: Seal | None = getattr(part, "seal", None)
-    return seal.value if seal is not None and seal.dialect == NAME else None
 
 
 def usage_of(usage: Usage) -> Json:
@@ -93,13 +87,13 @@ def ending_of(finished: Finished) -> dict[str, Json]:
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
         "groundingMetadata": finished.grounding,
         "safetyRatings": finished.safety,
-        **{name: extras.get(name) for name in _BESIDE},
+        **{name: extras.get(name) for name in _EXTRAS},
     }
     return {name: value for name, value in ending.items() if value is not None}
 
 
 def feedback_of(finished: Finished) -> Json:
-    """Return why the question itself was refused, if it was."""
+    """Return why the prompt itself was refused, if it was."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     feedback = extras.get("promptFeedback")
     if not isinstance(feedback, dict):

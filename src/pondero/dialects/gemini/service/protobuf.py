@@ -1,7 +1,7 @@
-"""JSON to the service's messages, as strict as its own parser and in its own words.
+"""Protocol buffers in JSON: reads a body into the service's messages, for ``parse``.
 
-Protocol buffers in JSON: camelCase and snake_case alike, null is absent, one value may stand for a
-list of one, enums are words in any case or numbers, bytes are base64 of either alphabet.
+The format takes camelCase and snake_case alike, null is absent, one value may stand for a list of
+one, enums are words in any case or numbers, bytes are base64 of either alphabet.
 """
 
 import base64
@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json
+from pondero.dialects.unknown import Unknown
 
-from .types import Base64, Wire
+from .types import Base64, Schema, Wire
 
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
@@ -39,22 +40,29 @@ class Violation(Struct, frozen=True):
 
 
 class Reader:
-    """What does not fit is left out and goes to ``violations``; all of it is found at once."""
+    """Reads messages; what does not fit is left out, and all of it is found at once.
 
-    def __init__(self) -> None:
+    A strict reader lists it in ``violations``, in the words of the service's own parser. With an
+    ``unknown``, only values that should be messages or base64 and are not are violations; the
+    paths of all the rest go there, and a signature may be any string.
+    """
+
+    def __init__(self, unknown: Unknown | None = None) -> None:
         self.violations: list[Violation] = []
+        self._unknown = unknown
 
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw)
+            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quoted(raw)}"
+            self._misfit(path, Violation(path, text), passable=kind is Schema)
             return kind()
-        fields = _fields(kind)
+        fields = fields_of(kind)
         found: dict[str, Json] = {}
         for key, value in raw.items():
             name = snake(key)
             if name not in fields:
-                self._refuse(path, f'Unknown name "{key}"{_at(path)}: Cannot find field.')
+                self._refuse(path, key, "Cannot find field.")
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
                 if read is not None:
@@ -65,11 +73,11 @@ class Reader:
         inner = get_args(kind)
         if get_origin(kind) is list:
             values = value if isinstance(value, list) else [value]
-            return [self._one(inner[0], one, f"{path}[{n}]") for n, one in enumerate(values)]
+            found = (self._one(inner[0], one, f"{path}[{n}]") for n, one in enumerate(values))
+            return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
-            where = path.rpartition(".")[0]
-            repeated = "Proto field is not repeating, cannot start list."
-            return self._refuse(where, f'Unknown name "{key}"{_at(where)}: {repeated}')
+            above = path.rpartition(".")[0]
+            return self._refuse(above, key, "Proto field is not repeating, cannot start list.")
         if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
@@ -86,9 +94,11 @@ class Reader:
         if read is not None:
             return read
         if kind is Base64 and isinstance(value, str):
+            if self._unknown is not None and path.endswith(".thought_signature"):
+                return value
             why = f"Base64 decoding failed for {_quoted(value)}"
             text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
-            return self.violations.append(Violation(path, text))
+            return self._misfit(path, Violation(path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
 
     def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
@@ -98,12 +108,20 @@ class Reader:
             return words[value]
         return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
 
-    def _refuse(self, path: str, text: str) -> None:
-        self.violations.append(Violation(path, f"Invalid JSON payload received. {text}"))
+    def _refuse(self, path: str, key: str, why: str) -> None:
+        at = f" at '{path}'" if path else ""
+        text = f'Invalid JSON payload received. Unknown name "{key}"{at}: {why}'
+        self._misfit(f"{path}.{key}" if path else key, Violation(path, text))
 
     def _invalid(self, path: str, kind: str, value: Json) -> None:
         text = f"Invalid value at '{path}' ({kind}), {_quoted(value)}"
-        self.violations.append(Violation(path, text))
+        self._misfit(path, Violation(path, text))
+
+    def _misfit(self, path: str, violation: Violation, *, passable: bool = True) -> None:
+        if self._unknown is not None and passable:
+            self._unknown.paths.append(path)
+        else:
+            self.violations.append(violation)
 
 
 def snake(name: str) -> str:
@@ -118,7 +136,7 @@ def camel(name: str) -> str:
 
 
 def from_base64(text: str) -> bytes | None:
-    """Return the bytes, of either alphabet, padded or not; None if it is no base64."""
+    """Return the bytes, of either alphabet, padded or not; None if it is not base64."""
     standard = text.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
@@ -127,7 +145,8 @@ def from_base64(text: str) -> bytes | None:
 
 
 @cache
-def _fields(kind: type[Wire]) -> dict[str, Any]:
+def fields_of(kind: type[Wire]) -> dict[str, Any]:
+    """Return the types of a message's fields by their names."""
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name != "raw"}
     return {name: _without_none(hint) for name, hint in hints.items()}
 
@@ -155,10 +174,6 @@ def _number(kind: Any, value: Json) -> Json:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return value if kind is float else int(value) if value == value // 1 else None
-
-
-def _at(path: str) -> str:
-    return f" at '{path}'" if path else ""
 
 
 def _quoted(value: Json) -> str:

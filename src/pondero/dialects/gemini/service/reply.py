@@ -19,62 +19,45 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
-    ToolCall,
     Usage,
     UsageNow,
 )
 from pondero.dialects.dialect import Answering
 
-from . import models
-from .parts import ending_of, feedback_of, part_of, signature_of, usage_of
-from .seals import sign
+from .errors import JSON, pretty
+from .parse import Context
+from .parts import ending_of, feedback_of, part_of, usage_of
 
 FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
-"""What this service says at the end of an answer that a filter took away."""
-
-BAD_KEY = ((400, "API_KEY_INVALID"),)
-"""How else this service refuses a key: a status that means another thing, and a code."""
+"""The finish reasons of an answer that a filter withheld."""
 
 
-def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
-    parts = [p for p in reply.message.parts if accepted.shown or not isinstance(p, Thinking)]
     told: list[Json] = []
-    signed = False
-    for part in parts:
-        signature = signature_of(part)
-        if signature is None and not signed and _is_signed(part, accepted):
-            signature = _signature(accepted, part)
-        signed = signed or signature is not None
-        told.append(part_of(part, signature))
+    for part in reply.message.parts:
+        if isinstance(part, Thinking) and not answering.shown:
+            continue
+        one = part_of(part, _signature(answering, part, told))
+        if one is not None:
+            told.append(one)
     finished = Finished(
-        *(reply.finish, reply.usage, reply.raw_finish, reply.model),
-        *(reply.grounding, reply.safety, reply.extras),
+        reply.finish,
+        usage=reply.usage,
+        raw_finish=reply.raw_finish,
+        model=reply.model,
+        grounding=reply.grounding,
+        safety=reply.safety,
+        extras=reply.extras,
     )
-    answer = _answer(
-        accepted, Started(reply.model, reply.request_id), [p for p in told if p], reply.usage
-    )
-    body = models.pretty(_ended(accepted, answer, finished))
-    return HttpResponse(200, {"content-type": models.JSON}, body)
+    answer = _answer(answering, Started(reply.model, reply.request_id), told, reply.usage)
+    body = pretty(_ended(answering, answer, finished))
+    return HttpResponse(200, {"content-type": JSON}, body)
 
 
-def stream(accepted: Answering[Json]) -> "Stream":
+def stream(answering: Answering[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
-
-
-def error(
-    status: int, message: str, *, code: str | None, retry_after: float | None
-) -> HttpResponse:
-    """Return an error in the service's shape; a code that is no status word is a reason."""
-    google = "type.googleapis.com/google.rpc"
-    details: list[Json] = []
-    if code is not None and not models.is_status_word(code):
-        details.append({"@type": f"{google}.ErrorInfo", "reason": code, "domain": "googleapis.com"})
-    if retry_after is not None:
-        details.append({"@type": f"{google}.RetryInfo", "retryDelay": f"{retry_after:g}s"})
-    word = code if models.is_status_word(code) else None
-    return models.error(status, message, word=word, details=details)
+    return Stream(answering)
 
 
 def call_id(digest: str) -> str:
@@ -89,20 +72,20 @@ class Stream:
     it, and a part that came in several pieces is sealed by an empty one behind them.
     """
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._accepted = accepted
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._answering = answering
         self._started = Started()
         self._usage = Usage()
+        self._written: list[Json] = []  # all pieces so far, those that wait too
         self._waiting: list[Json] = []
         self._pieces = 0  # of the part that is open
-        self._signed = False
         self._frames = 0
 
     @property
     def headers(self) -> dict[str, str]:
         """Return the headers this stream is sent with."""
-        sse = self._accepted.context["framing"] == "sse"
-        return {"content-type": "text/event-stream" if sse else models.JSON}
+        sse = self._answering.context.framing == "sse"
+        return {"content-type": "text/event-stream" if sse else JSON}
 
     def feed(self, event: Event) -> bytes:
         """Return the bytes that say this event; often those of the one before."""
@@ -110,7 +93,7 @@ class Stream:
             case TextDelta():
                 return self._piece({"text": event.text})
             case ThinkingDelta():
-                shown = self._accepted.shown
+                shown = self._answering.shown
                 return self._piece({"text": event.text, "thought": True}) if shown else b""
             case PartStart():
                 self._pieces = 0
@@ -128,7 +111,7 @@ class Stream:
 
     def eof(self) -> bytes:
         """Return the bytes that end the stream: an array has a bracket to close."""
-        if self._accepted.context["framing"] != "array":
+        if self._answering.context.framing != "array":
             return b""
         return b"\n]" if self._frames else b"[]"
 
@@ -140,104 +123,95 @@ class Stream:
         # Two texts that are two parts stay two only where they stand in one piece of the stream.
         apart = self._pieces == 0 and self._waiting and _is_alike(self._waiting[-1], piece)
         said = b"" if apart else self._flush()
-        self._waiting.append(piece)
+        self._hold(piece)
         self._pieces += 1
         return said
 
     def _end(self, part: Part) -> bytes:
-        if isinstance(part, Thinking) and not self._accepted.shown:
+        if isinstance(part, Thinking) and not self._answering.shown:
             return b""
-        signature = signature_of(part)
-        if signature is None and not self._signed and _is_signed(part, self._accepted):
-            signature = _signature(self._accepted, part)
-        self._signed = self._signed or signature is not None
+        before = self._written[: len(self._written) - self._pieces]
+        signature = _signature(self._answering, part, before)
         if self._pieces == 0:  # it came whole
             one = part_of(part, signature)
             return self._piece(one) if one is not None else b""
         return self._sign(part, signature) if signature is not None else b""
 
-    def _sign(self, part: Part, signature: str) -> bytes:
+    def _hold(self, piece: Json) -> None:
+        self._waiting.append(piece)
+        self._written.append(piece)
+
+    def _sign(self, part: Part, signature: Json) -> bytes:
         said = b""
         if self._pieces > 1:
             said = self._flush()
-            self._waiting = [
-                {"text": ""} | ({"thought": True} if isinstance(part, Thinking) else {})
-            ]
+            self._hold({"text": ""} | ({"thought": True} if isinstance(part, Thinking) else {}))
         self._waiting[-1]["thoughtSignature"] = signature
         return said
 
     def _finish(self, finished: Finished) -> bytes:
-        answer = _answer(self._accepted, self._started, self._waiting, finished.usage)
+        answer = _answer(self._answering, self._started, self._waiting, finished.usage)
         self._waiting = []
-        return self._framed(_ended(self._accepted, answer, finished))
+        return self._framed(_ended(self._answering, answer, finished))
 
     def _flush(self) -> bytes:
         if not self._waiting:
             return b""
         parts, self._waiting = self._waiting, []
-        answer = _answer(self._accepted, self._started, parts, self._usage)
-        return self._framed(_wrapped(self._accepted, answer))
+        answer = _answer(self._answering, self._started, parts, self._usage)
+        return self._framed(_wrapped(self._answering, answer))
 
     def _framed(self, answer: Json) -> bytes:
         self._frames += 1
-        framing = self._accepted.context["framing"]
+        framing = self._answering.context.framing
         if framing == "sse":
             return b"data: " + msgspec.json.encode(answer) + b"\r\n\r\n"
         if framing == "ndjson":
             return msgspec.json.encode(answer) + b"\n"
-        return (b"[" if self._frames == 1 else b"\n,\r\n") + models.pretty(answer)
+        return (b"[" if self._frames == 1 else b"\n,\r\n") + pretty(answer)
 
 
 def _answer(
-    accepted: Answering[Json], started: Started, parts: list[Json], usage: Usage
+    answering: Answering[Context], started: Started, parts: list[Json], usage: Usage
 ) -> dict[str, Json]:
     content: dict[str, Json] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
     answer: dict[str, Json] = {"candidates": [{"content": content, "index": 0}]}
     if (counts := usage_of(usage)) is not None:
         answer["usageMetadata"] = counts
-    answer["modelVersion"] = started.model or accepted.request.model
-    answer["responseId"] = started.id or _response_id(accepted)
+    answer["modelVersion"] = started.model or answering.request.model
+    answer["responseId"] = started.id or _response_id(answering)
     return answer
 
 
 def _ended(
-    accepted: Answering[Json], answer: dict[str, Json], finished: Finished
+    answering: Answering[Context], answer: dict[str, Json], finished: Finished
 ) -> dict[str, Json]:
     candidate = answer["candidates"][0]
     if (feedback := feedback_of(finished)) is not None and "parts" not in candidate["content"]:
         del answer["candidates"]
-        return _wrapped(accepted, {"promptFeedback": feedback, **answer})
+        return _wrapped(answering, {"promptFeedback": feedback, **answer})
     if finished.finish == "content_filter" and "parts" not in candidate["content"]:
         candidate["content"] = {}
     candidate |= ending_of(finished)
-    return _wrapped(accepted, answer)
+    return _wrapped(answering, answer)
 
 
-def _wrapped(accepted: Answering[Json], answer: dict[str, Json]) -> dict[str, Json]:
+def _wrapped(answering: Answering[Context], answer: dict[str, Json]) -> dict[str, Json]:
     return (
         {"response": answer, "traceId": answer["responseId"]}
-        if accepted.context["wrapped"]
+        if answering.context.wrapped
         else answer
     )
 
 
-def _is_signed(part: Part, accepted: Answering[Json]) -> bool:
-    """Return whether the service signs such a part, the first of its kind in an answer.
-
-    It signs words too, in an empty part behind them; a mind that wants that says an empty text.
-    """
-    signs: bool = accepted.context["signs"]
-    return signs and (isinstance(part, ToolCall) or part == Text(""))
+def _signature(answering: Answering[Context], part: Part, before: list[Json]) -> Json:
+    text = part.text if isinstance(part, Text | Thinking) else ""
+    return answering.seal(part, text, before)
 
 
-def _signature(accepted: Answering[Json], part: Part) -> str:
-    about = msgspec.json.encode([accepted.request.model, part]).decode()
-    return sign(accepted.context["service"], about)
-
-
-def _response_id(accepted: Answering[Json]) -> str:
-    asked = msgspec.json.encode(accepted.context["body"])
-    return base64.urlsafe_b64encode(hashlib.blake2b(asked, digest_size=16).digest())[:22].decode()
+def _response_id(answering: Answering[Context]) -> str:
+    digest = hashlib.blake2b(answering.seed, digest_size=16).digest()
+    return base64.urlsafe_b64encode(digest)[:22].decode()
 
 
 def _is_alike(one: Json, other: Json) -> bool:

@@ -1,144 +1,237 @@
-"""The service reads a request, strictly: address, key, fields, rules, then what it means."""
+"""What the service refuses, in its order: address, key, JSON, model, fields, then every rule."""
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
-from urllib.parse import parse_qs, unquote, urlsplit
+from itertools import groupby
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import HttpRequest
 from pondero.dialects.dialect import Accepted
-from pondero.thinking import Intent
 
-from .checks import check
-from .models import Surface, rules
-from .parse import canon
-from .protobuf import UNREADABLE, Reader
-from .types import GenerateContentRequest
-
-HOME = "google"
-_ADDRESS = re.compile(
-    r"(?:.*/(?P<version>v\d\w*))?(?:/[^:]*)?/models/(?P<model>[^/:]+):(?P<method>\w+)"
+from .address import address_of, authorise
+from .errors import Surface
+from .models import Model, table
+from .parse import Context, body, canon, context_of, intent_of, json_object, named
+from .seals import sealer, verified
+from .types import (
+    Content,
+    GenerateContentRequest,
+    GenerationConfig,
+    Part,
+    ThinkingConfig,
+    Tool,
+    ToolConfig,
 )
-_WRAPPED = re.compile(r".*/(?P<version>v\d\w*):(?P<method>\w+)")
-_METHODS = ("generateContent", "streamGenerateContent")
-_BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
-_RPC = "type.googleapis.com/google.rpc"
+
+_DATA = (
+    "text",
+    "inline_data",
+    "file_data",
+    "function_call",
+    "function_response",
+    "executable_code",
+    "code_execution_result",
+    "tool_call",
+    "tool_response",
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_ROLES = ("", "user", "model", "function")
 
 
-class _Address(NamedTuple):
-    model: str | None  # None: it stands in the body
-    method: str
-    version: str
-    framing: str
-    key: str | None
-
-
-def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
-    found = _ADDRESS.fullmatch(path) or _WRAPPED.fullmatch(path)
-    return found is not None and found["method"] in _METHODS
-
-
-def accept(http: HttpRequest, service: str) -> Accepted[Json]:
+def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
     """Return what was asked, or raise Rejected in the service's own words."""
-    surface = rules().surface(service)
-    address = _address(http, surface)
+    surface = table().surface(provider)
+    address = address_of(http)
+    if address is None:
+        raise surface.refused("no_address")
     authorise(http.headers, address.key, surface)
-    body = _json(http.body, surface)
-    name = address.model
-    if name is None:
-        name, body = _unwrapped(body, surface)
+    name, raw = named(json_object(http.body, surface), address, surface)
     if re.search(r"[^\w.@-]", name):
         raise surface.refused("bad_model")
-    model = rules().model(name, service=service)
+    model = table().model(name, provider=provider)
     if model is None:
         raise surface.refused(
             "no_model", model=name, version=address.version, method=address.method
         )
-    read = _read(body, surface)
-    wish = check(read, model, surface, service=service)
-    stream = address.method == "streamGenerateContent"
+    read = body(raw, surface)
+    thinks = _check(read, model, surface, provider=provider)
+    thinking = read.generation_config.thinking_config
     return Accepted(
-        request=canon(read, model=name, service=service, stream=stream),
-        intent=Intent(wish.kind, wish.level, wish.budget),
-        thinks=wish.thinks,
-        shown=wish.shown,
-        context={
-            "framing": address.framing,
-            "service": service,
-            "signs": model.signs,
-            "wrapped": address.model is None,
-            "body": body,
-        },
+        request=canon(read, model=name, stream=address.streams, provider=provider),
+        intent=intent_of(thinking),
+        thinks=thinks,
+        shown=bool(thinking.include_thoughts),
+        context=context_of(address),
+        seal=sealer(provider, name, signs=model.signs),
+        seed=msgspec.json.encode(raw),
         caches="always",
     )
 
 
-def _address(http: HttpRequest, surface: Surface) -> _Address:
-    parts = urlsplit(http.url)
-    query = parse_qs(parts.query)
-    found = _ADDRESS.fullmatch(parts.path) or _WRAPPED.fullmatch(parts.path)
-    if http.method != "POST" or found is None or found["method"] not in _METHODS:
-        raise surface.refused("no_address")
-    named = found.groupdict().get("model")
-    alt = query.get("alt", ["json"])[-1]
-    return _Address(
-        unquote(named) if named is not None else None,
-        found["method"],
-        found["version"] or "v1beta",
-        alt if alt in ("sse", "ndjson") else "array",
-        query.get("key", [""])[-1],
-    )
+def _check(
+    request: GenerateContentRequest, model: Model, surface: Surface, *, provider: str
+) -> bool:
+    """Return whether the model is going to think, or refuse the first thing that is wrong."""
+    _contents(request.contents, model, surface)
+    _tools(request.tools, surface)
+    _choice(request.tool_config, request.tools, surface)
+    _config(request.generation_config, model, surface)
+    thinks = _thinks(request.generation_config.thinking_config, model, surface)
+    _signatures(request.contents, model, surface, provider=provider)
+    return thinks
 
 
-def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
-    """Refuse a request without a key, and one with a bad one."""
-    key = headers.get("x-goog-api-key") or in_query
-    token = headers.get("authorization", "").removeprefix("Bearer ").strip()
-    if not key and not token:
-        raise surface.refused("nobody")
-    if key and _BAD_KEY.match(key):
-        info = {
-            "@type": f"{_RPC}.ErrorInfo",
-            "reason": "API_KEY_INVALID",
-            "domain": "googleapis.com",
-            "metadata": {"service": "generativelanguage.googleapis.com"},
-        }
-        text = surface.words["bad_key"]
-        local = {"@type": f"{_RPC}.LocalizedMessage", "locale": "en-US", "message": text}
-        raise surface.refused("bad_key", details=[info, local])
-    if not key and _BAD_KEY.match(token):
-        raise surface.refused("bad_token")
+# -- thinking (wire sheet, section 2) ------------------------------------------------------------
 
 
-def _json(body: bytes, surface: Surface) -> dict[str, Json]:
-    try:
-        raw = msgspec.json.decode(body)
-    except UNREADABLE as error:
-        raise surface.refused("bad_json", why=str(error)) from error
-    if not isinstance(raw, dict):
-        raise surface.refused("bad_json", why="Root element must be a message.")
-    return raw
+def _thinks(asked: ThinkingConfig, model: Model, surface: Surface) -> bool:
+    level, budget = asked.thinking_level, asked.thinking_budget
+    if level == "THINKING_LEVEL_UNSPECIFIED":
+        level = None
+    if level is not None and budget is not None:
+        raise surface.refused("both")
+    thinks = model.thinks
+    if level is not None:
+        _level(level, model, surface)
+        thinks = True
+    elif budget is not None:
+        _budget(budget, model, surface)
+        thinks = budget != 0
+    if asked.include_thoughts and not thinks:
+        raise surface.refused("thoughts_off" if model.can_think else "no_thinking")
+    return thinks
 
 
-def _unwrapped(body: dict[str, Json], surface: Surface) -> tuple[str, dict[str, Json]]:
-    name, inner = body.get("model"), body.get("request")
-    if not isinstance(name, str) or not isinstance(inner, dict):
+def _level(level: str, model: Model, surface: Surface) -> None:
+    if not model.levels:
+        raise surface.refused("no_level" if model.budget else "no_thinking")
+    if level not in model.levels:
+        raise surface.refused("level", level=level)
+
+
+def _budget(budget: int, model: Model, surface: Surface) -> None:
+    if budget == 0 and model.zero:
+        return
+    if model.budget is None:
+        raise surface.refused("no_budget" if model.levels else "no_thinking")
+    if budget == -1:
+        return
+    if budget == 0:
+        raise surface.refused("budget_zero")
+    least, most = model.budget
+    if not least <= budget <= most:
+        raise surface.refused("budget", budget=budget, min=0 if model.zero else least, max=most)
+
+
+# -- the rest of the configuration -------------------------------------------------------------
+
+
+def _config(config: GenerationConfig, model: Model, surface: Surface) -> None:
+    for name, most in (("temperature", 2.0), ("top_p", 1.0)):
+        value = getattr(config, name)
+        if value is not None and not 0 <= value <= most:
+            raise surface.refused("range", name=name, min=0.0, max=most)
+    cap = config.max_output_tokens
+    if cap is not None and not 1 <= cap <= model.max_output:
+        raise surface.refused("output", tokens=cap, above=model.max_output + 1)
+    if len(config.stop_sequences) > 5:
+        raise surface.refused("stops")
+    penalties = (config.presence_penalty, config.frequency_penalty)
+    if model.settled and any(penalty is not None for penalty in penalties):
+        raise surface.refused("penalty")
+    schemas = [config.response_schema, config.response_json_schema]
+    if None not in schemas:
+        raise surface.refused("two_schemas")
+    if schemas != [None, None] and config.response_mime_type in ("", "text/plain"):
+        raise surface.refused("schema_type")
+
+
+def _tools(tools: list[Tool], surface: Surface) -> None:
+    names = set()
+    for number, tool in enumerate(tools):
+        for place, function in enumerate(tool.function_declarations):
+            if not _NAME.fullmatch(function.name):
+                raise surface.refused("function_name", tool=number, place=place)
+            if function.name in names:
+                raise surface.refused("function_twice", name=function.name)
+            if function.parameters is not None and function.parameters_json_schema is not None:
+                raise surface.refused("function_schemas", tool=number, place=place)
+            names.add(function.name)
+
+
+def _choice(config: ToolConfig, tools: list[Tool], surface: Surface) -> None:
+    choice = config.function_calling_config
+    if choice.allowed_function_names and choice.mode not in ("ANY", "VALIDATED"):
+        raise surface.refused("allowed_mode")
+    names = {function.name for tool in tools for function in tool.function_declarations}
+    for name in choice.allowed_function_names:
+        if name not in names:
+            raise surface.refused("allowed_name", name=name)
+
+
+# -- the conversation --------------------------------------------------------------------------
+
+
+def _contents(contents: list[Content], model: Model, surface: Surface) -> None:
+    if not contents:
+        raise surface.refused("no_contents")
+    for number, content in enumerate(contents):
+        if content.role not in _ROLES:
+            raise surface.refused("bad_role")
+        if not content.parts:
+            raise surface.refused("no_parts", content=number)
+        for place, part in enumerate(content.parts):
+            _part(part, surface, content=number, place=place)
+    _pairs(contents, surface)
+    if model.settled and contents[-1].role == "model":
         raise surface.refused("invalid")
-    return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
 
 
-def _read(body: dict[str, Json], surface: Surface) -> GenerateContentRequest:
-    reader = Reader()
-    read = reader.message(GenerateContentRequest, body)
-    if not reader.violations:
-        return read
-    found = [
-        ({"field": each.field} if each.field else {}) | {"description": each.description}
-        for each in reader.violations
-    ]
-    detail = {"@type": f"{_RPC}.BadRequest", "fieldViolations": found}
-    text = "\n".join(each.description for each in reader.violations)
-    raise surface.refused("as_found", text=text, details=[detail])
+def _part(part: Part, surface: Surface, *, content: int, place: int) -> None:
+    data = [name for name in _DATA if getattr(part, name) is not None]
+    if not data:
+        raise surface.refused("no_data", content=content, part=place)
+    if len(data) > 1:
+        raise surface.refused("much_data", content=content, part=place, field=data[1])
+    function = part.function_call or part.function_response
+    if function is not None and not function.name:
+        raise surface.refused("no_name", content=content, part=place, field=data[0])
+
+
+def _pairs(contents: list[Content], surface: Surface) -> None:
+    """Refuse results that do not go with the calls before them.
+
+    Neighbours of one role count as one, and calls without results are let pass: recorded
+    exchanges of both kinds were served.
+    """
+    owed = 0
+    for is_model, turn in groupby(contents, key=lambda content: content.role == "model"):
+        parts = [part for content in turn for part in content.parts]
+        if is_model:
+            owed = sum(part.function_call is not None for part in parts)
+            continue
+        answers = sum(part.function_response is not None for part in parts)
+        if answers and answers != owed:
+            raise surface.refused("unpaired" if owed else "uncalled")
+
+
+def _signatures(contents: list[Content], model: Model, surface: Surface, *, provider: str) -> None:
+    for content in contents:
+        for part in content.parts:
+            proof = part.thought_signature
+            if proof is not None and not verified(proof, provider):
+                raise surface.refused("bad_signature")
+    if not model.signs:
+        return
+    turn = max((n for n, content in enumerate(contents) if _begins_turn(content)), default=-1)
+    for number in range(turn + 1, len(contents)):
+        first = next((part for part in contents[number].parts if part.function_call), None)
+        if first is not None and first.function_call and not first.thought_signature:
+            name = first.function_call.name
+            raise surface.refused("unsigned", name=name, position=number + 1)
+
+
+def _begins_turn(content: Content) -> bool:
+    """Return whether the user speaks here, instead of sending the results of calls."""
+    results = any(part.function_response is not None for part in content.parts)
+    return content.role not in ("model", "function") and not results

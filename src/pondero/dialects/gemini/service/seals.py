@@ -1,42 +1,70 @@
 """Thought signatures as the emulated service makes and checks them.
 
-A real one is opaque bytes that only its own surface reads: so is this. It is bound to the surface,
-not to the part, as the service validates no more than that (wire sheet, section 5).
+A real one is opaque bytes that only its own deployment reads, and so is this. It is bound to the
+deployment and not to the part: the service validates no more than that (wire sheet, section 5).
 """
 
 import base64
 import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from pondero.canon import Json, Part, Text, ToolCall, ToolResult
+from pondero.dialects.dialect import Sealer
 
 from .protobuf import from_base64
+from .types import NAME
 
 _SECRET = b"pondero emulator: thought signatures"
 _MARK = b"\x0a\x50"
 _NONCE = 16
-_DUMMIES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
+_STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 
 
-def sign(service: str, *about: str) -> str:
-    """Return a signature of this surface; the same for the same words."""
+def sealer(provider: str, model: str, *, signs: bool) -> Sealer:
+    """Return what signs the parts of one answer: the first call, if the model signs at all.
+
+    A part that brings its own signature keeps it. The service signs text too, in an empty part
+    behind it; a reply that wants that has an empty text.
+    """
+
+    def seal(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
+        own = None if isinstance(part, ToolResult) else part.seal
+        if own is not None and own.dialect == NAME:
+            return own.value
+        signed_before = any("thoughtSignature" in block for block in before)
+        if not signs or signed_before or not (isinstance(part, ToolCall) or part == Text("")):
+            return None
+        return sign(provider, msgspec.json.encode([model, part]).decode())
+
+    return seal
+
+
+def sign(provider: str, *about: str) -> str:
+    """Return a signature of this deployment; the same for the same words."""
     nonce = hashlib.blake2b(
         "\0".join(about).encode("utf-8", "replace"), digest_size=_NONCE
     ).digest()
-    return base64.b64encode(_MARK + nonce + _proof(service, nonce)).decode()
+    return base64.b64encode(_MARK + nonce + _proof(provider, nonce)).decode()
 
 
-def verified(signature: str, service: str) -> bool:
-    """Return whether this surface made a signature, or it is a documented stand-in."""
-    if is_dummy(signature):
+def verified(signature: str, provider: str) -> bool:
+    """Return whether this deployment made a signature, or it is a documented stand-in."""
+    if is_stand_in(signature):
         return True
     found = from_base64(signature) or b""
     nonce, proof = found[len(_MARK) :][:_NONCE], found[len(_MARK) + _NONCE :]
-    return found.startswith(_MARK) and proof == _proof(service, nonce)
+    return found.startswith(_MARK) and proof == _proof(provider, nonce)
 
 
-def is_dummy(signature: str) -> bool:
-    """Return whether it says that there is no signature; the word itself, or base64 of it."""
-    return signature.encode("utf-8", "replace") in _DUMMIES or from_base64(signature) in _DUMMIES
+def is_stand_in(signature: str) -> bool:
+    """Return whether it is a documented word for "no signature", plain or in base64."""
+    return (
+        signature.encode("utf-8", "replace") in _STAND_INS or from_base64(signature) in _STAND_INS
+    )
 
 
-def _proof(service: str, nonce: bytes) -> bytes:
-    keyed = hashlib.blake2b(nonce, key=_SECRET, person=service.encode()[:16], digest_size=64)
+def _proof(provider: str, nonce: bytes) -> bytes:
+    keyed = hashlib.blake2b(nonce, key=_SECRET, person=provider.encode()[:16], digest_size=64)
     return keyed.digest() * 2  # as long as the short ones that were recorded

@@ -1,7 +1,7 @@
 """The messages of a generateContent request, as the service knows them; it knows no others.
 
-Source: google-genai 3.1.0 types and the public protocol buffers, v1beta. ``raw`` is a message as it
-was written.
+``protobuf`` reads JSON into them. Source: google-genai 3.1.0 types and the public protocol buffers,
+v1beta.
 """
 
 from typing import Any, Literal, NewType
@@ -9,6 +9,8 @@ from typing import Any, Literal, NewType
 from msgspec import Struct
 
 from pondero.canon import Json
+
+NAME = "gemini"
 
 Base64 = NewType("Base64", str)
 Object = dict[str, Any]
@@ -43,13 +45,13 @@ HarmBlockThreshold = Literal[
 
 
 class Wire(Struct, frozen=True, kw_only=True):
-    """A message."""
+    """A message; ``raw`` is how the client wrote it."""
 
     raw: Object = {}
 
 
 class Blob(Wire, frozen=True):
-    """A medium."""
+    """Media in the request itself."""
 
     mime_type: str = ""
     data: Base64 = Base64("")
@@ -57,7 +59,7 @@ class Blob(Wire, frozen=True):
 
 
 class FileData(Wire, frozen=True):
-    """A medium somewhere else."""
+    """Media given by their address."""
 
     mime_type: str | None = None
     file_uri: str = ""
@@ -65,7 +67,7 @@ class FileData(Wire, frozen=True):
 
 
 class FunctionCall(Wire, frozen=True):
-    """What the model asked for."""
+    """A function that the model called."""
 
     id: str = ""
     name: str = ""
@@ -75,14 +77,14 @@ class FunctionCall(Wire, frozen=True):
 
 
 class FunctionResponsePart(Wire, frozen=True):
-    """A medium in a result."""
+    """Media in a function's result."""
 
     inline_data: Blob | None = None
     file_data: FileData | None = None
 
 
 class FunctionResponse(Wire, frozen=True):
-    """What it was given."""
+    """A function's result."""
 
     id: str = ""
     name: str = ""
@@ -125,7 +127,7 @@ class ToolResponse(Wire, frozen=True):
 
 
 class Part(Wire, frozen=True):
-    """One of many kinds of data, and what goes with it."""
+    """Exactly one kind of data, and what goes with it."""
 
     text: str | None = None
     inline_data: Blob | None = None
@@ -146,7 +148,7 @@ class Part(Wire, frozen=True):
 
 
 class Content(Wire, frozen=True):
-    """A turn."""
+    """One message of the conversation."""
 
     role: str = ""
     parts: list[Part] = []
@@ -232,9 +234,9 @@ class SafetySetting(Wire, frozen=True):
 
 
 class ThinkingConfig(Wire, frozen=True):
-    """The dial."""
+    """How much to think, and whether to show it."""
 
-    include_thoughts: bool = False
+    include_thoughts: bool | None = None
     thinking_budget: int | None = None
     thinking_level: ThinkingLevel | None = None
 
@@ -271,7 +273,7 @@ class GenerationConfig(Wire, frozen=True):
 
 
 class GenerateContentRequest(Wire, frozen=True):
-    """All of it."""
+    """The whole request."""
 
     contents: list[Content] = []
     system_instruction: Content | None = None
