@@ -4,8 +4,10 @@ A gateway reads requests of clients that are newer than our types; the emulator 
 fields, as the services do.
 """
 
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import inspect
@@ -63,6 +65,51 @@ class Unknown:
             else:
                 self.paths.append(_join(at, name))
         return kept
+
+
+def unchecked(kind: type[T]) -> type[T]:
+    """Return a type that reads the same JSON and checks no range, pattern or list of words.
+
+    A struct becomes a subclass of itself, so that what is read is still an instance of it.
+    """
+    hashable: Any = kind
+    found: type[T] = _unchecked(hashable)
+    return found
+
+
+@cache
+def _unchecked(kind: Any) -> Any:
+    origin, within = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _unchecked(within[0])
+    if origin is Literal:
+        return str if all(isinstance(each, str) for each in within) else kind
+    if origin in (Union, UnionType):
+        return reduce(or_, (_unchecked(each) for each in within))
+    if origin is not None:
+        return origin[tuple(_unchecked(each) for each in within)]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _unchecked_struct(kind)
+    return kind
+
+
+def _unchecked_struct(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    types = get_type_hints(kind, include_extras=True)
+    fields = [
+        (field.name, _unchecked(types[field.name]), _default(field))
+        for field in msgspec.structs.fields(kind)
+        if _unchecked(types[field.name]) != types[field.name]
+    ]
+    if not fields:
+        return kind
+    frozen = kind.__struct_config__.frozen
+    return msgspec.defstruct(kind.__name__, fields, bases=(kind,), frozen=frozen, kw_only=True)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return msgspec.field(default_factory=field.default_factory)
+    return field.default
 
 
 @cache

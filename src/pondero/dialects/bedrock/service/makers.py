@@ -119,3 +119,5 @@ OWN: dict[str, type[Own]] = {
     "qwen": Qwen,
     "none": Nothing,
 }
+SHAPES: tuple[type[Own], ...] = (Claude, Nova, Flat, Nested, Qwen)
+"""Every spelling there is, for reading without knowing the model."""

@@ -15,7 +15,7 @@ from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.dialect import Listed
 
 from .errors import refuse, request_id
-from .parse import typed
+from .types import typed
 
 _REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
 _VERSION = re.compile(r"(?:-preview)?(?:-\d{8})?(?:-v\d+|-1(?=:))?(?::\d+(?::\d+k)?)?")

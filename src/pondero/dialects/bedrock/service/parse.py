@@ -1,18 +1,24 @@
-"""The service's body as the request it stands for."""
+"""Requests of this wire as the request they stand for.
 
-import re
+``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
+is the lenient road of gateways: the same two steps and no checks. A collector of unknown fields
+that is passed along makes every step lenient.
+"""
+
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
-from msgspec import DecodeError, Raw, ValidationError
+from msgspec import DecodeError, Raw, Struct, ValidationError, convert
 from msgspec.json import decode
+from msgspec.structs import fields as fields_of
 from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
     Cache,
+    HttpRequest,
     Image,
     Json,
     Message,
@@ -28,12 +34,17 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import Parsed
+from pondero.dialects.unknown import Unknown
 
 from . import makers, types
+from .address import Address, address_of
 from .errors import refuse, refuse_key, refuse_value
-from .types import NAME
+from .thinking import first_intent, show_of
+from .types import NAME, ONE, one_key, typed
 
+_OWN = "additionalModelRequestFields"
+_ROLES = ("user", "assistant", "system")
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _DOCUMENTS: Mapping[str | None, str] = {
     "pdf": "application/pdf",
@@ -57,85 +68,307 @@ _FILMS: Mapping[str, str] = {
 _SOUNDS: Mapping[str, str] = {"mp3": "audio/mpeg", "m4a": "audio/mp4"}
 
 
-def read(
-    body: types.Body, raw: Json, *, model: str, stream: bool, own: makers.Own | None
+class Context(Struct, frozen=True):
+    """What an answer must know of its request.
+
+    ``paths`` are the model's own response fields that were asked for. Only the rules know the
+    model: what can be seen of its thinking, and whether its thinking has a signature.
+    """
+
+    paths: tuple[str, ...] = ()
+    display: Literal["shown", "omitted", "redacted", "nothing"] = "shown"
+    signed: bool = True
+
+
+def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
+    """Return the typed body; its unions are typed by ``canon``, the maker's fields apart."""
+    return typed(data, types.Body, unknown=unknown)
+
+
+def canon(
+    body: types.Body,
+    raw: Json,
+    address: Address,
+    *,
+    own: makers.Own | None,
+    unknown: Unknown | None = None,
 ) -> Request:
     """Return what is asked; ``raw`` is the same body before it was typed."""
+    reader = _Reader(unknown)
     limits = body.inference_config or types.Limits()
-    tools = body.tool_config.tools if body.tool_config else []
     return Request(
-        model=model,
-        messages=tuple(
-            Message(message.role, _content(message.content, f"messages.{at}.content"))
-            for at, message in enumerate(body.messages)
-        ),
-        system=_system(body.system or []),
-        tools=tools_of(tools),
-        tool_choice=choice_of(body.tool_config, own),
-        output=output_of(body.output_config),
+        model=address.model,
+        messages=tuple(reader.message(message, at) for at, message in enumerate(body.messages)),
+        system=reader.system(body.system or []),
+        tools=reader.tools(body.tool_config.tools if body.tool_config else []),
+        tool_choice=reader.choice(body.tool_config, own),
+        output=_output(body.output_config),
         max_tokens=limits.max_tokens,
         temperature=limits.temperature,
         top_p=limits.top_p,
         top_k=own.top_k if isinstance(own, makers.Claude) else None,
         stop=tuple(limits.stop_sequences or ()),
-        stream=stream,
+        stream=address.stream,
         extras={name: raw[name] for name in types.BESIDE if raw.get(name) is not None} or None,
     )
 
 
-def block(union: types.Union, at: str) -> tuple[str, types.Typed | None]:
-    """Return the kind of a block, and its fields where the kind is one of those we know."""
-    kind = one_key(union, at)
-    if kind in types.UNTYPED:
-        return kind, None
-    if kind not in types.TYPED:
-        raise refuse_key(kind, at)
-    return kind, typed(union[kind], types.TYPED[kind], f"{at}.{kind}")
+def parse(http: HttpRequest) -> Parsed[Context]:
+    """Return what a request means, whatever its model is and whatever the rules say about it."""
+    address = address_of(http)
+    if address is None:
+        raise refuse("Not Found", status=404, code="UnknownOperationException")
+    unknown = Unknown()
+    raw: Json = typed(http.body, dict)
+    read = body(http.body, unknown)
+    owns = own_by_every_shape(read.additional_model_request_fields, unknown)
+    claude = next((own for own in owns if isinstance(own, makers.Claude)), None)
+    effort = read.output_config.effort if read.output_config else None
+    return Parsed(
+        request=canon(read, raw, address, own=claude, unknown=unknown),
+        intent=first_intent(owns, effort),
+        show=show_of(claude),
+        unknown=tuple(unknown.paths),
+        context=context_of(read),
+    )
+
+
+def context_of(body: types.Body) -> Context:
+    """Return what the body says of how it is to be answered."""
+    return Context(tuple(body.additional_model_response_field_paths or ()))
+
+
+# -- the makers' own fields ------------------------------------------------------------------
+
+
+def own_fields(raw: Raw, control: str) -> makers.Own | None:
+    """Return a maker's own fields, strictly; None where it is not known which there are."""
+    if control == "any":
+        typed(raw, dict, _OWN)
+        return None
+    return typed(raw, makers.OWN[control], _OWN)
+
+
+def own_by_every_shape(raw: Raw, unknown: Unknown) -> list[makers.Own]:
+    """Return own fields by each maker's spelling that fits; which model it is is not asked.
+
+    Field by field, since one that no maker has must not hide those beside it.
+    """
+    given = typed(raw, dict, _OWN)
+    fitting: dict[type[makers.Own], dict[str, Json]] = {}
+    for name, value in given.items():
+        shape = next((each for each in makers.SHAPES if _fits(name, value, each)), None)
+        if shape is None:
+            unknown.paths.append(f"{_OWN}.{name}")
+        else:
+            fitting.setdefault(shape, {})[name] = value
+    return [unknown.convert(each, shape, at=_OWN) for shape, each in fitting.items()]
+
+
+def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
+    if all(field.encode_name != name for field in fields_of(shape)):
+        return False
+    try:
+        convert(Unknown().known({name: value}, shape), shape)
+    except ValidationError:
+        return False
+    return True
 
 
 # -- content ---------------------------------------------------------------------------------
 
 
-def _content(content: Sequence[types.Union], at: str) -> tuple[Part, ...]:
-    parts: list[Part] = []
-    for number, union in enumerate(content):
-        kind, fields = block(union, f"{at}.{number}")
-        if isinstance(fields, types.CachePoint) and parts and _can_mark(parts[-1]):
-            parts[-1] = replace(parts[-1], cache=Cache(fields.ttl))
-        else:
-            parts.append(_part(fields, kind, union[kind], f"{at}.{number}"))
-    return tuple(parts)
+def block(
+    union: types.Union, at: str, unknown: Unknown | None = None
+) -> tuple[str, types.Typed | None]:
+    """Return the kind of a block, and its fields where the kind is one of those we know."""
+    kind = _kind(union, at, types.TYPED, unknown)
+    if kind in types.UNTYPED or (unknown is not None and kind not in types.TYPED):
+        return kind, None
+    if kind not in types.TYPED:
+        raise refuse_key(kind, at)
+    return kind, typed(union[kind], types.TYPED[kind], f"{at}.{kind}", unknown)
+
+
+def _kind(union: types.Union, at: str, kinds: Collection[str], unknown: Unknown | None) -> str:
+    """Return the one key of a union; on the lenient road, of several the first that is known."""
+    if unknown is None or len(union) < 2:
+        return one_key(union, at)
+    kind = next((key for key in union if key in kinds), next(iter(union)))
+    unknown.paths += [f"{at}.{key}" for key in union if key != kind]
+    return kind
+
+
+class _Reader:
+    """Reads the unions of one body; with ``unknown``, leniently."""
+
+    def __init__(self, unknown: Unknown | None) -> None:
+        self._unknown = unknown
+
+    def message(self, message: types.MessageIn, at: int) -> Message:
+        """Return a turn."""
+        if message.role not in _ROLES:  # only the lenient road reads one of another role
+            raise refuse_value(f"messages.{at}.role", f"Invalid enum value {message.role!r}")
+        return Message(message.role, self._content(message.content, f"messages.{at}.content"))
+
+    def _content(self, content: Sequence[types.Union], at: str) -> tuple[Part, ...]:
+        parts: list[Part] = []
+        for number, union in enumerate(content):
+            kind, fields = block(union, f"{at}.{number}", self._unknown)
+            if isinstance(fields, types.CachePoint) and parts and _can_mark(parts[-1]):
+                parts[-1] = replace(parts[-1], cache=Cache(fields.ttl))
+            else:
+                parts.append(self._part(fields, kind, union[kind], f"{at}.{number}"))
+        return tuple(parts)
+
+    def _part(self, fields: types.Typed | None, kind: str, raw: Raw, at: str) -> Part:
+        match fields:
+            case str():
+                return Text(fields)
+            case types.Reasoning():
+                return self._thinking(fields, raw, at)
+            case types.ToolUseBlock() if fields.type is None:
+                return _call(fields)
+            case types.ToolResultBlock() if fields.type is None:
+                return self._result(fields, at)
+            case types.CitationsBlock():
+                text = "".join(words.text for words in fields.content or ())
+                return Text(text, citations=tuple(fields.citations or ()))
+            case types.ImageBlock() | types.DocumentBlock() | types.VideoBlock():
+                return self._medium(fields, kind, raw, at)
+            case types.AudioBlock():
+                return self._medium(fields, kind, raw, at)
+        return Other(NAME, {kind: decode(raw)})
+
+    def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
+        text, redacted = fields.reasoning_text, fields.redacted_content
+        if (text is None) == (redacted is None) and self._unknown is None:
+            raise refuse_value(f"{at}.reasoningContent", ONE)
+        if text is not None:
+            return Thinking(text.text, Seal(NAME, text.signature or ""))
+        if redacted is not None:
+            return Thinking("", Seal(NAME, redacted), redacted=True)
+        return Other(NAME, {"reasoningContent": decode(raw)})
+
+    def _result(self, fields: types.ToolResultBlock, at: str) -> ToolResult:
+        content = tuple(
+            self._inner(union, f"{at}.toolResult.content.{number}")
+            for number, union in enumerate(fields.content)
+        )
+        return ToolResult(fields.tool_use_id, content, error=fields.status == "error")
+
+    def _inner(self, union: types.Union, at: str) -> Text | Image | Blob | Other:
+        kind = _kind(union, at, types.RESULTS, self._unknown)
+        if kind not in types.RESULTS and self._unknown is None:
+            raise refuse_key(kind, at)
+        if kind in ("json", "searchResult") or kind not in types.RESULTS:
+            return Other(NAME, {kind: decode(union[kind])})
+        fields = typed(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
+        part = self._part(fields, kind, union[kind], at)
+        if not isinstance(part, Text | Image | Blob | Other):
+            raise refuse(f"{at}: a tool result holds text, JSON, images, documents and videos")
+        return part
+
+    def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
+        """Return a picture, a document, a film or a sound; one with settings is kept as it came."""
+        source = fields.source
+        told = (source.bytes, source.s3_location, source.text, source.content)
+        if sum(each is not None for each in told) != 1 and self._unknown is None:
+            raise refuse_value(f"{at}.{kind}.source", ONE)
+        data = None if source.bytes is None else _bytes(source.bytes, f"{at}.{kind}.source.bytes")
+        url = source.s3_location.uri if source.s3_location else None
+        match fields:
+            case types.ImageBlock() if data or url:
+                return Image(f"image/{fields.format}", data, url)
+            case types.VideoBlock() if data or url:
+                return Blob(_FILMS.get(fields.format, f"video/{fields.format}"), data, url)
+            case types.AudioBlock() if data or url:
+                return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
+            case types.DocumentBlock() if (data or url) and not (
+                fields.context or fields.citations
+            ):
+                media_type = _DOCUMENTS.get(fields.format, "application/octet-stream")
+                return Blob(media_type, data, url, fields.name)
+        return Other(NAME, {kind: decode(raw)})
+
+    def system(self, system: Sequence[types.Union]) -> tuple[Text, ...]:
+        """Return the system prompt, marks for the cache on what they follow."""
+        texts: list[Text] = []
+        for at, union in enumerate(system):
+            kind, fields = block(union, f"system.{at}", self._unknown)
+            if isinstance(fields, types.CachePoint):
+                if texts:
+                    texts[-1] = replace(texts[-1], cache=Cache(fields.ttl))
+            elif kind == "text" and isinstance(fields, str):
+                texts.append(Text(fields))
+            elif kind == "guardContent":
+                where = f"system.{at}.guardContent"
+                guarded = typed(union[kind], types.GuardContent, where, self._unknown).text
+                texts.append(Text(guarded.text if guarded else ""))
+            else:
+                self._pass_over(kind, f"system.{at}")
+        return tuple(texts)
+
+    def _pass_over(self, key: str, at: str) -> None:
+        """List a key that this place does not have; strictly, refuse it."""
+        if self._unknown is None:
+            raise refuse_key(key, at)
+        self._unknown.paths.append(f"{at}.{key}")
+
+    # -- tools -----------------------------------------------------------------------------------
+
+    def tools(self, unions: Sequence[types.Union]) -> tuple[Tool, ...]:
+        """Return what may be called, marks for the cache on what they follow."""
+        tools: list[Tool] = []
+        for at, union in enumerate(unions):
+            where = f"toolConfig.tools.{at}"
+            kind = _kind(union, where, ("toolSpec", "systemTool", "cachePoint"), self._unknown)
+            if kind == "toolSpec":
+                spec = typed(union[kind], types.ToolSpec, f"{where}.toolSpec", self._unknown)
+                schema = spec.input_schema.json
+                tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
+            elif kind == "systemTool":
+                named = typed(union[kind], types.OneTool, f"{where}.systemTool", self._unknown)
+                tools.append(Tool(named.name, raw={kind: decode(union[kind])}))
+            elif kind == "cachePoint" and tools:
+                point = typed(union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown)
+                tools[-1] = replace(tools[-1], cache=Cache(point.ttl))
+            elif kind == "cachePoint" or self._unknown is None:
+                self._pass_over(kind, where)
+            else:
+                tools.append(_other_tool(kind, decode(union[kind])))
+        return tuple(tools)
+
+    def choice(self, config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
+        """Return who must be called: in the common words, or in Claude's own, never in both."""
+        common = config.tool_choice if config is not None else None
+        if isinstance(own, makers.Claude) and own.tool_choice is not None:
+            if common is not None and self._unknown is None:
+                raise refuse(
+                    "The additional field tool_choice conflicts with an existing field. Remove it "
+                    "and try again."
+                )
+            modes = {"any": "required"}
+            mode: Json = modes.get(own.tool_choice.type, own.tool_choice.type)
+            return ToolChoice(mode, own.tool_choice.name)
+        if common is None:
+            return None
+        kind = _kind(common, "toolConfig.toolChoice", ("auto", "any", "tool"), self._unknown)
+        at = f"toolConfig.toolChoice.{kind}"
+        if kind == "tool":
+            return ToolChoice("tool", typed(common[kind], types.OneTool, at, self._unknown).name)
+        if kind not in ("auto", "any"):
+            self._pass_over(kind, "toolConfig.toolChoice")
+            return None
+        typed(common[kind], types.Empty, at, self._unknown)
+        return ToolChoice("auto" if kind == "auto" else "required")
+
+
+_Medium = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.AudioBlock
 
 
 def _can_mark(part: Part) -> bool:
     return not isinstance(part, Thinking | Other) and part.cache is None
-
-
-def _part(fields: types.Typed | None, kind: str, raw: Raw, at: str) -> Part:
-    match fields:
-        case str():
-            return Text(fields)
-        case types.Reasoning():
-            return _thinking(fields, at)
-        case types.ToolUseBlock() if fields.type is None:
-            return _call(fields)
-        case types.ToolResultBlock() if fields.type is None:
-            return _result(fields, at)
-        case types.CitationsBlock():
-            text = "".join(words.text for words in fields.content or ())
-            return Text(text, citations=tuple(fields.citations or ()))
-        case types.ImageBlock() | types.DocumentBlock() | types.VideoBlock() | types.AudioBlock():
-            return _medium(fields, kind, raw, at)
-    return Other(NAME, {kind: decode(raw)})
-
-
-def _thinking(fields: types.Reasoning, at: str) -> Thinking:
-    text, redacted = fields.reasoning_text, fields.redacted_content
-    if (text is None) == (redacted is None):
-        raise refuse_value(f"{at}.reasoningContent", ONE)
-    if text is None:
-        return Thinking("", Seal(NAME, redacted), redacted=True)
-    return Thinking(text.text, Seal(NAME, text.signature or ""))
 
 
 def _call(fields: types.ToolUseBlock) -> ToolCall:
@@ -145,50 +378,6 @@ def _call(fields: types.ToolUseBlock) -> ToolCall:
     return ToolCall(fields.tool_use_id, fields.name, given)
 
 
-def _result(fields: types.ToolResultBlock, at: str) -> ToolResult:
-    content = tuple(
-        _inner(union, f"{at}.toolResult.content.{number}")
-        for number, union in enumerate(fields.content)
-    )
-    return ToolResult(fields.tool_use_id, content, error=fields.status == "error")
-
-
-def _inner(union: types.Union, at: str) -> Text | Image | Blob | Other:
-    kind = one_key(union, at)
-    if kind not in types.RESULTS:
-        raise refuse_key(kind, at)
-    if kind in ("json", "searchResult"):
-        return Other(NAME, {kind: decode(union[kind])})
-    part = _part(block(union, at)[1], kind, union[kind], at)
-    if not isinstance(part, Text | Image | Blob | Other):
-        raise refuse(f"{at}: a tool result holds text, JSON, images, documents and videos")
-    return part
-
-
-Medium = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.AudioBlock
-
-
-def _medium(fields: Medium, kind: str, raw: Raw, at: str) -> Part:
-    """Return a picture, a document, a film or a sound; one with settings is kept as it came."""
-    source = fields.source
-    told = (source.bytes, source.s3_location, source.text, source.content)
-    if sum(each is not None for each in told) != 1:
-        raise refuse_value(f"{at}.{kind}.source", ONE)
-    data = None if source.bytes is None else _bytes(source.bytes, f"{at}.{kind}.source.bytes")
-    url = source.s3_location.uri if source.s3_location else None
-    match fields:
-        case types.ImageBlock() if data or url:
-            return Image(f"image/{fields.format}", data, url)
-        case types.VideoBlock() if data or url:
-            return Blob(_FILMS.get(fields.format, f"video/{fields.format}"), data, url)
-        case types.AudioBlock() if data or url:
-            return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
-        case types.DocumentBlock() if (data or url) and not (fields.context or fields.citations):
-            media_type = _DOCUMENTS.get(fields.format, "application/octet-stream")
-            return Blob(media_type, data, url, fields.name)
-    return Other(NAME, {kind: decode(raw)})
-
-
 def _bytes(data: str, at: str) -> bytes:
     try:
         return b64decode(data, validate=True)
@@ -196,112 +385,12 @@ def _bytes(data: str, at: str) -> bytes:
         raise refuse_value(at, "it is not valid base64") from None
 
 
-def _system(system: Sequence[types.Union]) -> tuple[Text, ...]:
-    texts: list[Text] = []
-    for at, union in enumerate(system):
-        kind, fields = block(union, f"system.{at}")
-        if isinstance(fields, types.CachePoint):
-            if texts:
-                texts[-1] = replace(texts[-1], cache=Cache(fields.ttl))
-        elif kind == "text" and isinstance(fields, str):
-            texts.append(Text(fields))
-        elif kind == "guardContent":
-            guarded = typed(union[kind], types.GuardContent, f"system.{at}.guardContent").text
-            texts.append(Text(guarded.text if guarded else ""))
-        else:
-            raise refuse_key(kind, f"system.{at}")
-    return tuple(texts)
+def _other_tool(kind: str, fields: Json) -> Tool:
+    name = fields.get("name") if isinstance(fields, dict) else None
+    return Tool(name if isinstance(name, str) else kind, raw={kind: fields})
 
 
-T = TypeVar("T")
-
-_PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-_MISSING = re.compile(r"Object missing required field `(.*)`")
-ONE = "exactly one member of the union must be set"
-_INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
-
-
-def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
-    """Return the JSON as this type, or raise the refusal that says where it does not fit."""
-    try:
-        return decode(raw, type=kind)
-    except ValidationError as error:
-        raise _misfit(str(error), at) from None
-    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refuse(
-            f"The request body is not valid JSON: {error}", code="SerializationException"
-        ) from None
-
-
-def one_key(union: Mapping[str, Raw], at: str) -> str:
-    """Return the one key of a union, or refuse it."""
-    if len(union) != 1:
-        raise refuse_value(at, ONE)
-    return next(iter(union))
-
-
-def _misfit(error: str, at: str) -> Rejected:
-    found = _PLACE.match(error)
-    said, place = (found[1], found[2] or "") if found else (error, "")
-    path = _INDEX.sub(r".\1", f"{at}{place}").lstrip(".")
-    if unknown := _UNKNOWN.match(said):
-        return refuse_key(unknown[1], path)
-    if missing := _MISSING.match(said):
-        return refuse_value(
-            f"{path}.{missing[1]}" if path else missing[1], "Member must not be null"
-        )
-    return refuse_value(path, said)
-
-
-# -- tools and the shape of the answer -----------------------------------------------------------
-
-
-def tools_of(unions: Sequence[types.Union]) -> tuple[Tool, ...]:
-    """Return what may be called, marks for the cache on what they follow."""
-    tools: list[Tool] = []
-    for at, union in enumerate(unions):
-        where = f"toolConfig.tools.{at}"
-        kind = one_key(union, where)
-        if kind == "toolSpec":
-            spec = typed(union[kind], types.ToolSpec, f"{where}.toolSpec")
-            schema = spec.input_schema.json
-            tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
-        elif kind == "systemTool":
-            named = typed(union[kind], types.OneTool, f"{where}.systemTool")
-            tools.append(Tool(named.name, raw={kind: decode(union[kind])}))
-        elif kind == "cachePoint" and tools:
-            point = typed(union[kind], types.CachePoint, f"{where}.cachePoint")
-            tools[-1] = replace(tools[-1], cache=Cache(point.ttl))
-        else:
-            raise refuse_key(kind, where)
-    return tuple(tools)
-
-
-def choice_of(config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
-    """Return who must be called: in the common words, or in Claude's own, never in both."""
-    if isinstance(own, makers.Claude) and own.tool_choice is not None:
-        if config is not None and config.tool_choice is not None:
-            raise refuse(
-                "The additional field tool_choice conflicts with an existing field. Remove it and "
-                "try again."
-            )
-        modes = {"any": "required"}
-        mode: Json = modes.get(own.tool_choice.type, own.tool_choice.type)
-        return ToolChoice(mode, own.tool_choice.name)
-    if config is None or config.tool_choice is None:
-        return None
-    kind = one_key(config.tool_choice, "toolConfig.toolChoice")
-    at = f"toolConfig.toolChoice.{kind}"
-    if kind == "tool":
-        return ToolChoice("tool", typed(config.tool_choice[kind], types.OneTool, at).name)
-    if kind not in ("auto", "any"):
-        raise refuse_key(kind, "toolConfig.toolChoice")
-    typed(config.tool_choice[kind], types.Empty, at)
-    return ToolChoice("auto" if kind == "auto" else "required")
-
-
-def output_of(config: types.OutputConfig | None) -> Output | None:
+def _output(config: types.OutputConfig | None) -> Output | None:
     """Return the shape the answer must have."""
     if config is None or config.text_format is None:
         return None

@@ -7,7 +7,7 @@ from msgspec.json import encode
 from pondero.canon import Json, Other, Part, Text, Thinking, ToolCall
 from pondero.dialects.dialect import Answering
 
-from .seals import UNBOUND, hidden, prefix, sign
+from .parse import Context
 from .types import NAME
 
 Said = tuple[str, dict[str, Json]]
@@ -16,9 +16,8 @@ Said = tuple[str, dict[str, Json]]
 class Scribe:
     """Writes the blocks of one answer."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._accepted = accepted
-        self._body = accepted.context["body"]
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._answering = answering
         self._written: list[Json] = []
 
     def blocks(self, part: Part) -> list[Json]:
@@ -70,37 +69,20 @@ class Scribe:
     # -- thinking --------------------------------------------------------------------------------
 
     def _thinking(self, part: Thinking) -> Json:
-        if self._accepted.context["display"] == "nothing":
+        context, shows = self._answering.context, self._answering.shown
+        if context.display == "nothing":
             return None
-        if not self._accepted.context["sealed"]:
-            shown = part.text if self._accepted.shown else "[REDACTED]"
+        if not context.signed:
+            shown = part.text if shows else "[REDACTED]"
             return {"reasoningContent": {"reasoningText": {"text": shown}}}
-        shown = part.text if self._accepted.shown and not part.redacted else ""
-        proof = self._proof(part, shown)
+        shown = part.text if shows and not part.redacted else ""
+        seal = self._answering.seal(part, shown, self._written)
+        if seal is None and not shown:
+            return None
         if part.redacted:
-            return {"reasoningContent": {"redactedContent": proof}}
-        return {"reasoningContent": {"reasoningText": {"text": shown, "signature": proof}}}
-
-    def _proof(self, part: Thinking, shown: str) -> Json:
-        """Return what proves a thought: the seal it already has, else a new one."""
-        if part.seal is not None and part.seal.dialect == NAME:
-            return part.seal.value
-        made = sign(
-            shown,
-            model=self._accepted.request.model,
-            thought=f"{len(self._written)} {part.text}",
-            prefix=self._prefix(),
-        )
-        return hidden(made) if part.redacted else made
-
-    def _prefix(self) -> bytes:
-        if not self._accepted.context["bound"]:
-            return UNBOUND
-        messages = list(self._body["messages"])
-        if self._written:
-            messages.append({"role": "assistant", "content": self._written})
-        tools = (self._body.get("toolConfig") or {}).get("tools")
-        return prefix(self._body.get("system"), tools, messages)
+            return {"reasoningContent": {"redactedContent": seal}}
+        text = {"text": shown} if seal is None else {"text": shown, "signature": seal}
+        return {"reasoningContent": {"reasoningText": text}}
 
 
 def _delta(delta: Json) -> Said:

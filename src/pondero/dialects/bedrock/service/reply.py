@@ -21,6 +21,7 @@ from pondero.dialects.dialect import Answering
 from pondero.framing import write_aws_event
 
 from .errors import request_id
+from .parse import Context
 from .parts import Scribe
 
 _STOPS = {
@@ -38,23 +39,23 @@ _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _DETAILS = "/usage/output_tokens_details"
 
 
-def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
-    scribe = Scribe(accepted)
+    scribe = Scribe(answering)
     content = [block for part in reply.message.parts for block in scribe.blocks(part)]
     body = {
         "metrics": _LATENCY,
         "output": {"message": {"content": content, "role": "assistant"}},
-        **_end(accepted, reply.finish, reply.raw_finish, reply.usage),
+        **_end(answering.context, reply.finish, reply.raw_finish, reply.usage),
         "usage": _usage(reply.usage),
     }
-    headers = {"content-type": "application/json", "x-amzn-requestid": _id(accepted)}
+    headers = {"content-type": "application/json", "x-amzn-requestid": _id(answering)}
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(accepted: Answering[Json]) -> "Stream":
+def stream(answering: Answering[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
+    return Stream(answering)
 
 
 def call_id(digest: str) -> str:
@@ -65,9 +66,9 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events in, frames out. Words and thinking have no start; a call is written at its end."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._accepted = accepted
-        self._scribe = Scribe(accepted)
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._answering = answering
+        self._scribe = Scribe(answering)
         self._begun: dict[int, int] = {}
         self._frames = 0
 
@@ -75,7 +76,7 @@ class Stream:
     def headers(self) -> dict[str, str]:
         """Return the headers this stream is sent with."""
         kind = "application/vnd.amazon.eventstream"
-        return {"content-type": kind, "x-amzn-requestid": _id(self._accepted)}
+        return {"content-type": kind, "x-amzn-requestid": _id(self._answering)}
 
     def feed(self, event: Event) -> bytes:
         """Return the frames that say this event."""
@@ -84,7 +85,7 @@ class Stream:
                 return self._frame("messageStart", {"role": "assistant"})
             case TextDelta() if event.text:
                 return self._delta(event.index, {"text": event.text})
-            case ThinkingDelta() if event.text and self._accepted.shown:
+            case ThinkingDelta() if event.text and self._answering.shown:
                 return self._delta(event.index, {"reasoningContent": {"text": event.text}})
             case PartEnd():
                 return self._end(event)
@@ -137,22 +138,18 @@ class Stream:
         return frames
 
     def _finish(self, event: Finished) -> bytes:
-        ending = _end(self._accepted, event.finish, event.raw_finish, event.usage)
+        ending = _end(self._answering.context, event.finish, event.raw_finish, event.usage)
         told = {"metrics": _LATENCY, "usage": _usage(event.usage)}
         return self._frame("messageStop", ending) + self._frame("metadata", told)
 
 
-def _id(accepted: Answering[Json]) -> str:
-    return request_id(encode(accepted.context["body"]))
+def _id(answering: Answering[Context]) -> str:
+    return request_id(answering.seed)
 
 
-def _end(accepted: Answering[Json], finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
+def _end(context: Context, finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
     ending: dict[str, Json] = {"stopReason": raw or _STOPS.get(finish, "end_turn")}
-    if (
-        _DETAILS in accepted.context["paths"]
-        and accepted.context["sealed"]
-        and usage.thinking is not None
-    ):
+    if _DETAILS in context.paths and context.signed and usage.thinking is not None:
         counted = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
         ending["additionalModelResponseFields"] = {"usage": counted}
     return ending

@@ -3,16 +3,19 @@
 import re
 from urllib.parse import urlsplit
 
+from msgspec.json import encode
+from msgspec.structs import replace
+
 from pondero.canon import HttpRequest, Json, ToolChoice
 from pondero.dialects.dialect import Accepted
-from pondero.thinking import Intent
 
-from . import conversation, makers, types
+from . import conversation, makers, parse, types
 from .address import address_of
 from .errors import refuse, refuse_by_model
 from .models import Family, family
-from .parse import read, typed
-from .thinking import own_fields, wish
+from .parse import Context
+from .seals import sealer
+from .thinking import wish
 
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/,\s]+/\d{8}/[a-z0-9-]+/bedrock/aws4_request, *"
@@ -22,38 +25,35 @@ _BINDING = "thinking-binding-controls-"
 _GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
 
 
-def accept(http: HttpRequest, _service: str) -> Accepted[Json]:
+def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     _check_auth(http)
-    asked = address_of(http)
-    if http.method != "POST" or asked is None:
+    address = address_of(http)
+    if http.method != "POST" or address is None:
         raise refuse("Not Found", status=404, code="UnknownOperationException")
-    model = asked.model
-    row = family(model)
+    row = family(address.model)
     if row is None:
         raise refuse("The provided model identifier is invalid.")
-    raw: Json = typed(http.body, dict)
-    body = typed(http.body, types.Body)
-    own = own_fields(body.additional_model_request_fields, row)
-    if _GOVCLOUD.match(model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
+    raw: Json = types.typed(http.body, dict)
+    body = parse.body(http.body)
+    own = parse.own_fields(body.additional_model_request_fields, row.control)
+    if _GOVCLOUD.match(address.model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
         _check_govcloud(own)
-    told = read(body, raw, model=model, stream=asked.stream, own=own)
-    choice = told.tool_choice or ToolChoice()
+    request = parse.canon(body, raw, address, own=own)
+    choice = request.tool_choice or ToolChoice()
     wanted = wish(body, own, row, forced=choice.forced)
-    _check_choice(choice.name, [tool.name for tool in told.tools])
+    _check_choice(choice.name, [tool.name for tool in request.tools])
     _check_conversation(body, raw, own, row)
     return Accepted(
-        request=told,
-        intent=Intent(wanted.kind, wanted.level, wanted.budget),
+        request=request,
+        intent=wanted.intent,
         thinks=wanted.thinks,
         shown=wanted.shown,
-        context={
-            "body": raw,
-            "bound": row.bound,
-            "sealed": row.control == "claude",
-            "display": row.display,
-            "paths": body.additional_model_response_field_paths or [],
-        },
+        seal=sealer(address.model, raw if row.bound else None),
+        seed=encode(raw),
+        context=replace(
+            parse.context_of(body), display=row.display, signed=row.control == "claude"
+        ),
     )
 
 

@@ -6,12 +6,16 @@ Whatever was changed, cut or made elsewhere does not verify.
 
 from base64 import b64decode, b64encode
 from binascii import Error
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
 from msgspec.json import Encoder
 
-from pondero.canon import Json
+from pondero.canon import Json, Part, Thinking
+from pondero.dialects.dialect import Sealer
+
+from .types import NAME
 
 _SECRET = b"the emulated house's own secret"
 _MARK = b"\x12\x93\x02"  # real ones begin with EpMC
@@ -24,6 +28,28 @@ class Proof(NamedTuple):
 
     model: str
     prefix: bytes
+
+
+def sealer(model: str, bound_to: Json | None) -> Sealer:
+    """Return what signs the thinking of one answer; ``bound_to`` is the body it is tied to."""
+
+    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
+        if not isinstance(part, Thinking):
+            return None
+        if part.seal is not None and part.seal.dialect == NAME:
+            return part.seal.value
+        start = UNBOUND if bound_to is None else _beginning(bound_to, before)
+        made = sign(shown, model=model, thought=f"{len(before)} {part.text}", prefix=start)
+        return hidden(made) if part.redacted else made
+
+    return seal
+
+
+def _beginning(body: Json, before: Sequence[Json]) -> bytes:
+    messages = list(body["messages"])
+    if before:
+        messages.append({"role": "assistant", "content": list(before)})
+    return prefix(body.get("system"), (body.get("toolConfig") or {}).get("tools"), messages)
 
 
 def sign(shown: str, *, model: str, thought: str, prefix: bytes) -> str:

@@ -1,35 +1,85 @@
-"""What each model takes of thinking, effort, sampling and tools, and the refusals for the rest."""
+"""The wish to think: what a request says about it, and what each model makes of it.
 
+``intent_of`` reads the wish alone. ``wish`` is the rules' part: it refuses what the model does not
+take of thinking, effort, sampling and forced calls.
+"""
+
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from msgspec import Raw
-
-from pondero.thinking import Kind
+from pondero.thinking import UNSET, Intent
 
 from . import makers, types
 from .errors import refuse, refuse_by_model
 from .models import Family
-from .parse import typed
-
-_OWN = "additionalModelRequestFields"
 
 
 class Wish(NamedTuple):
     """What the request says about thinking, and what the model makes of it."""
 
-    kind: Kind
-    level: str | None = None
-    budget: int | None = None
+    intent: Intent
     thinks: bool = False
     shown: bool = False
 
 
-def own_fields(raw: Raw, row: Family) -> makers.Own | None:
-    """Return the maker's own fields; None where it is not known which there are."""
-    if row.control == "any":
-        typed(raw, dict, _OWN)
+# -- what the request says -------------------------------------------------------------------
+
+
+def first_intent(owns: Iterable[makers.Own], effort: str | None) -> Intent:
+    """Return the wish of whichever maker's fields state one; ``effort`` is the common field's."""
+    stated = (intent_of(own, effort) for own in owns)
+    said = Intent("level", effort) if effort else UNSET
+    return next((intent for intent in stated if intent != UNSET), said)
+
+
+def intent_of(own: makers.Own | None, effort: str | None = None) -> Intent:
+    """Return the wish that a maker's own fields state; Claude's may have the common effort too."""
+    match own:
+        case makers.Claude():
+            return _intent_of_claude(own, effort)
+        case makers.Nova() if own.reasoning_config is not None:
+            said = own.reasoning_config
+            if said.type == "disabled":
+                return Intent("off")
+            level = said.max_reasoning_effort
+            return Intent("level", level) if level else Intent("on")
+        case makers.Flat():
+            return _intent_of_word(own.reasoning_effort)
+        case makers.Nested():
+            return _intent_of_word(own.reasoning.effort if own.reasoning else None)
+        case makers.Qwen():
+            return _intent_of_word(own.reasoning_config)
+    return UNSET
+
+
+def _intent_of_claude(own: makers.Claude, effort: str | None) -> Intent:
+    thinking = own.thinking or own.reasoning_config
+    effort = (own.output_config.effort if own.output_config else None) or effort
+    match thinking.type if thinking else None:
+        case None:
+            return Intent("level", effort) if effort else UNSET
+        case "enabled":
+            return Intent("budget", effort, thinking.budget_tokens if thinking else None)
+        case "adaptive":
+            return Intent("level" if effort else "on", effort)
+    return Intent("off")
+
+
+def _intent_of_word(word: str | None) -> Intent:
+    if word is None:
+        return UNSET
+    return Intent("off") if word == "none" else Intent("level", word)
+
+
+def show_of(own: makers.Claude | None) -> bool | None:
+    """Return whether readable thinking is asked for; only Claude's fields can say so."""
+    thinking = own.thinking or own.reasoning_config if own is not None else None
+    if thinking is None or thinking.display is None:
         return None
-    return typed(raw, makers.OWN[row.control], _OWN)
+    return thinking.display == "summarized"
+
+
+# -- what the model makes of it --------------------------------------------------------------
 
 
 def wish(body: types.Body, own: makers.Own | None, row: Family, *, forced: bool) -> Wish:
@@ -51,17 +101,17 @@ def wish(body: types.Body, own: makers.Own | None, row: Family, *, forced: bool)
         case makers.Nova():
             return _nova(own, limits, row)
         case makers.Flat():
-            return _worded(own.reasoning_effort, "reasoning_effort", row)
+            return _worded(own, "reasoning_effort", own.reasoning_effort, row)
         case makers.Nested():
             word = own.reasoning.effort if own.reasoning else None
-            return _worded(word, "reasoning.effort", row)
+            return _worded(own, "reasoning.effort", word, row)
         case makers.Qwen():
-            return _worded(own.reasoning_config, "reasoning_config", row)
+            return _worded(own, "reasoning_config", own.reasoning_config, row)
     return _unasked(row)
 
 
 def _unasked(row: Family) -> Wish:
-    return Wish("unset", thinks=row.unasked == "on", shown=row.display == "shown")
+    return Wish(UNSET, thinks=row.unasked == "on", shown=row.display == "shown")
 
 
 def _unsupported(field: str) -> Exception:
@@ -74,7 +124,7 @@ def _check_no_sampling(limits: types.Limits) -> None:
             raise _unsupported(field)
 
 
-def _worded(word: str | None, field: str, row: Family) -> Wish:
+def _worded(own: makers.Own, field: str, word: str | None, row: Family) -> Wish:
     if word is None:
         return _unasked(row)
     if word not in row.efforts:
@@ -82,9 +132,9 @@ def _worded(word: str | None, field: str, row: Family) -> Wish:
             f"{field}: '{word}' is not one of the supported values: {', '.join(row.efforts)}"
         )
     if word == "none":
-        return Wish("off")
+        return Wish(intent_of(own))
     thinks = row.thinks_at is None or word in row.thinks_at
-    return Wish("level", word, thinks=thinks, shown=row.display == "shown")
+    return Wish(intent_of(own), thinks=thinks, shown=row.display == "shown")
 
 
 def _nova(own: makers.Nova, limits: types.Limits, row: Family) -> Wish:
@@ -97,7 +147,7 @@ def _nova(own: makers.Nova, limits: types.Limits, row: Family) -> Wish:
             "please reformat your input and try again."
         )
     if said.type == "disabled":
-        return Wish("off")
+        return Wish(intent_of(own))
     if said.max_reasoning_effort not in row.efforts:
         raise refuse_by_model(
             f"reasoningConfig.maxReasoningEffort must be one of {', '.join(row.efforts)} when "
@@ -105,7 +155,7 @@ def _nova(own: makers.Nova, limits: types.Limits, row: Family) -> Wish:
         )
     if said.max_reasoning_effort == "high":
         _check_unlimited(limits)
-    return Wish("level", said.max_reasoning_effort, thinks=True, shown=row.display == "shown")
+    return Wish(intent_of(own), thinks=True, shown=row.display == "shown")
 
 
 def _check_unlimited(limits: types.Limits) -> None:
@@ -137,20 +187,17 @@ def _claude(
         _check_forced(kind, row)
     if kind in ("enabled", "adaptive"):
         _check_sampling(own, limits)
-    shows = row.display == "shown"
-    if thinking is not None and thinking.display is not None:
-        shows = thinking.display == "summarized"
+    shown = show_of(own)
+    shown = row.display == "shown" if shown is None else shown
+    intent = intent_of(own, effort)
     match kind:
         case None:
-            return Wish(
-                "level" if effort else "unset", effort, thinks=row.unasked == "on", shown=shows
-            )
+            return Wish(intent, thinks=row.unasked == "on", shown=shown)
         case "enabled":
-            budget = thinking.budget_tokens if thinking else None
-            return Wish("budget", effort, budget, thinks=True, shown=shows)
+            return Wish(intent, thinks=True, shown=shown)
         case "adaptive":
-            return Wish("level" if effort else "on", effort, thinks=not forced, shown=shows)
-    return Wish("off")
+            return Wish(intent, thinks=not forced, shown=shown)
+    return Wish(intent)
 
 
 def _check_thinking(thinking: makers.ClaudeThinking, limits: types.Limits, row: Family) -> None:

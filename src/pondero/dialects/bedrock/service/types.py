@@ -1,10 +1,20 @@
-"""The request body as the service types it: what is not named here is refused."""
+"""The request body as the service types it: what is not named here is refused.
 
-from typing import Annotated, Literal
+Also the reading of JSON by these types, whose misfits are refused in the service's words.
+"""
 
-from msgspec import Meta, Raw, Struct
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
+
+from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
+from msgspec.json import decode, encode
 
 from pondero.canon import Json
+from pondero.dialects.dialect import Rejected
+from pondero.dialects.unknown import Unknown, unchecked
+
+from .errors import refuse, refuse_key, refuse_value
 
 NAME = "bedrock"
 
@@ -267,3 +277,57 @@ BESIDE = (
     *("guardrailConfig", "promptVariables", "requestMetadata"),
     *("performanceConfig", "serviceTier"),
 )
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+ONE = "exactly one member of the union must be set"
+_PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
+
+
+def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None = None) -> T:
+    """Return the JSON as this type, or raise the refusal that says where it does not fit.
+
+    With ``unknown``, fields that the type does not have are left out and listed there, and
+    ranges and patterns are not checked.
+    """
+    try:
+        return decode(raw, type=kind)
+    except ValidationError as error:
+        if unknown is None:
+            raise _misfit(str(error), at) from None
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refuse(
+            f"The request body is not valid JSON: {error}", code="SerializationException"
+        ) from None
+    try:
+        known = unknown.known(decode(raw), kind, at=at)
+        read: T = decode(encode(known), type=unchecked(kind))
+    except ValidationError as error:
+        raise _misfit(str(error), at) from None
+    return read
+
+
+def one_key(union: Mapping[str, Raw], at: str) -> str:
+    """Return the one key of a union, or refuse it."""
+    if len(union) != 1:
+        raise refuse_value(at, ONE)
+    return next(iter(union))
+
+
+def _misfit(error: str, at: str) -> Rejected:
+    found = _PLACE.match(error)
+    said, place = (found[1], found[2] or "") if found else (error, "")
+    path = _INDEX.sub(r".\1", f"{at}{place}").lstrip(".")
+    if unknown := _UNKNOWN.match(said):
+        return refuse_key(unknown[1], path)
+    if missing := _MISSING.match(said):
+        return refuse_value(
+            f"{path}.{missing[1]}" if path else missing[1], "Member must not be null"
+        )
+    return refuse_value(path, said)
