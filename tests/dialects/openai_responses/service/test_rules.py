@@ -151,7 +151,7 @@ def test_knobs_beyond_the_canon_are_kept():
 def test_the_effective_thinking_is_echoed():
     body = {"model": MODEL, "input": "Hi", "reasoning": {"summary": "auto"}}
 
-    assert accepted(body).context["reasoning"] == {
+    assert accepted(body).context.reasoning == {
         "effort": "medium",
         "summary": "detailed",
         "context": "all_turns",

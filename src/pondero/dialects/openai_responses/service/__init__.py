@@ -1,21 +1,15 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.canon import HttpRequest, Json
-from pondero.dialects.dialect import Models, Parsed, Service
+from pondero.dialects.dialect import Models, Service
 
-from . import address, errors, models, reply, rules, stream
-
-
-def _parse(http: HttpRequest) -> Parsed[Json]:
-    raise NotImplementedError
-
+from . import address, errors, models, parse, reply, rules, stream
 
 SERVICE = Service(
-    home=rules.HOUSE,
+    home=rules.HOME,
     serves=address.serves,
     model_of=address.model_of,
     with_model=address.with_model,
-    parse=_parse,
+    parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.stream,

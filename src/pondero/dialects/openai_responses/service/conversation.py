@@ -1,5 +1,6 @@
 """Input items to messages: what the service understands of a conversation that comes back."""
 
+import json
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
@@ -22,14 +23,17 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
+from pondero.dialects.dialect import Rejected
+from pondero.dialects.unknown import Unknown
 
 from .errors import invalid, missing, refuse
-from .parts import arguments_text
 from .types import (
     ANSWERED,
+    ANY_ITEMS,
     GIVEN,
     HOSTED,
     ITEMS,
+    NAME,
     Breakpoint,
     CallOutput,
     CustomCall,
@@ -45,8 +49,6 @@ from .types import (
 )
 from .validation import kind_of, read
 
-NAME = "openai_responses"
-
 _INLINE = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _OF_CALLERS = frozenset({
     "additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
@@ -57,9 +59,10 @@ _OF_CALLERS = frozenset({
 class Conversation:
     """Messages in the making; ``add`` the items in order, then take ``messages``."""
 
-    def __init__(self, *, model: str, route: str) -> None:
+    def __init__(self, *, model: str, route: str | None, unknown: Unknown | None = None) -> None:
         self._model = model
         self._route = route
+        self._unknown = unknown
         self._done: list[Message] = []
         self._role: Role | None = None
         self._parts: list[Part] = []
@@ -72,16 +75,27 @@ class Conversation:
         self._turn(None)
         return tuple(self._done)
 
-    def add(self, raw: Json, number: int) -> Strict | None:
-        """Take the next item; return it as its type, None where it has none of its own."""
+    def add(self, raw: Json, number: int) -> None:
+        """Take the next item, or refuse it; on the lenient road an odd one is kept as it came."""
         at = f"input[{number}]"
         kind = kind_of(raw, at=at, otherwise="message")
+        if self._unknown is None or kind == "message":
+            self._add(raw, kind, at)
+            return
+        try:
+            self._add(raw, kind, at)
+        except Rejected:
+            self._unknown.paths.append(at)
+            self._keep(raw, callers=kind in _OF_CALLERS or kind.endswith("_output"))
+
+    def _add(self, raw: Json, kind: str, at: str) -> None:
         if kind in HOSTED:
             self._hosted(raw, kind, at)
-            return None
+            return
         if kind not in ITEMS:
             invalid(kind, sorted((*ITEMS, *HOSTED)), param=f"{at}.type")
-        item = read(raw, ITEMS[kind], at=at)
+        kinds = ITEMS if self._unknown is None else ANY_ITEMS
+        item = read(raw, kinds[kind], at=at, unknown=self._unknown)
         match item:
             case InputMessage():
                 self._message(item, raw, at)
@@ -91,7 +105,6 @@ class Conversation:
                 self._call(item, raw)
             case CallOutput():
                 self._result(item, at)
-        return item
 
     def _turn(self, role: Role | None, *, spoken: bool = False) -> None:
         """Begin another message where this role, or this item, cannot join the one there is."""
@@ -110,11 +123,12 @@ class Conversation:
             self._answer(item, raw, at)
             return
         self._turn("user" if item.role == "user" else "system", spoken=True)
-        self._parts += given(item.content, at=f"{at}.content")
+        self._parts += given(item.content, at=f"{at}.content", unknown=self._unknown)
 
     def _result(self, item: CallOutput, at: str) -> None:
         self._turn("user")
-        parts = given(item.output, at=f"{at}.output") if item.output else ()
+        where, unknown = f"{at}.output", self._unknown
+        parts = given(item.output, at=where, unknown=unknown) if item.output else ()
         content = tuple(part for part in parts if isinstance(part, Text | Image | Blob | Other))
         self._parts.append(ToolResult(item.call_id, content))
 
@@ -123,6 +137,10 @@ class Conversation:
             if name not in raw:
                 missing(f"{at}.{name}")
         callers = kind in _OF_CALLERS or (kind == "shell_call_output" and "id" not in raw)
+        self._keep(raw, callers=callers)
+
+    def _keep(self, raw: Json, *, callers: bool) -> None:
+        """Keep an item as it came."""
         self._turn("user" if callers else "assistant")
         after = {} if self._after is None else {"after": self._after}
         self._parts.append(Other(NAME, raw, self._seal(after)))
@@ -139,8 +157,10 @@ class Conversation:
             return
         for number, content in enumerate(item.content):
             where = f"{at}.content[{number}]"
-            part = _content(content, ANSWERED, at=where)
-            if isinstance(part, OutputText):
+            part = _content(content, ANSWERED, at=where, unknown=self._unknown)
+            if part is None:
+                self._parts.append(Other(NAME, content))
+            elif isinstance(part, OutputText):
                 cited = tuple(part.annotations or ())
                 self._parts.append(Text(part.text, self._seal(value), cited))
             else:
@@ -177,6 +197,16 @@ class Conversation:
         return Seal(NAME, value, self._model, self._route) if value else None
 
 
+def arguments_text(arguments: Json) -> str:
+    """Return the arguments of a call as text; what is text already is no JSON and stays."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(arguments, separators=(",", ":"))
+
+
 def _arguments(text: str, value: dict[str, Json]) -> Json:
     """Return the arguments; where writing them again would give another text, note this one."""
     try:
@@ -190,22 +220,43 @@ def _arguments(text: str, value: dict[str, Json]) -> Json:
     return arguments
 
 
-def given(content: str | list[Json], *, at: str) -> Iterable[Part]:
+def given(content: str | list[Json], *, at: str, unknown: Unknown | None) -> Iterable[Part]:
     """Return what a caller gave: words, pictures, files."""
     if isinstance(content, str):
         return (Text(content),)
-    return [_given(raw, at=f"{at}[{number}]") for number, raw in enumerate(content)]
+    return [
+        _given(raw, at=f"{at}[{number}]", unknown=unknown) for number, raw in enumerate(content)
+    ]
 
 
-def _content(raw: Json, kinds: dict[str, type[Strict]], *, at: str) -> Strict:
-    kind = kind_of(raw, at=at)
-    if kind not in kinds:
-        invalid(kind, kinds, param=f"{at}.type")
-    return read(raw, kinds[kind], at=at)
+def _content(
+    raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: Unknown | None
+) -> Strict | None:
+    """Return a content as its type, or refuse it; None for an odd one on the lenient road."""
+    try:
+        kind = kind_of(raw, at=at)
+        if kind not in kinds:
+            invalid(kind, kinds, param=f"{at}.type")
+        return read(raw, kinds[kind], at=at, unknown=unknown)
+    except Rejected:
+        if unknown is None:
+            raise
+        unknown.paths.append(at)
+        return None
 
 
-def _given(raw: Json, *, at: str) -> Part:
-    part = _content(raw, GIVEN, at=at)
+def _given(raw: Json, *, at: str, unknown: Unknown | None) -> Part:
+    part = _content(raw, GIVEN, at=at, unknown=unknown)
+    try:
+        return _canon(part, raw, at=at)
+    except Rejected:
+        if unknown is None:
+            raise
+        unknown.paths.append(at)
+        return Other(NAME, raw)
+
+
+def _canon(part: Strict | None, raw: Json, *, at: str) -> Part:
     match part:
         case InputText():
             return Text(part.text, cache=_cache(part.prompt_cache_breakpoint))

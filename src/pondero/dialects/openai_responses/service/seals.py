@@ -7,12 +7,14 @@ digest, so that a changed or foreign one is told apart from the request alone, w
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, Part, Thinking
+from pondero.dialects.dialect import Sealer
 
 _KEY = b"pondero emulator, not a secret"
 _NO_THOUGHT = 0xFFFF
@@ -37,9 +39,25 @@ class Sealed(Struct, frozen=True):
     model: str
 
 
-def stem_of(raw: Json) -> str:
-    """Return the stem of all ids in the answer to this request."""
-    return blake2b(msgspec.json.encode(raw), key=_KEY, digest_size=8).hexdigest()
+def stem_of(seed: bytes) -> str:
+    """Return the stem of all ids in one answer."""
+    return blake2b(seed, key=_KEY, digest_size=8).hexdigest()
+
+
+def sealer(seed: bytes, *, model: str, stored: bool) -> Sealer:
+    """Return what fills ``encrypted_content`` in one answer: text that only this file can open.
+
+    It holds the id of its item, so that neither is taken back with another.
+    """
+    stem = stem_of(seed)
+
+    def sealed(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
+        if not isinstance(part, Thinking):
+            return None
+        id = issue("rs", Mark(stem, len(before), None, stored))
+        return seal(Sealed(id, part.text, model))
+
+    return sealed
 
 
 def issue(prefix: str, mark: Mark) -> str:

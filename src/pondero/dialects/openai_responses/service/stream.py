@@ -23,7 +23,9 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Answering
 
-from .parts import Ending, Item, Scribe, ending, written
+from .parse import Context
+from .parts import Item, Writer
+from .reply import Ending, answer, ending, written
 
 _TOLD = ("code", "message", "param")
 _LAST = {"incomplete": "response.incomplete", "failed": "response.failed"}
@@ -42,10 +44,11 @@ class Open(Struct):
 class Stream:
     """Events in, bytes out. An item's end waits for the next event: it may be the answer's end."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._shown = accepted.shown
-        self._refuses = accepted.refuses
-        self._scribe = Scribe(accepted)
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._shown = answering.shown
+        self._refuses = answering.refuses
+        self._answering = answering
+        self._writer = Writer(answering)
         self._output: list[Item] = []
         self._open: dict[int, Open] = {}
         self._held: tuple[Open, Part] | None = None
@@ -57,7 +60,7 @@ class Stream:
     def headers(self) -> dict[str, str]:
         """Return the headers this stream is sent with."""
         kind = "text/event-stream; charset=utf-8"
-        return {"content-type": kind, "x-request-id": self._scribe.request_id}
+        return {"content-type": kind, "x-request-id": self._writer.request_id}
 
     def feed(self, event: Event) -> bytes:
         """Return the bytes that say this event; may be empty."""
@@ -103,9 +106,9 @@ class Stream:
         if self._begun:
             return b""
         self._begun = True
-        answer = self._scribe.answer([], model=self._model)
-        return self._say("response.created", response=answer) + self._say(
-            "response.in_progress", response=answer
+        whole = answer(self._answering, [], model=self._model)
+        return self._say("response.created", response=whole) + self._say(
+            "response.in_progress", response=whole
         )
 
     def _start(self, event: PartStart) -> bytes:
@@ -114,17 +117,19 @@ class Stream:
             self._output.append({})
             self._open[event.index] = Open(place, {}, event.kind, [])
             return b""
-        head = self._scribe.head(place, event.kind, id=event.id, name=event.name)
+        head = self._writer.head(place, event.kind, id=event.id, name=event.name)
         self._output.append(head)
         self._open[event.index] = Open(place, head, event.kind, [])
-        first = self._scribe.preliminary(head) if event.kind == "thinking" else head
+        first = (
+            self._writer.opening(head, self._output[:place]) if event.kind == "thinking" else head
+        )
         return self._say("response.output_item.added", output_index=place, item=first)
 
     def _end(self, event: Finished) -> bytes:
         end = ending(event.finish, event.raw_finish)
         model = event.model or self._model
-        answer = self._scribe.answer(self._output, end=end, usage=event.usage, model=model)
-        return self._say(_LAST.get(end.status, "response.completed"), response=answer)
+        whole = answer(self._answering, self._output, end=end, usage=event.usage, model=model)
+        return self._say(_LAST.get(end.status, "response.completed"), response=whole)
 
     # -- deltas ------------------------------------------------------------------------------------
 
@@ -156,7 +161,11 @@ class Stream:
     # -- ends --------------------------------------------------------------------------------------
 
     def _close(self, item: Open, part: Part, end: Ending | None) -> bytes:
-        whole = self._output[item.place] = self._scribe.whole(item.head, part, end=end)
+        before = self._output[: item.place]
+        cut = end is not None and end.status == "incomplete"
+        refused = end is not None and end.refused
+        whole = self._writer.whole(item.head, part, before, cut=cut, refused=refused)
+        self._output[item.place] = whole
         match part:
             case Thinking():
                 said = self._close_thinking(item, part, whole)
@@ -213,9 +222,9 @@ class Stream:
         )
 
 
-def stream(accepted: Answering[Json]) -> Stream:
+def stream(answering: Answering[Context]) -> Stream:
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
+    return Stream(answering)
 
 
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}

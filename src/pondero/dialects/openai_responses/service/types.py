@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+NAME = "openai_responses"
+
 Status = Literal["in_progress", "completed", "incomplete"]
 Phase = Literal["commentary", "final_answer"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -90,6 +92,23 @@ class Create(Strict, frozen=True):
     user: str | None = None
 
 
+class AnyReasoning(Reasoning, frozen=True):
+    """`reasoning` for the lenient road: newer efforts, of which there may be more than we know."""
+
+    effort: Any = None
+
+
+class AnyCreate(Create, frozen=True):
+    """The body for the lenient road: the same fields, and no ranges."""
+
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    reasoning: AnyReasoning | None = None
+    temperature: float | None = None
+    top_logprobs: int | None = None
+    top_p: float | None = None
+
+
 INCLUDABLE = (
     "file_search_call.results",
     "web_search_call.results",
@@ -115,6 +134,12 @@ class Function(Struct, frozen=True, kw_only=True):
     output_schema: Object | None = None
 
 
+class AnyFunction(Function, frozen=True):
+    """A function tool for the lenient road: any name will do."""
+
+    name: str
+
+
 class JsonSchema(Strict, frozen=True):
     """`text.format` with a schema."""
 
@@ -123,6 +148,12 @@ class JsonSchema(Strict, frozen=True):
     schema: Object
     description: str | None = None
     strict: bool | None = None
+
+
+class AnyJsonSchema(JsonSchema, frozen=True):
+    """`text.format` for the lenient road: any name will do."""
+
+    name: str
 
 
 # -- items of the input ----------------------------------------------------------------------------
@@ -188,6 +219,24 @@ class CustomCall(Strict, frozen=True):
     namespace: str | None = None
     caller: Object | None = None
     status: Status | None = None
+
+
+class AnyReasoningItem(ReasoningItem, frozen=True):
+    """Thinking for the lenient road: some clients send it back without a summary."""
+
+    summary: list[SummaryText] = []
+
+
+class AnyFunctionCall(FunctionCall, frozen=True):
+    """A call for the lenient road: ids of other services are longer."""
+
+    call_id: str
+
+
+class AnyCustomCall(CustomCall, frozen=True):
+    """A call with free text for the lenient road."""
+
+    call_id: str
 
 
 class CallOutput(Strict, frozen=True):
@@ -287,6 +336,12 @@ ITEMS: dict[str, type[Strict]] = {
     "function_call_output": CallOutput,
     "custom_tool_call": CustomCall,
     "custom_tool_call_output": CallOutput,
+}
+ANY_ITEMS: dict[str, type[Strict]] = {
+    **ITEMS,
+    "reasoning": AnyReasoningItem,
+    "function_call": AnyFunctionCall,
+    "custom_tool_call": AnyCustomCall,
 }
 HOSTED: dict[str, tuple[str, ...]] = {
     "additional_tools": ("role", "tools"),

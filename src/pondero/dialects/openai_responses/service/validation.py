@@ -7,8 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json
+from pondero.dialects.unknown import Unknown
 
-from .errors import invalid, missing, refuse, unknown
+from .errors import invalid, missing, refuse
+from .errors import unknown as unknown_field
 
 T = TypeVar("T", bound=Struct)
 
@@ -28,14 +30,52 @@ _NAMES = {
 }
 
 
-def read(raw: Json, kind: type[T], *, at: str = "") -> T:
-    """Return the value as this type, or refuse it; ``at`` is where in the body it stands."""
+def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = None) -> T:
+    """Return the value as this type, or refuse it; ``at`` is where in the body it stands.
+
+    With ``unknown``, the lenient road, fields that the type does not have and optional ones whose
+    values it does not know are left out and collected there.
+    """
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        found = _AT.match(str(error))
-        what, inner = (found[1], found[2]) if found else (str(error), None)
-        _refuse(what, _joined(at, (inner or "$").removeprefix("$")), raw, inner or "$", kind)
+        if unknown is not None:
+            return _read_known(raw, kind, at, unknown)
+        what, inner = _located(error)
+        _refuse(what, _joined(at, inner.removeprefix("$")), raw, inner, kind)
+
+
+def _read_known(raw: Json, kind: type[T], at: str, unknown: Unknown) -> T:
+    known = unknown.known(raw, kind, at=at)
+    while True:
+        try:
+            return msgspec.convert(known, kind)
+        except msgspec.ValidationError as error:
+            what, inner = _located(error)
+            path = _joined(at, inner.removeprefix("$"))
+            steps = _STEP.findall(inner.removeprefix("$"))
+            if _FIELD.search(what) or not steps or not steps[-1][0]:
+                _refuse(what, path, known, inner, kind)
+            known = _without(known, steps)
+            unknown.paths.append(path)
+
+
+def _located(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what is wrong, and where: a path that begins with ``$``."""
+    found = _AT.match(str(error))
+    return (found[1], found[2] or "$") if found else (str(error), "$")
+
+
+def _without(raw: Json, steps: list[tuple[str, str]]) -> Json:
+    """Return a copy of the value that lacks the field at a path."""
+    (name, number), *rest = steps
+    if number:
+        return [
+            _without(each, rest) if place == int(number) else each for place, each in enumerate(raw)
+        ]
+    if rest:
+        return {**raw, name: _without(raw[name], rest)}
+    return {key: each for key, each in raw.items() if key != name}
 
 
 def kind_of(raw: Json, *, at: str, otherwise: str | None = None) -> str:
@@ -52,7 +92,7 @@ def kind_of(raw: Json, *, at: str, otherwise: str | None = None) -> str:
 def _refuse(what: str, param: str, raw: Json, inner: str, kind: type[Struct]) -> NoReturn:
     if field := _FIELD.search(what):
         name = _joined(param, f".{field[2]}")
-        unknown(name) if field[1] == "unknown" else missing(name)
+        unknown_field(name) if field[1] == "unknown" else missing(name)
     value = _value(raw, inner)
     if what.startswith("Invalid enum value"):
         invalid(value, _words(kind, inner), param=param)

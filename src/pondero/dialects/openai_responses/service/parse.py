@@ -1,0 +1,345 @@
+"""A request of this wire to canon, in steps.
+
+``rules.accept`` takes the steps one by one, with the service's checks between them, and refuses
+whatever is not of the wire. ``parse`` takes them in a row for a gateway: the steps are then given
+an ``Unknown``, which collects what they would refuse and they go on.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from pondero.canon import HttpRequest, Json, Message, Output, Request, Text, Tool, ToolChoice
+from pondero.dialects.dialect import Parsed
+from pondero.dialects.unknown import Unknown
+from pondero.thinking import UNSET, Intent
+
+from .conversation import Conversation
+from .errors import invalid, missing, refuse
+from .types import AnyCreate, AnyFunction, AnyJsonSchema, Create, Function, JsonSchema, Reasoning
+from .validation import kind_of, read
+
+SEALED = "reasoning.encrypted_content"
+_NOT_JSON = (
+    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
+    "your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not "
+    "valid JSON.)"
+)
+_MODES: dict[str, Literal["none", "auto", "required"]] = {
+    "none": "none",
+    "auto": "auto",
+    "required": "required",
+}
+# What the canon says by itself; everything else of a body is kept as extras.
+_SAID = frozenset({
+    "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text",
+    "reasoning", "max_output_tokens", "temperature", "top_p", "stream", "store", "include",
+})  # fmt: skip
+# What an answer repeats of the request.
+_REPEATED = (
+    "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls",
+    "prompt_cache_key", "safety_identifier", "service_tier", "temperature", "text", "tool_choice",
+    "tools", "top_logprobs", "top_p", "truncation", "user", "metadata",
+)  # fmt: skip
+_PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """What an answer needs to know of the request beside its canon.
+
+    ``settings`` are fields of the body that the answer repeats as they came, ``reasoning`` is the
+    one it repeats as it was understood. ``sealed`` is whether thinking goes out with its opaque
+    slot, ``stored`` whether the service says that it keeps the answer. ``namespaces`` says in
+    which group a tool was offered, where it was in one; its calls name the group again.
+
+    Only the rules know the model's: ``phases``, whether messages are marked as commentary or
+    answer, and ``preliminary``, whether a stream begins thinking with a slot that is not final.
+    """
+
+    settings: Mapping[str, Json]
+    reasoning: Json
+    sealed: bool = False
+    stored: bool = True
+    namespaces: Mapping[str, str] = {}
+    phases: bool = False
+    preliminary: bool = False
+
+
+def parse(http: HttpRequest) -> Parsed[Context]:
+    """Return what a request asks for, whatever the service's rules would say about it."""
+    unknown = Unknown()
+    raw = json_of(http.body)
+    create = body(raw, unknown)
+    raw = {name: value for name, value in raw.items() if name not in unknown.paths}
+    items = items_of(create)
+    messages = messages_of(create, items, unknown=unknown)
+    asked = create.reasoning or Reasoning()
+    return Parsed(
+        request=canon(create, raw, messages, unknown),
+        intent=intent_of(updated(items) or asked.effort),
+        show=True if asked.summary or asked.generate_summary else None,
+        unknown=tuple(unknown.paths),
+        context=context_of(create, raw),
+    )
+
+
+def json_of(data: bytes) -> dict[str, Any]:
+    """Return the body as JSON, or refuse it."""
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        refuse(_NOT_JSON, param=None)
+    if not isinstance(raw, dict):
+        refuse(_NOT_JSON, param=None)
+    return raw
+
+
+def body(raw: dict[str, Json], unknown: Unknown | None = None) -> Create:
+    """Return the body as its type."""
+    return read(raw, Create if unknown is None else AnyCreate, unknown=unknown)
+
+
+def items_of(create: Create) -> list[Json]:
+    """Return the items of the input; plain text is one item."""
+    if isinstance(create.input, str):
+        return [{"type": "message", "role": "user", "content": create.input}]
+    return create.input or []
+
+
+def messages_of(
+    create: Create,
+    items: list[Json],
+    *,
+    route: str | None = None,
+    unknown: Unknown | None = None,
+) -> tuple[Message, ...]:
+    """Return the conversation of the input; seals in it are of this model and route.
+
+    On the lenient road the tools of ``additional_tools`` join the others, and the item goes.
+    """
+    conversation = Conversation(model=create.model, route=route, unknown=unknown)
+    for number, item in enumerate(items):
+        if unknown is None or item.get("type") != "additional_tools":
+            conversation.add(item, number)
+    return conversation.messages
+
+
+def updated(items: list[Json]) -> Json:
+    """Return the effort that items of the input set last."""
+    effort = None
+    for item in items:
+        if item.get("type") == "configuration_update":
+            changed = item.get("reasoning")
+            effort = changed.get("effort") if isinstance(changed, dict) else effort
+    return effort
+
+
+def intent_of(effort: Json) -> Intent:
+    """Return the wish that an effort stands for."""
+    if not isinstance(effort, str):
+        return UNSET
+    return Intent("off") if effort == "none" else Intent("level", effort)
+
+
+def context_of(create: Create, raw: dict[str, Json]) -> Context:
+    """Return what the answer needs to know, as far as the request itself says it."""
+    asked = create.reasoning or Reasoning()
+    offered = {tool.get("name"): group for _, tool, group in _offered(create) if group}
+    return Context(
+        settings={name: raw[name] for name in _REPEATED if name in raw},
+        reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
+        sealed=SEALED in (create.include or ()),
+        stored=create.store is not False,
+        namespaces={name: group for name, group in offered.items() if isinstance(name, str)},
+    )
+
+
+# -- the canon of it -----------------------------------------------------------------------------
+
+
+def canon(
+    create: Create,
+    raw: dict[str, Json],
+    messages: tuple[Message, ...],
+    unknown: Unknown | None = None,
+) -> Request:
+    """Return the request; ``raw`` is the same body before it was typed."""
+    extras = {
+        key: value
+        for key, value in raw.items()
+        if key not in _SAID and key in create.__struct_fields__ and value is not None
+    }
+    system, messages = _system(create, messages, lenient=unknown is not None)
+    return Request(
+        create.model,
+        messages,
+        system=system,
+        tools=_tools(create) if unknown is None else _known_tools(create, unknown),
+        tool_choice=_choice(create, extras, unknown),
+        output=_output(create, extras, unknown),
+        max_tokens=create.max_output_tokens,
+        temperature=create.temperature,
+        top_p=create.top_p,
+        stream=create.stream is True,
+        extras={**extras, **_more(create, raw)} or None,
+    )
+
+
+def _system(
+    create: Create, messages: tuple[Message, ...], *, lenient: bool
+) -> tuple[tuple[Text, ...], tuple[Message, ...]]:
+    """Return the system prompt, and the messages without it."""
+    if create.instructions is not None:
+        return (Text(create.instructions),), messages
+    items = items_of(create)
+    if lenient:
+        items = [
+            item
+            for item in items
+            if item.get("type") != "additional_tools" and item.get("content") != []
+        ]
+    first = items[0] if items else {}
+    if first.get("role") != "developer" or first.get("type") == "additional_tools":
+        return (), messages
+    if first["content"] == []:
+        return (), messages[1:]
+    parts = messages[0].parts
+    return tuple(part for part in parts if isinstance(part, Text)), messages[1:]
+
+
+def _more(create: Create, body: Json) -> dict[str, Json]:
+    """Return what of the fields we know says more than the canon can."""
+    more: dict[str, Json] = {}
+    if create.store:
+        more["store"] = True
+    if include := [name for name in create.include or () if name != SEALED]:
+        more["include"] = include
+    thinking = body.get("reasoning") or {}
+    if rest := {key: thinking[key] for key in ("context", "mode") if thinking.get(key) is not None}:
+        more["reasoning"] = rest
+    return more
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+
+def _tools(create: Create) -> tuple[Tool, ...]:
+    return tuple(_tool(raw, f"tools[{number}]") for number, raw in enumerate(create.tools or ()))
+
+
+def _tool(raw: Json, at: str) -> Tool:
+    kind = kind_of(raw, at=at)
+    if kind != "function":
+        return Tool(str(raw.get("name") or kind), raw=raw)
+    tool = read(raw, Function, at=at)
+    kept = raw if set(raw) - _PLAIN_FUNCTION else None
+    return Tool(tool.name, tool.description or "", tool.parameters, tool.strict, raw=kept)
+
+
+def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
+    """Return every tool that is offered, wherever it stands; the first of each name."""
+    tools: dict[str, Tool] = {}
+    for at, raw, _ in _offered(create):
+        tool = _known_tool(raw, at, unknown)
+        if tool.name in tools:
+            unknown.paths.append(at)
+        else:
+            tools[tool.name] = tool
+    return tuple(tools.values())
+
+
+def _known_tool(raw: Json, at: str, unknown: Unknown) -> Tool:
+    """Return a function as any wire can say it, and any other tool as it came."""
+    if raw.get("type") == "function":
+        unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
+        tool = read(raw, AnyFunction, at=at, unknown=unknown)
+        return Tool(tool.name, tool.description or "", tool.parameters, tool.strict)
+    description = raw.get("description")
+    name = str(raw.get("name") or raw.get("type"))
+    return Tool(name, description if isinstance(description, str) else "", raw=raw)
+
+
+def _offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
+    """Yield every tool with its place, and the group it is in where it is in one."""
+    yield from _opened(create.tools, "tools", None)
+    for number, item in enumerate(items_of(create)):
+        if item.get("type") == "additional_tools":
+            yield from _opened(item.get("tools"), f"input[{number}].tools", None)
+
+
+def _opened(
+    tools: Json, at: str, group: str | None
+) -> Iterator[tuple[str, dict[str, Json], str | None]]:
+    for number, tool in enumerate(tools if isinstance(tools, list) else ()):
+        if not isinstance(tool, dict):
+            continue
+        where = f"{at}[{number}]"
+        if tool.get("type") == "namespace":
+            yield from _opened(tool.get("tools"), f"{where}.tools", str(tool.get("name")))
+        else:
+            yield where, tool, group
+
+
+def _choice(create: Create, extras: dict[str, Json], unknown: Unknown | None) -> ToolChoice | None:
+    choice, parallel = create.tool_choice, create.parallel_tool_calls
+    unsaid = None if parallel is None else ToolChoice(parallel=parallel)
+    if choice is None:
+        return unsaid
+    if not isinstance(choice, str):
+        return _object_choice(create, choice, extras, unknown) or unsaid
+    if choice not in _MODES:
+        if unknown is None:
+            invalid(choice, _MODES, param="tool_choice")
+        unknown.paths.append("tool_choice")
+        return unsaid
+    if choice == "required" and not create.tools and unknown is None:
+        message = "Tool choice 'required' must be specified with 'tools' parameter."
+        refuse(message, param="tool_choice")
+    return ToolChoice(_MODES[choice], parallel=parallel)
+
+
+def _object_choice(
+    create: Create, choice: Json, extras: dict[str, Json], unknown: Unknown | None
+) -> ToolChoice | None:
+    kind, parallel = choice.get("type"), create.parallel_tool_calls
+    tools = create.tools or []
+    if kind in ("function", "custom"):
+        name = choice.get("name")
+        if name is None:
+            missing("tool_choice.name")
+        if unknown is None and not any(tool.get("name") == name for tool in tools):
+            message = f"Tool choice '{kind}' not found in 'tools' parameter."
+            refuse(message, param="tool_choice")
+        return ToolChoice("tool", name, parallel)
+    if set(choice) == {"type"} and any(tool.get("type") == kind for tool in tools):
+        return ToolChoice("tool", kind, parallel)
+    extras["tool_choice"] = choice
+    return None
+
+
+# -- the shape of the answer ---------------------------------------------------------------------
+
+
+def _output(create: Create, extras: dict[str, Json], unknown: Unknown | None) -> Output | None:
+    if create.text is None:
+        return None
+    if create.text.verbosity is not None:
+        extras["text"] = {"verbosity": create.text.verbosity}
+    raw = create.text.format
+    kind = raw.get("type") if raw else "text"
+    if raw is None or kind == "text":
+        return None
+    if kind == "json_object":
+        return Output()
+    if kind != "json_schema":
+        if unknown is None:
+            invalid(kind, ("text", "json_object", "json_schema"), param="text.format.type")
+        unknown.paths.append("text.format")
+        return None
+    known = JsonSchema if unknown is None else AnyJsonSchema
+    schema = read(raw, known, at="text.format", unknown=unknown)
+    if schema.description is not None:
+        extras.setdefault("text", {})["format"] = {"description": schema.description}
+    return Output(schema.schema, schema.name, schema.strict)
