@@ -12,7 +12,7 @@ from tests.hazards.talking import calling, chat_with
 
 from pondero.cli.app import run
 from pondero.emulator import Emulator
-from pondero.transport.cassette import dump
+from pondero.transport.cassette_file import dump
 
 
 def _drop_thinking(body):

@@ -5,9 +5,9 @@ import pytest
 from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
 from pondero.dialects import NAMES
-from pondero.emulator import houses
+from pondero.emulator import home_providers
 
-HOUSES = [house.name for house in houses()]
+HOUSES = [house.name for house in home_providers()]
 OTHERS = [
     provider.name
     for provider in lookup().catalog.providers.values()

@@ -11,11 +11,11 @@ from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
 from pondero.contract.running import BROKEN
 from pondero.dialects import NAMES, dialect
-from pondero.emulator import houses
+from pondero.emulator import home_providers
 
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 # The first service of every wire; that of the chat wire never shows its thinking, two others do.
-PROVIDERS = [*(house.name for house in houses()), "deepseek", "groq"]
+PROVIDERS = [*(house.name for house in home_providers()), "deepseek", "groq"]
 # What no model passes on a wire, so that nothing is shown of it there.
 UNSHOWN = {
     "anthropic": {"grounding", "safety_ratings"},

@@ -10,7 +10,7 @@ from tests.emulator.talking import MODELS, encoded, talk
 from pondero.canon import HttpRequest
 from pondero.client import lookup
 from pondero.dialects import NAMES, dialect
-from pondero.emulator import Emulator, houses
+from pondero.emulator import Emulator, home_providers
 from pondero.emulator.routes import route
 from pondero.errors import AuthFailed, NotFound, PermissionDenied, Timeout
 from pondero.exchange import AsyncTransport, Timeouts, Transport
@@ -88,7 +88,7 @@ def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(na
     found = route(f"http://127.0.0.1:9100{PATHS[name]}")
     assert found is not None
     assert name == found.wire.name
-    assert found.service == dialect(name).service().home
+    assert found.provider == dialect(name).service().home
 
 
 def test_the_wires_do_not_quarrel_over_a_path():
@@ -107,26 +107,26 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
         tail = after.removeprefix("beta") if version else before  # the version is in the address
         there = route(provider.url + tail)
         assert there is not None
-        assert (there.wire.name, there.service) == (provider.dialect, provider.name)
+        assert (there.wire.name, there.provider) == (provider.dialect, provider.name)
         named = route(f"http://127.0.0.1:9100/{provider.name}{PATHS[provider.dialect]}")
         assert named is not None
-        assert named.service == provider.name
+        assert named.provider == provider.name
 
 
 def test_a_deployment_with_a_name_in_its_address_is_found():
     found = route("https://mine.openai.azure.com/openai/v1/responses")
     assert found is not None
-    assert found.service == "azure"
+    assert found.provider == "azure"
 
 
 def test_the_deployment_can_be_said():
-    found = route("http://localhost/v1/chat/completions", service="groq")
+    found = route("http://localhost/v1/chat/completions", provider="groq")
     assert found is not None
-    assert found.service == "groq"
+    assert found.provider == "groq"
 
 
 def test_there_is_a_house_for_every_wire():
-    assert [house.dialect for house in houses()] == list(NAMES)
+    assert [house.dialect for house in home_providers()] == list(NAMES)
 
 
 def test_an_address_of_no_service_is_not_found():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pondero.canon import Head, HttpRequest
 from pondero.errors import CassetteError
-from pondero.transport.cassette import Ending, Recorded, dump, load, parse
+from pondero.transport.cassette_file import Ending, Recorded, dump, load, parse
 
 _headers = st.dictionaries(st.text(max_size=20).map(str.lower), st.text(max_size=40), max_size=3)
 _requests = st.builds(HttpRequest, st.text(), st.text(), _headers, st.binary(max_size=200))

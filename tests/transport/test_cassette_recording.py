@@ -8,7 +8,7 @@ from tests.transport.scripted import TIMEOUTS, Scripted, ask, ok
 
 from pondero.canon import Head, HttpRequest
 from pondero.errors import BadParameter, CassetteError, Timeout
-from pondero.transport.cassette import load
+from pondero.transport.cassette_file import load
 from pondero.vcr import AsyncCassette, Cassette, leaks
 
 KEY = "k3y-of-the-house-and-garden"

@@ -193,6 +193,6 @@ def test_without_aiohttp_the_fast_transport_says_what_to_install(monkeypatch):
     from pondero.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    monkeypatch.delitem(sys.modules, "pondero.transport.fast")
+    monkeypatch.delitem(sys.modules, "pondero.transport.fast_http")
     with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]'"):
-        import pondero.transport.fast  # noqa: F401
+        import pondero.transport.fast_http  # noqa: F401

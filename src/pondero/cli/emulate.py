@@ -39,11 +39,11 @@ def emulate(*, port: int, host: str, quiet: bool) -> None:
 
 
 def _greeting(where: str) -> str:
-    from ..emulator import houses
+    from ..emulator import home_providers
 
     exports = dict.fromkeys(
         line
-        for house in houses()
+        for house in home_providers()
         for variable in house.url_env
         for line in _exports(f"{variable}={where}", *(f"{key}=any" for key in house.keys[:1]))
     )

@@ -1,10 +1,9 @@
-"""A real service in miniature, for every wire: strict, deterministic, without key or network."""
+"""The emulator: a strict, deterministic service for every dialect, without key or network."""
 
 from .emulator import Emulator
-from .fault import Fault
-from .faulty import AsyncFaulty, Faulty
-from .mind import Mind, ponder
-from .routes import houses, route
+from .faults import AsyncFaulty, Fault, Faulty
+from .responder import Mind, ponder
+from .routes import home_providers, route
 from .script import Call, Turn, When
 
 TYPE_CHECKING = False
@@ -26,7 +25,7 @@ __all__ = [
     "address",
     "app",
     "bind",
-    "houses",
+    "home_providers",
     "ponder",
     "route",
     "run",

@@ -1,4 +1,4 @@
-"""A service in miniature for every wire: it accepts strictly, thinks a little, and answers."""
+"""The emulator: a transport behind which every provider's service answers."""
 
 import time
 from collections import deque
@@ -11,28 +11,26 @@ from ..canon import Head, HttpRequest, HttpResponse, Json
 from ..dialects import Accepted, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
-from .answering import Played, answered, whole, with_ids
-from .asides import told
-from .cache import PromptCache
-from .fault import FOREVER, Break, Fault, Pause, instead
+from .answer import Answered, Played, answered, whole, with_ids
+from .faults import FOREVER, AsyncSleep, Break, Fault, Pause, Sleep, asyncio_sleep, instead
 from .log import Entry, Log
-from .mind import Mind, ponder, settled
-from .playing import Answered, AsyncSleep, Sleep, asyncio_sleep
-from .reading import read
+from .model_lists import model_answer
+from .responder import Mind, ponder, read, settled
 from .routes import Route, route
 from .script import Script, Scripted
-from .strangers import Met, met
+from .tokens import PromptCache
+from .unknown_models import Taken, accept_as_relative
 
 _USUAL = Timeouts()
 
 
 class Emulator:
-    """A transport, with or without asyncio, behind which every service answers. No key, no network.
+    """A transport, for sync and asyncio, that answers as any provider would. No key, no network.
 
-    ``mind`` answers what no turn of ``script`` is meant for. ``faults`` befall the next exchanges
-    in order, None for one that goes well. ``service`` is the deployment to be; without it the
-    address says. With ``any_model`` one of its line answers for a model nobody knows. ``sleep``
-    and ``asleep`` are how a slow answer waits.
+    ``mind`` answers every request that no turn of ``script`` is meant for. ``faults`` go to the
+    next exchanges in order, None for one that goes well. ``service`` is the provider to emulate;
+    without it the URL decides. With ``any_model``, a relative answers for a model the catalog does
+    not know. ``sleep`` and ``asleep`` are how a slow answer waits.
     """
 
     needs_key = False
@@ -53,7 +51,7 @@ class Emulator:
         self.log = Log()
         self._cache = PromptCache()
         self._mind = mind
-        self._service = service
+        self._provider = service
         self._any_model = any_model
         self._sleep = sleep
         self._asleep = asleep
@@ -101,35 +99,35 @@ class Emulator:
     # -- one exchange ----------------------------------------------------------------------------
 
     def _play(self, request: HttpRequest, entry: Entry) -> Played | Pause | None:
-        """Return what comes of a request: an answer, nothing for so long, or nobody there."""
-        to = route(request.url, service=self._service)
+        """Return an answer, a pause, or None where nobody accepts the connection."""
+        to = route(request.url, provider=self._provider)
         if to is None:
-            return self._beside(request, entry)
-        entry.dialect, entry.service = to.wire.name, to.service
+            return self._no_conversation(request, entry)
+        entry.dialect, entry.service = to.wire.name, to.provider
         try:
             accepted, entry.model = self._taken(request, to)
         except Rejected as no:
             return _refused(no.response, entry)
         return self._answer(to, accepted, entry)
 
-    def _beside(self, request: HttpRequest, entry: Entry) -> Played:
-        answer = told(request, service=self._service)
+    def _no_conversation(self, request: HttpRequest, entry: Entry) -> Played:
+        answer = model_answer(request, provider=self._provider)
         if answer is None:
             return _refused(_nowhere(request), entry)
         response, entry.dialect, entry.service = answer
         return whole(response) if response.status < 400 else _refused(response, entry)
 
-    def _taken(self, request: HttpRequest, to: Route) -> Met:
+    def _taken(self, request: HttpRequest, to: Route) -> Taken:
         try:
-            accepted = to.wire.service().accept(request, to.service)
+            accepted = to.wire.service().accept(request, to.provider)
         except Rejected as no:
             if not self._any_model:
                 raise
-            return met(request, to, no)
-        return Met(accepted, accepted.request.model)
+            return accept_as_relative(request, to, no)
+        return Taken(accepted, accepted.request.model)
 
     def _answer(self, to: Route, accepted: Accepted[Json], entry: Entry) -> Played | Pause | None:
-        turn = self.script.take(accepted, dialect=to.wire.name, service=to.service)
+        turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
         entry.scripted = turn is not None
         fault = (turn.fault if turn is not None else None) or self._fault(accepted)
         if fault is not None:
@@ -143,7 +141,7 @@ class Emulator:
         mind = turn if turn is not None and turn.says else self._mind
         reply = settled(accepted, with_ids(mind(accepted), accepted, to.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
-            usage = self._cache.counted(accepted, reply.usage, service=to.service)
+            usage = self._cache.counted(accepted, reply.usage, provider=to.provider)
             reply = msgspec.structs.replace(reply, usage=usage)
         if entry.model != accepted.request.model and reply.model is None:
             reply = msgspec.structs.replace(reply, model=entry.model)
@@ -165,7 +163,7 @@ class Emulator:
 def _restated(error: HttpResponse, to: Route) -> HttpResponse:
     """Return an error in the shape of its deployment, where those of one wire differ."""
     restated = to.wire.service().restated
-    return restated(error, to.service) if restated is not None else error
+    return restated(error, to.provider) if restated is not None else error
 
 
 def _refused(response: HttpResponse, entry: Entry) -> Played:

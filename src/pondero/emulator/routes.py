@@ -1,4 +1,4 @@
-"""Which wire, and which deployment of it, an address belongs to."""
+"""Which dialect and which provider a URL belongs to."""
 
 import re
 from functools import cache
@@ -13,40 +13,40 @@ _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
 
 
 class Route(NamedTuple):
-    """A wire and the deployment that is emulated."""
+    """The dialect spoken at a URL, and the provider that is emulated."""
 
     wire: Dialect
-    service: str
+    provider: str
 
 
-def route(url: str, *, service: str | None = None) -> Route | None:
-    """Return where a request to this address goes; None where no wire has such an address.
+def route(url: str, *, provider: str | None = None) -> Route | None:
+    """Return where a request to this URL goes; None where no dialect has such a path.
 
-    The deployment is the one named, else the one that lives there, else the one the path begins
-    with, else the one whose own path is in it, else the wire's first.
+    The provider is the one named, else the one whose real address this is, else the one whose name
+    the path begins with, else the one whose own path is in it, else the dialect's home.
     """
     path = urlsplit(url).path
     for name in NAMES:
         wire = dialect(name)
         if wire.service().serves(path):
-            return Route(wire, service or deployment(url, name) or wire.service().home)
+            return Route(wire, provider or provider_at(url, name) or wire.service().home)
     return None
 
 
-def deployment(url: str, name: str) -> str | None:
-    """Return the deployment of a wire that an address belongs to; None where it says none."""
+def provider_at(url: str, name: str) -> str | None:
+    """Return the provider of a dialect that a URL points to; None where it names none."""
     path = urlsplit(url).path
-    return living(url, name) or _named(path, name) or _laid(path, name)
+    return provider_living_at(url, name) or _named(path, name) or _by_path(path, name)
 
 
-def houses() -> tuple[Provider, ...]:
-    """Return the deployments that are meant where none is named, one for each wire."""
+def home_providers() -> tuple[Provider, ...]:
+    """Return the provider each dialect stands for where none is named."""
     known = lookup().catalog.providers
     return tuple(known[dialect(name).service().home] for name in NAMES)
 
 
-def living(url: str, name: str) -> str | None:
-    """Return the deployment of a wire that lives at an address in the world."""
+def provider_living_at(url: str, name: str) -> str | None:
+    """Return the provider of a dialect whose real address this URL begins with."""
     here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(lookup(), name))
             if (found := where.match(url))]  # fmt: skip
     return max(here)[2] if here else None
@@ -57,7 +57,7 @@ def _named(path: str, name: str) -> str | None:
     return first if any(first == each.name for each in _providers(lookup(), name)) else None
 
 
-def _laid(path: str, name: str) -> str | None:
+def _by_path(path: str, name: str) -> str | None:
     own = ((each.name, each.path) for each in _providers(lookup(), name) if each.path)
     return next((key for key, where in own if _template(where).search(path)), None)
 

@@ -19,9 +19,8 @@ from ..canon import (
     Usage,
 )
 from ..dialects import Accepted
-from .fault import Fault
-from .mind import Mind
-from .reading import read
+from .faults import Fault
+from .responder import Mind, read
 
 
 class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -33,18 +32,18 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which request a turn is meant for; what is not said fits any."""
+    """Which request a turn is meant for; a field that is None fits any. ``service``: a provider."""
 
     dialect: str | None = None
     service: str | None = None
     model: str | None = None
     contains: str | None = None
 
-    def fits(self, accepted: Accepted[Json], *, dialect: str, service: str) -> bool:
+    def fits(self, accepted: Accepted[Json], *, dialect: str, provider: str) -> bool:
         """Return whether this is that request."""
         return (
             self.dialect in (None, dialect)
-            and self.service in (None, service)
+            and self.service in (None, provider)
             and self.model in (None, accepted.request.model)
             and (self.contains or "") in read(accepted.request.messages).question
         )
@@ -54,7 +53,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     """One answer, or one fault, or an answer that a fault befalls.
 
     ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
-    make it, in this order. A turn with nothing to say is answered by the mind.
+    make it, in this order. Without any of these the mind answers.
     """
 
     text: str | None = None
@@ -78,9 +77,8 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
         return self.redacted or any(each not in (None, ()) for each in said)
 
-    def __call__(self, accepted: Accepted[Json]) -> Reply:
-        """Return the answer; a turn is a mind of one thought."""
-        del accepted
+    def __call__(self, _accepted: Accepted[Json], /) -> Reply:
+        """Return the answer, whatever was asked: a turn is a mind with one answer."""
         parts = self.parts or tuple(self._made())
         called = any(isinstance(part, ToolCall) for part in parts)
         return Reply(
@@ -156,12 +154,12 @@ class Script:
             self._turns.clear()
 
     def take(
-        self, accepted: Accepted[Json], *, dialect: str, service: str
+        self, accepted: Accepted[Json], *, dialect: str, provider: str
     ) -> "Turn | _Minded | None":
         """Return the first turn meant for this request, and take it out."""
         with self._lock:
             for turn in self._turns:
-                if turn.when.fits(accepted, dialect=dialect, service=service):
+                if turn.when.fits(accepted, dialect=dialect, provider=provider):
                     self._turns.remove(turn)
                     return turn
         return None

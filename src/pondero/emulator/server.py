@@ -97,15 +97,13 @@ class _Desk:
         self._emulator.expect(*turns)
         return _said({"waiting": len(self._emulator.script)})
 
-    async def reset(self, request: "Request") -> "Response":
+    async def reset(self, _request: "Request") -> "Response":
         """Forget script, faults and log."""
-        del request
         self._emulator.reset()
         return _said({"waiting": 0})
 
-    async def log(self, request: "Request") -> "Response":
+    async def log(self, _request: "Request") -> "Response":
         """Tell what was asked and what came of it."""
-        del request
         return _said({"exchanges": self._emulator.log.entries})
 
 

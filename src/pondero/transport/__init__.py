@@ -4,34 +4,33 @@ from ..lazy import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .aio import AsyncShell
-    from .cassette import Recorded, exchanges, load
-    from .fast import FastTransport
+    from .aws_signature import AsyncSigningTransport, SigningTransport
+    from .cassette import AsyncCassette, Cassette
+    from .cassette_file import Recorded, exchanges, load
+    from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
-    from .leak import Leak, leaks
-    from .redact import presentable
-    from .signing import AsyncSigningTransport, SigningTransport
-    from .sync import Shell
-    from .tap import AsyncTap
-    from .vcr import AsyncCassette, Cassette
+    from .leak_check import Leak, leaks
+    from .recorder import AsyncTap
+    from .redaction import presentable
+    from .shell import AsyncShell, Shell
 
 _HOMES = {
-    "AsyncCassette": "vcr",
+    "AsyncCassette": "cassette",
     "AsyncHttpTransport": "http",
-    "AsyncShell": "aio",
-    "AsyncSigningTransport": "signing",
-    "AsyncTap": "tap",
-    "Cassette": "vcr",
-    "FastTransport": "fast",
+    "AsyncShell": "shell",
+    "AsyncSigningTransport": "aws_signature",
+    "AsyncTap": "recorder",
+    "Cassette": "cassette",
+    "FastTransport": "fast_http",
     "HttpTransport": "http",
-    "Leak": "leak",
-    "Recorded": "cassette",
-    "Shell": "sync",
-    "SigningTransport": "signing",
-    "exchanges": "cassette",
-    "leaks": "leak",
-    "load": "cassette",
-    "presentable": "redact",
+    "Leak": "leak_check",
+    "Recorded": "cassette_file",
+    "Shell": "shell",
+    "SigningTransport": "aws_signature",
+    "exchanges": "cassette_file",
+    "leaks": "leak_check",
+    "load": "cassette_file",
+    "presentable": "redaction",
 }
 
 __all__ = [

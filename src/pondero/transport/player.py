@@ -1,13 +1,15 @@
 """The exchanges of a cassette, handed out to the requests they were recorded for."""
 
+from collections.abc import AsyncIterator, Generator, Iterator
 from threading import Lock
+from types import coroutine
 
-from ..canon import HttpRequest
-from ..errors import CassetteError
-from .cassette import Recorded
-from .matching import differences, report
-from .redact import Redactor
-from .secret import of_exchange
+from .. import errors
+from ..canon import Head, HttpRequest
+from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
+from .cassette_file import Ending, Recorded
+from .redaction import Redactor, of_exchange
+from .request_match import differences, report
 
 
 class Player:
@@ -78,3 +80,74 @@ class Player:
 def _where(number: int, exchange: Recorded) -> str:
     line = f", line {exchange.line}" if exchange.line else ""
     return f"exchange {number}{line}: {exchange.request.method} {exchange.request.url}"
+
+
+class Played:
+    """An answer out of the file; fails where the recorded one failed."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._head = _begun(recorded)
+        self._pieces = iter(recorded.pieces)
+        self._end = recorded.end
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers."""
+        return self._head
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the recorded pieces."""
+        yield from self._pieces
+        if error := _failure(self._end):
+            raise error
+
+    def close(self) -> None:
+        """Read nothing more."""
+        self._pieces, self._end = iter(()), None
+
+
+class AsyncPlayed:
+    """An answer out of the file, for asyncio."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._played = Played(recorded)
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers."""
+        return self._played.head
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the recorded pieces; other tasks run, and may cancel, before each."""
+        await _let_others_run()
+        for piece in self._played:
+            yield piece
+            await _let_others_run()
+
+    async def aclose(self) -> None:
+        """Read nothing more."""
+        self._played.close()
+
+
+def _begun(recorded: Recorded) -> Head:
+    """Return the head of the answer; where the wait for it failed, fail again."""
+    if recorded.head is not None:
+        return recorded.head
+    raise _failure(recorded.end) or Unreachable("the recorded request was given up by its caller")
+
+
+def _failure(end: Ending | None) -> PonderoError | None:
+    """Return the error an answer ended in; none where its reader closed it."""
+    if end is None or end.error is None:
+        return None
+    kind = getattr(errors, end.error, TransportError)
+    if not (isinstance(kind, type) and issubclass(kind, TransportError | WireError)):
+        kind = TransportError
+    error: PonderoError = kind.__new__(kind)
+    error.args = (end.message,)  # as it was said; some add to it when they are made
+    return error
+
+
+@coroutine
+def _let_others_run() -> Generator[None]:
+    yield

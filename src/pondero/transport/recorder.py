@@ -1,15 +1,19 @@
-"""Exchanges as they happen, kept until the cassette is whole; then written without its secrets."""
+"""Exchanges as they happen: recorded for a cassette, or kept so that the last can be shown.
+
+A cassette is written once it is whole, without its secrets.
+"""
 
 import os
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from ..canon import Head, HttpRequest
 from ..errors import CassetteError, PonderoError
-from . import secret
-from .cassette import YAML, Ending, Recorded, dump
-from .leak import SECRET, Leak, find
-from .redact import Redactor
+from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts
+from .cassette_file import YAML, Ending, Recorded, dump
+from .leak_check import SECRET, Leak, find
+from .redaction import Redactor, of_environment, of_exchange, presentable
 
 
 class Take:
@@ -45,6 +49,96 @@ class Take:
         return Recorded(self._request, self._head, tuple(self._pieces), self._end)
 
 
+class Taken:
+    """An answer that is recorded while it is read."""
+
+    def __init__(self, answer: Answer, take: Take) -> None:
+        take.begin(answer.head)
+        self._answer = answer
+        self._take = take
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers."""
+        return self._answer.head
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the pieces as they come."""
+        try:
+            for piece in self._answer:
+                self._take.feed(piece)
+                yield piece
+        except Exception as error:
+            self._take.fail(error)
+            raise
+        self._take.eof()
+
+    def close(self) -> None:
+        """Let go at once; what came is kept."""
+        self._answer.close()
+
+
+class AsyncTaken:
+    """An answer that is recorded while it is read, for asyncio."""
+
+    def __init__(self, answer: AsyncAnswer, take: Take) -> None:
+        take.begin(answer.head)
+        self._answer = answer
+        self._take = take
+
+    @property
+    def head(self) -> Head:
+        """Return status and headers."""
+        return self._answer.head
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the pieces as they come."""
+        try:
+            async for piece in self._answer:
+                self._take.feed(piece)
+                yield piece
+        except Exception as error:
+            self._take.fail(error)
+            raise
+        self._take.eof()
+
+    async def aclose(self) -> None:
+        """Let go at once; what came is kept."""
+        await self._answer.aclose()
+
+
+class AsyncTap:
+    """Passes everything on to another transport and remembers the last exchange."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self._take: Take | None = None
+
+    @property
+    def needs_key(self) -> bool:
+        """Return whether the transport behind it needs one."""
+        return self._transport.needs_key
+
+    @property
+    def last(self) -> Recorded | None:
+        """Return the last exchange as it may be shown: every key is taken out."""
+        return None if self._take is None else presentable(self._take.exchange())
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        """Send it through the transport behind."""
+        take = self._take = Take(request)
+        try:
+            answer = await self._transport.send(request, timeouts)
+        except Exception as error:
+            take.fail(error)
+            raise
+        return AsyncTaken(answer, take)
+
+    async def aclose(self) -> None:
+        """Close the transport behind."""
+        await self._transport.aclose()
+
+
 class Recorder:
     """The takes of one cassette, in the order in which their requests were sent."""
 
@@ -71,8 +165,8 @@ class Recorder:
         taken = [take.exchange() for take in self._takes]
         if not taken:
             return
-        secrets = self._secrets | set(secret.of_environment())
-        secrets |= {value for exchange in taken for value in secret.of_exchange(exchange)}
+        secrets = self._secrets | set(of_environment())
+        secrets |= {value for exchange in taken for value in of_exchange(exchange)}
         redactor = Redactor(secrets)
         exchanges = [redactor.exchange(exchange) for exchange in taken]
         if found := find(exchanges, redactor.secrets):

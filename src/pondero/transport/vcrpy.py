@@ -10,7 +10,7 @@ import msgspec
 
 from ..canon import Head, HttpRequest, Json
 from ..errors import CassetteError, MissingExtra
-from .cassette import OF_THE_JOURNEY, Recorded
+from .cassette_file import OF_THE_JOURNEY, Recorded
 
 
 def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
@@ -27,7 +27,7 @@ def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
 def _yaml(data: bytes, name: str) -> Json:
     try:
         import yaml  # noqa: PLC0415 - only for these cassettes
-    except ModuleNotFoundError:
+    except ImportError:
         message = f"{name} is YAML, which needs pyyaml: pip install pyyaml"
         raise MissingExtra(message) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

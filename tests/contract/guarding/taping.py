@@ -14,7 +14,7 @@ from pondero.contract import Finding, Report, guard
 from pondero.emulator import Emulator
 from pondero.exchange import Timeouts
 from pondero.transport import Recorded
-from pondero.transport.cassette import dump
+from pondero.transport.cassette_file import dump
 
 Json = Any
 Change = Callable[[Json], None]

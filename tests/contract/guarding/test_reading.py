@@ -12,7 +12,7 @@ from tests.laws.mutate import wrong_body, wrong_bytes, wrong_stream
 
 from pondero.contract import Report, guard
 from pondero.errors import CassetteError, PonderoError
-from pondero.transport.cassette import dump
+from pondero.transport.cassette_file import dump
 
 TAPE = in_loop("claude-opus-5/high")
 

@@ -59,7 +59,7 @@ def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> See
     answer = _answer(recorded, found.wire.name if found else None)
     if found is None:
         return None
-    name = _deployment(found.wire.name, provider) if provider else found.service
+    name = _deployment(found.wire.name, provider) if provider else found.provider
     home = lookup().catalog.providers.get(name or "")
     model = _model(body, path)
     return Seen(

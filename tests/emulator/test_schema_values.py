@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.emulator.filling import Said, fill, names
+from pondero.emulator.schema_values import Said, fill, names
 
 
 def test_names_in_a_question_are_found_in_order():

@@ -12,9 +12,9 @@ from tests.framing.pieces import splits
 
 from pondero.canon import Head, HttpRequest
 from pondero.errors import BadParameter
-from pondero.transport import secret
-from pondero.transport.cassette import Ending, Recorded
-from pondero.transport.redact import Redactor, registered
+from pondero.transport import redaction as secret
+from pondero.transport.cassette_file import Ending, Recorded
+from pondero.transport.redaction import Redactor, registered
 
 KEY = "k3y+of/the=house&garden"
 _secrets = st.text(

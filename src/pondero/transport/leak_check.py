@@ -15,9 +15,8 @@ from msgspec import Struct
 from ..canon import Json
 from ..errors import WireError
 from ..framing import payloads
-from .cassette import Recorded, load
-from .redact import REDACTED
-from .secret import HEADER
+from .cassette_file import Recorded, load
+from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
 SECRET = "a secret"  # noqa: S105 - what is said of one

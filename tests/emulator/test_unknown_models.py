@@ -1,4 +1,4 @@
-"""Any model name works offline: one of its line, else of its house, answers for it."""
+"""Any model name works offline: a model of its family, else of its provider, answers for it."""
 
 import pytest
 from tests.emulator.talking import encoded
@@ -9,7 +9,7 @@ from pondero.emulator import Emulator
 from pondero.errors import BadRequest, NotFound, ServiceError
 from pondero.exchange import Retry
 
-STRANGERS = (
+UNKNOWN = (
     "claude-opus-9",
     "anthropic:claude-wombat-1",
     "vertex-anthropic:claude-opus-9",
@@ -37,14 +37,14 @@ def client(**options):
 
 
 @pytest.mark.parametrize("level", [None, "off", "high"])
-@pytest.mark.parametrize("model", STRANGERS)
+@pytest.mark.parametrize("model", UNKNOWN)
 def test_a_model_nobody_knows_answers_and_says_its_own_name(model, level):
     reply = client(any_model=True).ask(model, "What is 17 * 23?", level)
     assert "391" in reply.text
     assert reply.model in (None, model.partition(":")[2] or model)
 
 
-@pytest.mark.parametrize("model", STRANGERS)
+@pytest.mark.parametrize("model", UNKNOWN)
 def test_its_tools_and_its_second_turn_work(model):
     chat = pondero.Chat(model, "high", tools=[get_weather], client=client(any_model=True))
     assert "it is fine in Paris" in chat.send("What is the weather in Paris?").text
@@ -64,6 +64,30 @@ def test_a_strict_emulator_does_not_know_it(model):
 def test_a_model_that_is_known_is_told_its_own_mistakes():
     with pytest.raises(BadRequest, match="nonsense"):
         client(any_model=True).ask("claude-opus-5", "hello", extras={"nonsense": 1})
+
+
+@pytest.mark.parametrize(
+    ("model", "relative", "native"),
+    [
+        (
+            "claude-opus-5",
+            "claude-opus-4-5",
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        ),
+        (
+            "google:gemini-2.5-pro",
+            "google:gemini-2.5-flash",
+            {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}},
+        ),
+    ],
+)
+def test_what_a_known_model_refuses_is_not_answered_by_a_relative_that_accepts_it(
+    model, relative, native
+):
+    offline = client(any_model=True)
+    assert offline.ask(relative, "hello", native, max_tokens=4096).text
+    with pytest.raises(BadRequest):
+        offline.ask(model, "hello", native, max_tokens=4096)
 
 
 def test_a_mistake_that_every_model_refuses_is_what_is_said():

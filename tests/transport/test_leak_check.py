@@ -7,8 +7,8 @@ import pytest
 from tests.recordings.corpus import FILES, exchanges
 
 from pondero.canon import Head, HttpRequest
-from pondero.transport.cassette import Ending, Recorded
-from pondero.transport.leak import find
+from pondero.transport.cassette_file import Ending, Recorded
+from pondero.transport.leak_check import find
 from pondero.vcr import leaks
 
 ROOT = Path(__file__).parents[2]

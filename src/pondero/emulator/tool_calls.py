@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ..canon import Json, Tool, ToolChoice
 from .arithmetic import Sum
-from .filling import Said, fill
+from .schema_values import Said, fill
 
 _WORD = re.compile(r"[a-z]{3,}|[A-Z][a-z]{2,}")
 _IDLE = frozenset({

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..canon import HttpRequest, Json
 from ..errors import BadParameter
-from .redact import REDACTED
+from .redaction import REDACTED
 
 MATCH = ("method", "path", "body")
 _SHOWN = 12

@@ -19,10 +19,10 @@ from pondero.transport import (
     Cassette,
     FastTransport,
     HttpTransport,
+    aws_signature,
     leaks,
-    signing,
 )
-from pondero.transport.signing import sign
+from pondero.transport.aws_signature import sign
 
 KEY = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 REQUEST = HttpRequest(
@@ -47,9 +47,9 @@ def _alone(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     now = dt.datetime(2026, 11, 15, 12, tzinfo=dt.UTC)
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: now)
-    signing._session.cache_clear()
+    aws_signature._session.cache_clear()
     yield
-    signing._session.cache_clear()
+    aws_signature._session.cache_clear()
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_the_region_is_the_addresss_else_the_environments(monkeypatch):
     assert "/ap-south-1/bedrock/" in sign(REQUEST, elsewhere).headers["authorization"]
     monkeypatch.delenv("AWS_REGION")
     assert "/eu-west-3/bedrock/" in sign(REQUEST, elsewhere).headers["authorization"]
-    signing._session.cache_clear()
+    aws_signature._session.cache_clear()
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     with pytest.raises(BadParameter, match="set AWS_REGION or AWS_DEFAULT_REGION"):
         sign(REQUEST, elsewhere)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import HttpRequest
-from pondero.transport.matching import MATCH, differences, report
+from pondero.transport.request_match import MATCH, differences, report
 
 WORDS = ("method", "host", "path", "query", "body", "body-subset")
 

@@ -1,0 +1,238 @@
+"""A reply on its way to the caller: as events, as the wire's bytes, and as a transport's answer.
+
+In process no time passes during a pause: one longer than the caller would wait ends in its Timeout
+at once.
+"""
+
+import re
+from collections.abc import AsyncIterator, Generator, Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.json import encode
+
+from ..canon import (
+    Blob,
+    Event,
+    Finished,
+    Head,
+    HttpResponse,
+    Image,
+    Json,
+    Message,
+    Other,
+    Part,
+    PartEnd,
+    PartKind,
+    PartStart,
+    Reply,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    Usage,
+    UsageNow,
+)
+from ..dialects import Accepted, ByteStream, Dialect
+from ..errors import Timeout, Unreachable
+from ..exchange import Timeouts
+from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, damaged, waited
+from .log import Entry
+
+_WORDS = re.compile(r"\s*(?:\S{1,24}\s*){1,3}|\s+", re.DOTALL)
+_KINDS: dict[type, PartKind] = {
+    Text: "text",
+    Thinking: "thinking",
+    ToolCall: "tool_call",
+    Image: "image",
+    Blob: "blob",
+    Other: "other",
+}
+
+
+def events(reply: Reply) -> Iterator[Event]:
+    """Yield an answer the way it would have come."""
+    # What was read is known before a word is said, and some wires begin with it.
+    yield UsageNow(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
+    yield Started(reply.model, reply.request_id)
+    for index, part in enumerate(reply.message.parts):
+        named = (part.id, part.name) if isinstance(part, ToolCall) else ()
+        yield PartStart(index, _KINDS[type(part)], *named)
+        match part:
+            case Text():
+                yield from (TextDelta(index, piece) for piece in pieces(part.text))
+            case Thinking():
+                yield from (ThinkingDelta(index, piece) for piece in pieces(part.text))
+            case ToolCall():
+                yield from (ToolDelta(index, piece) for piece in pieces(_json(part.arguments)))
+            case _:
+                pass
+        yield PartEnd(index, part)
+    yield Finished(
+        reply.finish,
+        reply.usage,
+        reply.raw_finish,
+        reply.model,
+        reply.grounding,
+        reply.safety,
+        reply.extras,
+    )
+
+
+def pieces(text: str) -> list[str]:
+    """Return a text in pieces of a few words; together they are the text again."""
+    return _WORDS.findall(text)
+
+
+def _json(arguments: Json) -> str:
+    return arguments if isinstance(arguments, str) else encode(arguments).decode()
+
+
+_BEGUN = 4  # events after which an answer has visibly begun
+
+
+class Played(NamedTuple):
+    """What comes of a request."""
+
+    head: Head
+    pieces: Iterator[Piece]
+
+
+def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
+    """Return a response that is sent in one."""
+    body = (response.body,) if response.body else ()
+    damage = _shortened(fault, len(response.body)) if fault else None
+    pieces = damaged(damage, body) if damage else iter(body)
+    return Played(Head(response.status, response.headers), pieces)
+
+
+def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None) -> Played:
+    """Return the answer as it was asked for: streamed, or at once."""
+    accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
+    if accepted.request.stream:
+        stream = wire.service().stream(accepted)
+        pieces = _frames(stream, reply, fault, wire)
+        return Played(Head(200, stream.headers), damaged(fault, pieces) if fault else pieces)
+    if fault is not None and fault.kind == "error_event":
+        return whole(fault.error(wire))
+    return whole(wire.service().reply(accepted, reply), fault)
+
+
+def with_ids(reply: Reply, accepted: Accepted[Json], wire: Dialect) -> Reply:
+    """Return a reply whose calls have ids, each as the service makes them."""
+    parts = reply.message.parts
+    if not any(isinstance(part, ToolCall) and not part.id for part in parts):
+        return reply
+    seed = blake2b(msgspec.json.encode(accepted.request.messages), digest_size=16)
+
+    def named(number: int, part: Part) -> Part:
+        if not isinstance(part, ToolCall) or part.id:
+            return part
+        own = seed.copy()
+        own.update(str(number).encode())
+        return msgspec.structs.replace(part, id=wire.service().call_id(own.hexdigest()))
+
+    made = tuple(named(number, part) for number, part in enumerate(parts))
+    return msgspec.structs.replace(reply, message=Message("assistant", made))
+
+
+def _frames(
+    stream: ByteStream, reply: Reply, fault: Fault | None, wire: Dialect
+) -> Iterator[bytes]:
+    kind = fault.kind if fault else None
+    for number, event in enumerate(events(reply)):
+        last = isinstance(event, Finished)
+        if fault is not None and kind == "error_event":
+            begun = _BEGUN if fault.at is None else fault.at
+            if number == begun or last:
+                yield stream.fail(fault.error(wire))
+                return
+        if kind == "no_end" and last:
+            return
+        if said := stream.feed(event):
+            yield said
+    if end := stream.eof():
+        yield end
+
+
+def _shortened(fault: Fault, size: int) -> Fault:
+    """Return what a missing end means where there are no events: half is missing."""
+    if fault.kind != "no_end":
+        return fault
+    return msgspec.structs.replace(fault, kind="cut", at=size // 2)
+
+
+class Answered:
+    """An Answer and an AsyncAnswer in one; awaiting it gives itself, after ``delay`` seconds."""
+
+    def __init__(
+        self,
+        head: Head,
+        pieces: Iterator[Piece],
+        *,
+        entry: Entry,
+        timeouts: Timeouts,
+        sleep: Sleep,
+        asleep: AsyncSleep,
+        delay: float = 0.0,
+    ) -> None:
+        self.head = head
+        self._pieces = pieces
+        self._entry = entry
+        self._timeouts = timeouts
+        self._sleep = sleep
+        self._asleep = asleep
+        self._delay = delay
+
+    def __await__(self) -> Generator[Any, Any, "Answered"]:
+        return self._here().__await__()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            if isinstance(piece, bytes):
+                self._entry.sent += len(piece)
+                yield piece
+            else:
+                self._sleep(self._wait(piece))
+        self._ended("complete")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            if isinstance(piece, bytes):
+                self._entry.sent += len(piece)
+                yield piece
+                await self._asleep(0)  # a chance to be cancelled, as with any real connection
+            else:
+                await self._asleep(self._wait(piece))
+        self._ended("complete")
+
+    def close(self) -> None:
+        """Let go at once."""
+        self._ended("closed")
+        self._pieces = iter(())
+
+    async def aclose(self) -> None:
+        """Let go at once."""
+        self.close()
+
+    async def _here(self) -> "Answered":
+        await self._asleep(self._delay)
+        return self
+
+    def _wait(self, piece: Pause | Break) -> float:
+        try:
+            return waited(piece, self._timeouts)
+        except Timeout:
+            self._ended("timed out")
+            raise
+        except Unreachable:
+            self._ended("broken")
+            raise
+
+    def _ended(self, how: str) -> None:
+        if self._entry.end is None:
+            self._entry.end = how

@@ -1,0 +1,333 @@
+"""Faults: what can go wrong, what each does to an answer, and transports that have them.
+
+==============  ===================================================================
+status          the service refuses: 400 401 403 404 429 500 503 529 ...
+html            a page instead of an answer, as proxies and gateways send it
+empty           a head, and nothing after it
+refused         nobody listens
+hang            nothing comes, or nothing more after ``at`` bytes; the caller times out
+slow            ``seconds`` between pieces
+error_event     the answer begins well; after ``at`` events comes an error
+no_end          the events that end a stream are missing
+cut             the answer ends after ``at`` bytes, in good order
+broken          the connection breaks after ``at`` bytes
+trickle         one byte at a time
+split           pieces end inside of characters
+==============  ===================================================================
+"""
+
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
+
+from ..canon import Head, HttpRequest, HttpResponse
+from ..dialects import Dialect
+from ..errors import BadParameter, Timeout, Unreachable
+from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from .routes import route
+
+Kind = Literal[
+    "status",
+    "html",
+    "empty",
+    "refused",
+    "hang",
+    "slow",
+    "error_event",
+    "no_end",
+    "cut",
+    "broken",
+    "trickle",
+    "split",
+]
+_KINDS = Kind.__args__  # type: ignore[attr-defined]  # of a Literal
+_MESSAGES = {
+    400: "The request could not be read.",
+    401: "The key is not valid.",
+    403: "This key may not do that.",
+    404: "There is nothing here.",
+    429: "Too many requests. Please slow down and try again later.",
+    500: "Internal server error",
+    503: "The model is overloaded. Please try again later.",
+    529: "Overloaded",
+}
+_PAGE = (
+    "<!DOCTYPE html>\n<html><head><title>{status}</title></head>\n"
+    "<body><center><h1>{status}</h1></center><hr><center>nginx</center></body></html>\n"
+)
+
+
+class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One thing that goes wrong in one exchange; the module says what each kind means."""
+
+    kind: Kind
+    status: int | None = None
+    message: str | None = None
+    code: str | None = None
+    retry_after: float | None = None
+    at: int | None = None
+    seconds: float = 1.0
+
+    @classmethod
+    def of(cls, text: "str | int | Fault") -> "Fault":
+        """Return the fault of a short word: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
+        if isinstance(text, Fault):
+            return text
+        word, _, rest = str(text).strip().partition(" ")
+        try:
+            if word.isdigit():
+                return cls(
+                    kind="status", status=int(word), retry_after=float(rest) if rest else None
+                )
+            if word == "slow" and rest:
+                return cls(kind="slow", seconds=float(rest))
+            if word in _KINDS:
+                return cls(kind=word, at=int(rest) if rest else None)  # type: ignore[arg-type]  # checked
+        except ValueError:
+            pass
+        message = f"unknown fault {text!r}; use a status such as 529, or {' '.join(_KINDS)}"
+        raise BadParameter(message)
+
+    def error(self, wire: Dialect) -> HttpResponse:
+        """Return the refusal this fault is, in the words of a wire."""
+        status = self.status or 529
+        message = self.message or _MESSAGES.get(status, "Something went wrong.")
+        return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
+
+
+class Pause(Struct, frozen=True):
+    """So many seconds in which nothing comes."""
+
+    seconds: float
+
+
+class Break(Struct, frozen=True):
+    """The connection breaks here."""
+
+
+Piece = bytes | Pause | Break
+Sleep = Callable[[float], object]
+AsyncSleep = Callable[[float], Awaitable[object]]
+FOREVER = 86_400.0
+"""Longer than anybody waits."""
+
+
+def instead(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
+    """Return what comes instead of any answer; None where the answer itself is damaged."""
+    if fault.kind == "status" and wire is not None:
+        return fault.error(wire)
+    if fault.kind in ("status", "html"):
+        status = fault.status or 502
+        page = _PAGE.format(status=status).encode()
+        return HttpResponse(status, {"content-type": "text/html; charset=utf-8"}, page)
+    if fault.kind == "empty":
+        return HttpResponse(fault.status or 200, {"content-type": "application/json"})
+    return None
+
+
+class Damage:
+    """A fault at work on the bytes of one answer. Feed pieces; when it is over, nothing follows."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.over = False
+        self._fault = fault
+        self._left = fault.at or 0
+
+    def feed(self, piece: bytes) -> list[Piece]:
+        """Return what comes of a piece."""
+        match self._fault.kind:
+            case "cut" | "broken" | "hang":
+                return self._until(piece)
+            case "slow":
+                return [Pause(self._fault.seconds), piece]
+            case "trickle":
+                return [piece[at : at + 1] for at in range(len(piece))]
+            case "split":
+                cuts = [at for at, byte in enumerate(piece) if byte & 0xC0 == 0x80]
+                return [piece[i:j] for i, j in pairwise([0, *cuts, len(piece)])]
+        return [piece]
+
+    def _until(self, piece: bytes) -> list[Piece]:
+        kept, self._left = piece[: self._left], self._left - len(piece)
+        self.over = self._left <= 0
+        end: list[Piece] = []
+        if self.over and self._fault.kind != "cut":
+            end = [Break() if self._fault.kind == "broken" else Pause(FOREVER)]
+        return [kept, *end] if kept else end
+
+
+def damaged(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
+    """Yield the pieces of an answer with this fault in them."""
+    damage = Damage(fault)
+    for piece in pieces:
+        yield from damage.feed(piece)
+        if damage.over:
+            return
+
+
+def waited(piece: Pause | Break, timeouts: Timeouts) -> float:
+    """Return how long to wait here; raises where the connection breaks or the caller gives up."""
+    if isinstance(piece, Break):
+        raise Unreachable("the connection broke before the answer was complete")
+    if piece.seconds > timeouts.between_bytes:
+        raise Timeout(f"nothing came for {timeouts.between_bytes:g} s")
+    return piece.seconds
+
+
+async def asyncio_sleep(seconds: float) -> None:
+    """Wait in the running loop."""
+    import asyncio  # noqa: PLC0415 - only where there is a loop already
+
+    await asyncio.sleep(seconds)
+
+
+_OF_EVENTS = ("error_event", "no_end")  # only who makes the events can leave one out
+
+Faults = Iterable[Fault | str | int | None]
+
+
+class Faulty:
+    """A transport whose next exchanges go wrong, one fault each; None for one that goes well."""
+
+    needs_key = False
+
+    def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
+        self._transport = transport
+        self._faults = _checked(faults)
+        self._sleep = sleep
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Send it, or not."""
+        fault = self._faults.popleft() if self._faults else None
+        if fault is None:
+            return self._transport.send(request, timeouts)
+        if (other := _without(fault, request, timeouts)) is not None:
+            return _Whole(other)
+        answer = self._transport.send(request, timeouts)
+        return _Damaged(answer, Damage(fault), timeouts, self._sleep)
+
+    def close(self) -> None:
+        """Close the transport."""
+        self._transport.close()
+
+
+class AsyncFaulty:
+    """The same for asyncio."""
+
+    needs_key = False
+
+    def __init__(
+        self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asyncio_sleep
+    ) -> None:
+        self._transport = transport
+        self._faults = _checked(faults)
+        self._asleep = asleep
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        """Send it, or not."""
+        fault = self._faults.popleft() if self._faults else None
+        if fault is None:
+            return await self._transport.send(request, timeouts)
+        if (other := _without(fault, request, timeouts)) is not None:
+            return _Whole(other)
+        answer = await self._transport.send(request, timeouts)
+        return _AsyncDamaged(answer, Damage(fault), timeouts, self._asleep)
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self._transport.aclose()
+
+
+def _checked(faults: Faults) -> deque[Fault | None]:
+    found = deque(fault if fault is None else Fault.of(fault) for fault in faults)
+    for fault in found:
+        if fault is not None and fault.kind in _OF_EVENTS:
+            message = f"a fault {fault.kind!r} needs an Emulator(faults=...); bytes have no events"
+            raise BadParameter(message)
+    return found
+
+
+def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
+    """Return what comes without anything being sent; None where it is sent after all."""
+    if fault.kind == "refused":
+        raise Unreachable("nobody answers there: connection refused")
+    if fault.kind == "hang" and fault.at is None:
+        raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
+    to = route(request.url)
+    return instead(fault, to.wire if to else None)
+
+
+class _Whole:
+    """An answer that is there already."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        self.head = Head(response.status, response.headers)
+        self._body = response.body
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
+
+
+class _Damaged:
+    """An answer with a fault in it."""
+
+    def __init__(self, answer: Answer, damage: Damage, timeouts: Timeouts, sleep: Sleep) -> None:
+        self.head = answer.head
+        self._answer = answer
+        self._damage = damage
+        self._timeouts = timeouts
+        self._sleep = sleep
+
+    def __iter__(self) -> Iterator[bytes]:
+        for whole in self._answer:
+            for piece in self._damage.feed(whole):
+                if isinstance(piece, bytes):
+                    yield piece
+                else:
+                    self._sleep(waited(piece, self._timeouts))
+            if self._damage.over:
+                return
+
+    def close(self) -> None:
+        """Let go at once."""
+        self._answer.close()
+
+
+class _AsyncDamaged:
+    """The same for asyncio."""
+
+    def __init__(
+        self, answer: AsyncAnswer, damage: Damage, timeouts: Timeouts, asleep: AsyncSleep
+    ) -> None:
+        self.head = answer.head
+        self._answer = answer
+        self._damage = damage
+        self._timeouts = timeouts
+        self._asleep = asleep
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for whole in self._answer:
+            for piece in self._damage.feed(whole):
+                if isinstance(piece, bytes):
+                    yield piece
+                else:
+                    await self._asleep(waited(piece, self._timeouts))
+            if self._damage.over:
+                return
+
+    async def aclose(self) -> None:
+        """Let go at once."""
+        await self._answer.aclose()

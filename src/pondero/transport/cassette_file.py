@@ -1,0 +1,205 @@
+"""A cassette's file: exchanges one after the other, as JSON Lines.
+
+``_request``, ``_response``, then one ``_body`` or many ``_chunk`` lines, each piece as it came;
+``_end`` follows only where the answer did not end by itself. Bytes are text where they are UTF-8,
+else ``{"base64": ...}``.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, NoReturn, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Head, HttpRequest, Json
+from ..errors import CassetteError
+
+YAML = (".yaml", ".yml")
+# Headers that describe bytes a cassette does not hold: its bodies are unpacked, and redacted.
+OF_THE_JOURNEY = ("content-encoding", "content-length", "transfer-encoding")
+
+_T = TypeVar("_T")
+
+
+class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How an answer ended that did not end by itself: it failed, or its reader closed it."""
+
+    error: str | None = None
+    message: str = ""
+    closed: bool = False
+
+
+class Recorded(Struct, frozen=True):
+    """A request and all that came of it; ``head`` is None where not even an answer began.
+
+    ``line`` is where it begins in its file.
+    """
+
+    request: HttpRequest
+    head: Head | None = None
+    pieces: tuple[bytes, ...] = ()
+    end: Ending | None = None
+    line: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """Return the answer's bytes in one."""
+        return b"".join(self.pieces)
+
+
+class Base64(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes that are no text."""
+
+    base64: str
+
+
+class _Request(Struct, frozen=True, forbid_unknown_fields=True):
+    method: str
+    url: str
+    headers: Mapping[str, str] = {}
+    body: str | Base64 = ""
+
+
+class _Line(NamedTuple):
+    number: int
+    key: str
+    value: Json
+
+
+def load(path: Path) -> tuple[Recorded, ...]:
+    """Return the exchanges of a cassette, ours or vcrpy's."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        message = f"there is no cassette {path}; record it by running this again with VCR_RECORD=1"
+        raise CassetteError(message) from None
+    except OSError as error:
+        message = f"the cassette {path} cannot be read: {error.strerror}"
+        raise CassetteError(message) from None
+    if path.suffix.lower() in YAML:
+        from .vcrpy import parse as parse_yaml  # noqa: PLC0415 - few cassettes are YAML
+
+        return parse_yaml(data, str(path))
+    return parse(data, str(path))
+
+
+def exchanges(data: bytes, name: str) -> tuple[Recorded, ...]:
+    """Return the exchanges of a cassette, ours or vcrpy's, told apart by what is in it."""
+    begun = data.lstrip()
+    if begun.startswith(b"{") and begun.partition(b'"')[2].startswith(b"_"):
+        return parse(data, name)
+    from .vcrpy import parse as parse_yaml  # noqa: PLC0415 - few cassettes are YAML
+
+    return parse_yaml(data, name)
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+def dump(exchanges: Iterable[Recorded]) -> bytes:
+    """Return the file's bytes."""
+    lines = [msgspec.json.encode(line) for each in exchanges for line in _lines(each)]
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _lines(exchange: Recorded) -> Iterator[Json]:
+    asked = exchange.request
+    yield {"_request": _Request(asked.method, asked.url, asked.headers, _written(asked.body))}
+    if exchange.head is not None:
+        yield {"_response": exchange.head}
+        key = "_chunk" if len(exchange.pieces) > 1 else "_body"
+        for piece in exchange.pieces:
+            yield {key: _written(piece)}
+        if not exchange.pieces and exchange.end is None:
+            yield {key: ""}
+    if exchange.end is not None:
+        yield {"_end": exchange.end}
+
+
+def _written(data: bytes) -> str | Base64:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Base64(b64encode(data).decode("ascii"))
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
+    """Return the exchanges in these bytes; ``name`` is said where they are broken."""
+    groups: list[list[_Line]] = []
+    for number, text in enumerate(data.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        line = _line(name, number, text)
+        if line.key == "_request":
+            groups.append([line])
+        elif groups:
+            groups[-1].append(line)
+        else:
+            _broken(name, number, f"{line.key} stands before any _request")
+    return tuple(_exchange(name, group) for group in groups)
+
+
+def _line(name: str, number: int, text: bytes) -> _Line:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        _broken(name, number, f"this is not JSON ({error}); was the file cut?")
+    if not isinstance(value, dict) or len(value) != 1 or (key := next(iter(value))) not in _KEYS:
+        _broken(name, number, f"a line is an object with one key of {' '.join(_KEYS)}")
+    return _Line(number, key, value[key])
+
+
+_KEYS = ("_request", "_response", "_body", "_chunk", "_end")
+
+
+def _exchange(name: str, lines: list[_Line]) -> Recorded:
+    begin, *rest = lines
+    asked = _convert(name, begin, _Request)
+    request = HttpRequest(
+        asked.method, asked.url, asked.headers, _bytes(name, begin.number, asked.body)
+    )
+    head = end = None
+    if rest and rest[0].key == "_response":
+        head = _convert(name, rest.pop(0), Head)
+    if rest and rest[-1].key == "_end":
+        end = _convert(name, rest.pop(), Ending)
+    last = lines[-1].number
+    if head is None and end is None:
+        _broken(name, last, "the request has no answer; was the file cut?")
+    if head is not None and end is None and not rest:
+        _broken(name, last, "the answer has no body; was the file cut?")
+    for line in rest:
+        if head is None or line.key not in ("_body", "_chunk"):
+            _broken(name, line.number, f"{line.key} may not stand here")
+    pieces = (_bytes(name, line.number, _piece(name, line)) for line in rest)
+    return Recorded(request, head, tuple(piece for piece in pieces if piece), end, begin.number)
+
+
+def _piece(name: str, line: _Line) -> str | Base64:
+    return line.value if isinstance(line.value, str) else _convert(name, line, Base64)
+
+
+def _bytes(name: str, number: int, written: str | Base64) -> bytes:
+    if isinstance(written, str):
+        return written.encode("utf-8")
+    try:
+        return b64decode(written.base64, validate=True)
+    except ValueError as error:
+        _broken(name, number, f"this is not base64 ({error})")
+
+
+def _convert(name: str, line: _Line, type_: type[_T]) -> _T:
+    try:
+        return msgspec.convert(line.value, type_)
+    except msgspec.ValidationError as error:
+        _broken(name, line.number, f"{line.key} is not one: {error}")
+
+
+def _broken(name: str, number: int, why: str) -> NoReturn:
+    message = f"{name}:{number}: {why}"
+    raise CassetteError(message)

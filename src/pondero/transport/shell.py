@@ -1,0 +1,122 @@
+"""The shells that drive a flow over a transport: ``Shell`` waits, ``AsyncShell`` awaits.
+
+They are the same lines with and without ``await``; every decision is the flow's.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from time import sleep
+
+from ..canon import Head, Reply
+from ..errors import TransportError
+from ..exchange import (
+    Answer,
+    AsyncAnswer,
+    AsyncTransport,
+    Emit,
+    Flow,
+    Read,
+    Send,
+    Step,
+    Timeouts,
+    Transport,
+)
+
+_READ = Read()
+
+
+class Shell:
+    """One exchange on its way: ``next`` until it has its reply, then ``close``."""
+
+    def __init__(self, flow: Flow, transport: Transport, timeouts: Timeouts) -> None:
+        self._flow = flow
+        self._transport = transport
+        self._timeouts = timeouts
+        self._answer: Answer | None = None
+        self._pieces: Iterator[bytes] | None = None
+
+    def next(self) -> Emit | Reply:
+        """Do what the flow asks for until it shows something, or has its reply."""
+        flow = self._flow
+        heard: Head | bytes | None = None
+        try:
+            step: Step = _READ if self._pieces else next(flow)
+            while not isinstance(step, Emit):
+                try:
+                    if isinstance(step, Read):
+                        heard = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
+                    elif isinstance(step, Send):
+                        heard = self._sent(step)
+                    else:
+                        sleep(step.seconds)
+                except TransportError as error:
+                    step = flow.throw(error)
+                else:
+                    step = flow.send(heard)
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+        return step
+
+    def close(self) -> None:
+        """Let go of the answer, read to the end or not; may be called twice."""
+        if self._answer is not None:
+            self._answer.close()
+
+    def _sent(self, step: Send) -> Head:
+        self.close()
+        answer = self._answer = self._transport.send(step.request, self._timeouts)
+        self._pieces = iter(answer)
+        return answer.head
+
+
+class AsyncShell:
+    """One exchange on its way: ``next`` until it has its reply, then ``aclose``."""
+
+    def __init__(self, flow: Flow, transport: AsyncTransport, timeouts: Timeouts) -> None:
+        self._flow = flow
+        self._transport = transport
+        self._timeouts = timeouts
+        self._answer: AsyncAnswer | None = None
+        self._pieces: AsyncIterator[bytes] | None = None
+
+    async def next(self) -> Emit | Reply:
+        """Do what the flow asks for until it shows something, or has its reply."""
+        flow = self._flow
+        heard: Head | bytes | None = None
+        try:
+            step: Step = _READ if self._pieces else next(flow)
+            while not isinstance(step, Emit):
+                try:
+                    if isinstance(step, Read):
+                        heard = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
+                    elif isinstance(step, Send):
+                        heard = await self._sent(step)
+                    else:
+                        await _sleep(step.seconds)
+                except StopAsyncIteration:  # cheaper than a default for each piece
+                    step = flow.send(None)
+                except TransportError as error:
+                    step = flow.throw(error)
+                else:
+                    step = flow.send(heard)
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+        return step
+
+    async def aclose(self) -> None:
+        """Let go of the answer, read to the end or not; may be called twice."""
+        if self._answer is not None:
+            await self._answer.aclose()
+
+    async def _sent(self, step: Send) -> Head:
+        await self.aclose()
+        answer = self._answer = await self._transport.send(step.request, self._timeouts)
+        self._pieces = aiter(answer)
+        return answer.head
+
+
+async def _sleep(seconds: float) -> None:
+    from asyncio import sleep  # noqa: PLC0415 - Shell shares this file and needs no asyncio
+
+    await sleep(seconds)
