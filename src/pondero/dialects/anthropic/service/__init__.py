@@ -1,30 +1,24 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.canon import HttpRequest, Json
-from pondero.dialects.dialect import Models, Parsed, Service
+from pondero.dialects.dialect import Models, Service
 
-from . import address, beside, errors, reply, rules
-
-
-def _parse(http: HttpRequest) -> Parsed[Json]:
-    raise NotImplementedError
-
+from . import address, errors, models, parse, reply, rules, types
 
 SERVICE = Service(
-    home=rules.HOUSE,
-    serves=rules.serves,
-    model_of=address.named,
-    with_model=address.renamed,
-    parse=_parse,
-    accept=rules.request,
-    reply=reply.response,
+    home=types.NAME,
+    serves=address.serves,
+    model_of=address.model_of,
+    with_model=address.with_model,
+    parse=parse.parse,
+    accept=rules.accept,
+    reply=reply.reply,
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
     models=Models(
-        asks=beside.asks,
-        listed=beside.listed,
-        counts=beside.counts,
-        counted=beside.counted,
+        asks=models.asks,
+        listed=models.listed,
+        counts=models.counts,
+        counted=models.counted,
     ),
 )

@@ -7,7 +7,7 @@ from msgspec.json import decode
 
 from pondero.canon import Json
 
-from . import types as wire
+from . import types
 from .errors import refuse
 from .models import family
 from .parse import block
@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 
     at: str
     kind: str
-    fields: wire.Typed | None
+    fields: types.Typed | None
     raw: Json
 
 
@@ -43,7 +43,7 @@ class Turn(NamedTuple):
     blocks: list[Placed]
 
 
-def turns(body: wire.Body) -> list[Turn]:
+def turns(body: types.Body) -> list[Turn]:
     """Return the conversation, its blocks typed."""
     found: list[Turn] = []
     for number, message in enumerate(body.messages):
@@ -58,7 +58,7 @@ def turns(body: wire.Body) -> list[Turn]:
 
 def _blocks(content: str | list[Raw], at: str) -> list[Placed]:
     if isinstance(content, str):
-        text = wire.TextBlock(content)
+        text = types.TextBlock(content)
         return [Placed(f"{at}.content", "text", text, {"type": "text", "text": content})]
     placed = []
     for number, raw in enumerate(content):
@@ -79,7 +79,7 @@ def check_texts(found: list[Turn]) -> None:
                 "final assistant message"
             )
         for placed in turn.blocks:
-            if isinstance(placed.fields, wire.TextBlock) and not placed.fields.text:
+            if isinstance(placed.fields, types.TextBlock) and not placed.fields.text:
                 raise refuse("messages: text content blocks must be non-empty")
 
 
@@ -88,12 +88,12 @@ def check_pairs(found: list[Turn]) -> None:
     seen: set[str] = set()
     spoken = [turn for turn in found if turn.role != "system"]
     for number, turn in enumerate(spoken):
-        calls = _ids(turn, wire.ToolUseBlock)
+        calls = _ids(turn, types.ToolUseBlock)
         if len(set(calls)) < len(calls) or seen & set(calls):
             raise refuse("messages: `tool_use` ids must be unique")
         seen |= set(calls)
         following = spoken[number + 1] if number + 1 < len(spoken) else None
-        answered = _ids(following, wire.ToolResultBlock) if following else []
+        answered = _ids(following, types.ToolResultBlock) if following else []
         if turn.role == "assistant" and (missing := [c for c in calls if c not in answered]):
             raise refuse(
                 f"{turn.at}: `tool_use` ids were found without `tool_result` blocks immediately "
@@ -104,9 +104,9 @@ def check_pairs(found: list[Turn]) -> None:
 
 
 def _check_results(turn: Turn, before: Turn | None) -> None:
-    asked = _ids(before, wire.ToolUseBlock) if before else []
+    asked = _ids(before, types.ToolUseBlock) if before else []
     for placed in turn.blocks:
-        if isinstance(placed.fields, wire.ToolResultBlock):
+        if isinstance(placed.fields, types.ToolResultBlock):
             id = placed.fields.tool_use_id
             if id not in asked:
                 raise refuse(
@@ -115,9 +115,9 @@ def _check_results(turn: Turn, before: Turn | None) -> None:
                 )
 
 
-def _ids(turn: Turn, kind: type[wire.ToolUseBlock] | type[wire.ToolResultBlock]) -> list[str]:
+def _ids(turn: Turn, kind: type[types.ToolUseBlock] | type[types.ToolResultBlock]) -> list[str]:
     fields = [placed.fields for placed in turn.blocks if isinstance(placed.fields, kind)]
-    return [f.id if isinstance(f, wire.ToolUseBlock) else f.tool_use_id for f in fields]
+    return [f.id if isinstance(f, types.ToolUseBlock) else f.tool_use_id for f in fields]
 
 
 def check_seals(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
@@ -126,10 +126,10 @@ def check_seals(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
     for turn in found:
         for number, placed in enumerate(turn.blocks):
             match placed.fields:
-                case wire.ThinkingBlock() as thinking:
+                case types.ThinkingBlock() as thinking:
                     proof = verified("thinking", thinking.thinking, thinking.signature)
                     what = "`signature` in `thinking`"
-                case wire.RedactedThinkingBlock() as redacted:
+                case types.RedactedThinkingBlock() as redacted:
                     proof = verified("redacted", "", redacted.data)
                     what = "`data` in `redacted_thinking`"
                 case _:
@@ -167,7 +167,7 @@ def _bound_elsewhere(at: str, what: str) -> str:
 def check_begin(found: list[Turn]) -> None:
     """Refuse an open tool loop that does not begin with thinking, while thinking is enabled."""
     at = len(found) - 1
-    while at >= 2 and found[at].role == "user" and _ids(found[at], wire.ToolResultBlock):
+    while at >= 2 and found[at].role == "user" and _ids(found[at], types.ToolResultBlock):
         at -= 2
     first = at + 1 if at < len(found) - 1 else at
     if first < len(found) and found[first].role == "assistant":
@@ -184,7 +184,7 @@ def ends_with_words(found: list[Turn]) -> bool:
     last = found[-1]
     if last.role != "assistant":
         return False
-    return not last.blocks or last.blocks[-1].kind not in wire.UNTYPED
+    return not last.blocks or last.blocks[-1].kind not in types.UNTYPED
 
 
 def check_prefill(found: list[Turn], *, thinks: bool) -> None:
@@ -197,5 +197,5 @@ def check_prefill(found: list[Turn], *, thinks: bool) -> None:
             "contain `thinking`. To use thinking blocks, enable `thinking` in your request."
         )
     end = last.blocks[-1].fields if last.blocks else None
-    if isinstance(end, wire.TextBlock) and end.text != end.text.rstrip():
+    if isinstance(end, types.TextBlock) and end.text != end.text.rstrip():
         raise refuse("messages: final assistant content cannot end with trailing whitespace")

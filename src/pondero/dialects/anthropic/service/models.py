@@ -1,15 +1,34 @@
-"""The service's own list of models, and what each of them takes."""
+"""The service's own table of models, its list of models, and its counts of tokens.
+
+The rules look up what a model takes (``family``); the rest answers the two addresses that are not
+conversations.
+"""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, get_args
+from urllib.parse import parse_qs, unquote, urlsplit
 
+import msgspec
 from msgspec import Struct
-from msgspec.toml import decode
+
+from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.dialects.dialect import Listed
+
+from .address import check_key
+from .errors import refuse
+from .parse import typed
 
 _SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
-
+_MODELS = re.compile(r".*/v1/models(?:/(?P<model>[^/]+))?")
+_COUNT = "/messages/count_tokens"
+_UNCOUNTED = ("max_tokens", "stream")
+_UNKNOWN_DAY = "1970-01-01T00:00:00Z"
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_PAGE = 20
+_LONGEST = 1_000
 
 Kind = Literal["enabled", "adaptive", "disabled", "between_tools"]
 
@@ -17,7 +36,7 @@ Kind = Literal["enabled", "adaptive", "disabled", "between_tools"]
 class Family(Struct, frozen=True, forbid_unknown_fields=True):
     """One row of models.toml, where each field is explained."""
 
-    names: tuple[str, ...]
+    match: tuple[str, ...]
     thinking: tuple[Kind, ...]
     max_output: int
     sampling: Literal["free", "one", "none"]
@@ -37,7 +56,9 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _families() -> dict[str, Family]:
     text = files(__package__).joinpath("models.toml").read_bytes()
-    return {name: row for row in decode(text, type=_Service).family for name in row.names}
+    return {
+        name: row for row in msgspec.toml.decode(text, type=_Service).family for name in row.match
+    }
 
 
 @cache
@@ -47,3 +68,106 @@ def family(model: str) -> Family | None:
         if model.startswith(name) and _SUFFIX.fullmatch(model, len(name)):
             return row
     return None
+
+
+# -- lists and counts ----------------------------------------------------------------------------
+
+
+def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
+    """Return what is asked for, if it is one of these. Others list models at the same address."""
+    path = urlsplit(http.url).path
+    if http.method == "POST" and path.endswith(_COUNT):
+        return "tokens"
+    ours = "anthropic-version" in http.headers or "x-api-key" in http.headers
+    return "models" if http.method == "GET" and ours and _MODELS.fullmatch(path) else None
+
+
+def counts(http: HttpRequest) -> HttpRequest:
+    """Return the usual request whose tokens are to be counted, with room for an answer."""
+    body: dict[str, Json] = typed(http.body, dict)
+    for name in _UNCOUNTED:
+        if name in body:
+            raise refuse(f"{name}: Extra inputs are not permitted")
+    row = family(str(body.get("model")))
+    room = {"max_tokens": row.max_output if row else 1}
+    url = http.url.replace(_COUNT, "/messages")
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(body | room))
+
+
+def counted(tokens: int) -> HttpResponse:
+    """Return so many tokens."""
+    return _answer({"input_tokens": tokens})
+
+
+def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpResponse:
+    """Return a page of the list, or the one model that is asked for; or raise Rejected."""
+    check_key(http)
+    parts = urlsplit(http.url)
+    found = _MODELS.fullmatch(parts.path)
+    named = found["model"] if found else None
+    if named is None:
+        rows = [(each, row) for each in known if (row := family(each.name)) is not None]
+        return _answer(_page([_model(*row) for row in rows], parse_qs(parts.query)))
+    name = unquote(named)
+    row = family(name)
+    if row is None:
+        raise refuse(f"model: {name}", status=404)
+    facts = next((each for each in known if each.name == name), Listed(name))
+    return _answer(_model(facts, row))
+
+
+def _page(every: list[dict[str, Json]], query: dict[str, list[str]]) -> Json:
+    ids = [each["id"] for each in every]
+    limit = query.get("limit", [str(_PAGE)])[-1]
+    if not limit.isdecimal() or not 1 <= int(limit) <= _LONGEST:
+        raise refuse(f"limit: Input should be from 1 to {_LONGEST}")
+    after, before = query.get("after_id", [""])[-1], query.get("before_id", [""])[-1]
+    start = ids.index(after) + 1 if after in ids else 0
+    end = ids.index(before) if before in ids else len(ids)
+    left = every[start:end]
+    data = left[-int(limit) :] if before else left[: int(limit)]
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    return {
+        "data": data,
+        "has_more": len(data) < len(left),
+        "first_id": first,
+        "last_id": last,
+    }
+
+
+def _model(facts: Listed, row: Family) -> dict[str, Json]:
+    return {
+        "type": "model",
+        "id": facts.name,
+        "display_name": _label(facts.name),
+        "created_at": _UNKNOWN_DAY,
+        "lifecycle": "active",
+        "max_input_tokens": facts.context,
+        "max_tokens": row.max_output,
+        "capabilities": {
+            "effort": _some(row.efforts, _EFFORTS),
+            "thinking": {
+                "supported": row.thinking != ("disabled",) and bool(row.thinking),
+                "types": {kind: _is(kind in row.thinking) for kind in get_args(Kind)},
+            },
+        },
+    }
+
+
+def _some(has: Sequence[str], of: Sequence[str]) -> Json:
+    return {"supported": bool(has), **{each: _is(each in has) for each in of}}
+
+
+def _is(supported: bool) -> Json:  # noqa: FBT001 - the one thing it says
+    return {"supported": supported}
+
+
+def _label(name: str) -> str:
+    """Return a name as people read it: Claude Opus 4.8."""
+    words = re.sub(r"(?<=\d)-(?=\d\b)", ".", name).split("-")
+    return " ".join(word.capitalize() for word in words)
+
+
+def _answer(value: Json) -> HttpResponse:
+    headers = {"content-type": "application/json", "request-id": "req_emulated"}
+    return HttpResponse(200, headers, msgspec.json.encode(value))

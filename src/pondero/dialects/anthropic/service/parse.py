@@ -1,14 +1,23 @@
-"""The service's body as the request it stands for."""
+"""Reads a request: its body into the service's types, and those into canon.
 
+Two roads share the two steps ``body`` and ``canon``. The rules call them strictly and refuse what
+does not fit, in the service's words. ``parse`` is the lenient road, for gateways: it passes an
+``Unknown`` that collects the paths of everything that was passed over.
+"""
+
+import re
 from base64 import b64decode
 from binascii import Error
+from collections.abc import Mapping
+from typing import TypeVar
 
-from msgspec import Raw, to_builtins
-from msgspec.json import decode
+from msgspec import DecodeError, Raw, Struct, ValidationError
+from msgspec.json import decode, encode
 
 from pondero.canon import (
     Blob,
     Cache,
+    HttpRequest,
     Image,
     Json,
     Message,
@@ -24,25 +33,102 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
+from pondero.dialects.dialect import Parsed, Rejected
+from pondero.dialects.unknown import Unknown
+from pondero.thinking import UNSET, Intent
 
-from . import types as wire
+from . import types
+from .address import predicts, streams, usual
 from .errors import refuse
 from .types import NAME
-from .typing import typed
+
+T = TypeVar("T")
 
 _PLAIN_TOOL = frozenset({"name", "input_schema", "type", "description", "strict", "cache_control"})
+_PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_EXPECTED = re.compile(r"Expected `(.*)`, got `.*`")
+_LEAST = re.compile(r"Expected `int` >= (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
+_TAG = re.compile(r"Invalid value '(.*)'", re.DOTALL)
+_NAMES: Mapping[str, str] = {
+    "int": "a valid integer",
+    "float": "a valid number",
+    "bool": "a valid boolean",
+    "str": "a valid string",
+    "array": "a valid list",
+    "object": "a valid dictionary or object to extract fields from",
+}
+# Unions whose tag the service puts into the path of a field inside.
+_UNIONS = {"thinking"}
 
 
-def read(body: wire.Body, raw: Json) -> Request:
+class Context(Struct, frozen=True):
+    """What an answer says about its request: the places of thinking that the service dropped."""
+
+    dropped: tuple[str, ...] = ()
+
+
+def parse(http: HttpRequest) -> Parsed[Context]:
+    """Return a request as it is meant, whatever the rules say; only nonsense is Rejected."""
+    unknown = Unknown()
+    path = http.url.split("?")[0]
+    sent, raw = http.body, typed(http.body, dict)
+    if predicts(path):
+        raw = usual(path, raw) | {"stream": streams(path)}
+        sent = encode(raw)
+    asked = body(sent, unknown)
+    request = canon(asked, raw, unknown)
+    return Parsed(
+        request=request,
+        intent=intent(asked),
+        show=_show(asked),
+        unknown=tuple(unknown.paths),
+        context=Context(),
+    )
+
+
+def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
+    """Return the body as typed; raises Rejected with the first field that does not fit."""
+    if unknown is None:
+        return typed(data, types.Body)
+    return _fitting(data, types.LooseBody, unknown)
+
+
+def intent(body: types.Body) -> Intent:
+    """Return what the request says about thinking."""
+    effort = body.output_config.effort if body.output_config else None
+    match body.thinking:
+        case None:
+            return Intent("level", effort) if effort else UNSET
+        case types.Disabled() | types.BetweenTools():
+            return Intent("off")
+        case types.Adaptive():
+            return Intent("level" if effort else "on", effort)
+        case types.Enabled():
+            return Intent("budget", effort, body.thinking.budget_tokens)
+
+
+def _show(body: types.Body) -> bool | None:
+    thinking = body.thinking
+    if not isinstance(thinking, types.Enabled | types.Adaptive) or thinking.display is None:
+        return None
+    return thinking.display != "omitted"
+
+
+def canon(body: types.Body, raw: Mapping[str, Json], unknown: Unknown | None = None) -> Request:
     """Return what is asked; ``raw`` is the same body before it was typed."""
     return Request(
         model=body.model,
         messages=tuple(
-            Message(message.role, _content(message.content, f"messages.{at}"))
+            Message(message.role, _content(message.content, f"messages.{at}", unknown))
             for at, message in enumerate(body.messages)
         ),
         system=_system(body.system),
-        tools=tuple(tool(each, at) for at, each in enumerate(body.tools or ())),
+        tools=tuple(
+            _tool(each, f"tools.{at}", unknown) for at, each in enumerate(body.tools or ())
+        ),
         tool_choice=None if body.tool_choice is None else _choice(body.tool_choice),
         output=_output(body),
         max_tokens=body.max_tokens,
@@ -51,36 +137,52 @@ def read(body: wire.Body, raw: Json) -> Request:
         top_k=body.top_k,
         stop=tuple(body.stop_sequences or ()),
         stream=bool(body.stream),
-        extras=_beside(raw),
+        extras=_extras(body, raw),
     )
 
 
-def block(raw: Raw, at: str) -> tuple[str, wire.Typed | None]:
+def block(raw: Raw, at: str, unknown: Unknown | None = None) -> tuple[str, types.Typed | None]:
     """Return the type of a block, and its fields where the type is one of those we know."""
-    kind = typed(raw, wire.TypeOnly, at).type
-    if kind in wire.UNTYPED:
+    kind = typed(raw, types.TypeOnly, at).type
+    if kind in types.UNTYPED:
         return kind, None
-    if kind not in wire.TYPED:
-        tags = ", ".join(f"'{tag}'" for tag in sorted({*wire.TYPED, *wire.UNTYPED}))
+    if unknown is not None:
+        return kind, _known_block(raw, kind, at, unknown)
+    if kind not in types.TYPED:
+        tags = ", ".join(f"'{tag}'" for tag in sorted({*types.TYPED, *types.UNTYPED}))
         raise refuse(
             f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected "
             f"tags: {tags}"
         )
-    return kind, typed(raw, wire.TYPED[kind], f"{at}.{kind}")
+    return kind, typed(raw, types.TYPED[kind], f"{at}.{kind}")
 
 
-def tool(raw: Raw, at: int) -> Tool:
+def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed | None:
+    try:
+        if kind in types.LOOSE:
+            return _fitting(raw, types.LOOSE[kind], unknown, at)
+    except Rejected:
+        pass
+    unknown.paths.append(at)
+    return None
+
+
+def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
     """Return a tool: a function of the caller's, or one the service brings."""
     given: Json = decode(raw)
     if not isinstance(given, dict):
-        raise refuse(
-            f"tools.{at}: Input should be a valid dictionary or object to extract fields from"
-        )
+        raise refuse(f"{at}: Input should be a valid dictionary or object to extract fields from")
     if given.get("type") not in (None, "custom"):
         return Tool(str(given.get("name", "")), raw=given)
-    custom = typed(raw, wire.CustomTool, f"tools.{at}.custom")
-    if given.keys() - _PLAIN_TOOL or "type" in given:
-        return Tool(custom.name, raw=given)
+    special = given.keys() - _PLAIN_TOOL
+    if unknown is None:
+        custom = typed(raw, types.CustomTool, f"{at}.custom")
+        if special or "type" in given:
+            return Tool(custom.name, raw=given)
+    else:
+        custom = _fitting(raw, types.LooseTool, unknown, at)
+        special &= {*types.CustomTool.__struct_fields__}
+        unknown.paths += [f"{at}.{name}" for name in sorted(special)]
     return Tool(
         custom.name,
         custom.description or "",
@@ -90,43 +192,45 @@ def tool(raw: Raw, at: int) -> Tool:
     )
 
 
-def _system(system: str | list[wire.TextBlock] | None) -> tuple[Text, ...]:
+def _system(system: str | list[types.TextBlock] | None) -> tuple[Text, ...]:
     if isinstance(system, str):
         return (Text(system),)
     return tuple(_text(each) for each in system or ())
 
 
-def _content(content: str | list[Raw], at: str) -> tuple[Part, ...]:
+def _content(content: str | list[Raw], at: str, unknown: Unknown | None) -> tuple[Part, ...]:
     if isinstance(content, str):
         return (Text(content),)
-    return tuple(_part(raw, f"{at}.content.{number}") for number, raw in enumerate(content))
+    return tuple(
+        _part(raw, f"{at}.content.{number}", unknown) for number, raw in enumerate(content)
+    )
 
 
-def _part(raw: Raw, at: str) -> Part:
-    _, fields = block(raw, at)
+def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
+    _, fields = block(raw, at, unknown)
     match fields:
-        case wire.TextBlock():
+        case types.TextBlock():
             return _text(fields)
-        case wire.ThinkingBlock():
+        case types.ThinkingBlock():
             return Thinking(fields.thinking, Seal(NAME, fields.signature))
-        case wire.RedactedThinkingBlock():
+        case types.RedactedThinkingBlock():
             return Thinking("", Seal(NAME, fields.data), redacted=True)
-        case wire.ToolUseBlock():
+        case types.ToolUseBlock():
             return _call(fields)
-        case wire.ToolResultBlock():
-            return _result(fields, at)
-        case wire.ImageBlock() | wire.DocumentBlock():
-            return _medium(fields, raw, at)
+        case types.ToolResultBlock():
+            return _result(fields, at, unknown)
+        case types.ImageBlock() | types.DocumentBlock():
+            return _medium(fields, raw, at, unknown)
         case None:
             return Other(NAME, decode(raw))
 
 
-def _text(fields: wire.TextBlock) -> Text:
+def _text(fields: types.TextBlock) -> Text:
     citations = tuple(fields.citations or ())
     return Text(fields.text, citations=citations, cache=_cache(fields.cache_control))
 
 
-def _call(fields: wire.ToolUseBlock) -> ToolCall:
+def _call(fields: types.ToolUseBlock) -> ToolCall:
     given: Json = fields.input
     if given.keys() == {"INVALID_JSON"} and isinstance(given["INVALID_JSON"], str):
         given = given["INVALID_JSON"]
@@ -136,13 +240,13 @@ def _call(fields: wire.ToolUseBlock) -> ToolCall:
     return ToolCall(fields.id, fields.name, given, seal, cache=_cache(fields.cache_control))
 
 
-def _result(fields: wire.ToolResultBlock, at: str) -> ToolResult:
+def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> ToolResult:
     content: tuple[Json, ...] = ()
     if isinstance(fields.content, str):
         content = (Text(fields.content),)
     elif fields.content is not None:
         content = tuple(
-            _inner(raw, f"{at}.tool_result.content.{number}")
+            _inner(raw, f"{at}.tool_result.content.{number}", unknown)
             for number, raw in enumerate(fields.content)
         )
     return ToolResult(
@@ -153,76 +257,167 @@ def _result(fields: wire.ToolResultBlock, at: str) -> ToolResult:
     )
 
 
-def _inner(raw: Raw, at: str) -> Text | Image | Blob | Other:
-    if typed(raw, wire.TypeOnly, at).type in wire.UNTYPED_RESULTS:
+def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | Other:
+    if typed(raw, types.TypeOnly, at).type in types.UNTYPED_RESULTS:
         return Other(NAME, decode(raw))
-    part = _part(raw, at)
-    if not isinstance(part, Text | Image | Blob | Other):
+    part = _part(raw, at, unknown)
+    if isinstance(part, Text | Image | Blob | Other):
+        return part
+    if unknown is None:
         raise refuse(f"{at}: a tool result holds text, images and documents")
-    return part
+    unknown.paths.append(at)
+    return Other(NAME, decode(raw))
 
 
-def _medium(fields: wire.ImageBlock | wire.DocumentBlock, raw: Raw, at: str) -> Part:
+def _medium(
+    fields: types.ImageBlock | types.DocumentBlock, raw: Raw, at: str, unknown: Unknown | None
+) -> Part:
     """Return a picture or a document; one with settings of its own is kept as it came."""
     source = fields.source
     cache = _cache(fields.cache_control)
-    picture = isinstance(fields, wire.ImageBlock)
-    if isinstance(fields, wire.ImageBlock):
+    picture = isinstance(fields, types.ImageBlock)
+    if isinstance(fields, types.ImageBlock):
         special, title = fields.transformations, None
     else:
         special, title = fields.citations or fields.context, fields.title
     if special is not None:
         return Other(NAME, decode(raw))
     match source:
-        case wire.Base64Source():
-            data = _bytes(source.data, at)
+        case types.Base64Source():
+            data = _bytes(source.data)
+            if data is None:
+                if unknown is None:
+                    raise refuse(f"{at}.source.base64.data: Invalid base64 data")
+                unknown.paths.append(at)
+                return Other(NAME, decode(raw))
             if picture:
                 return Image(source.media_type, data, cache=cache)
             return Blob(source.media_type, data, name=title, cache=cache)
-        case wire.UrlSource():
+        case types.UrlSource():
             if picture:
                 return Image(url=source.url, cache=cache)
             return Blob("application/pdf", url=source.url, name=title, cache=cache)
-        case wire.TextSource():
+        case types.TextSource():
             return Blob("text/plain", source.data.encode(), name=title, cache=cache)
     return Other(NAME, decode(raw))
 
 
-def _bytes(data: str, at: str) -> bytes:
+def _bytes(data: str) -> bytes | None:
     try:
         return b64decode(data, validate=True)
     except (Error, ValueError):
-        raise refuse(f"{at}.source.base64.data: Invalid base64 data") from None
+        return None
 
 
-def _cache(mark: wire.CacheControl | None) -> Cache | None:
+def _cache(mark: types.CacheControl | None) -> Cache | None:
     return None if mark is None else Cache(mark.ttl)
 
 
-def _choice(choice: wire.ToolChoice) -> ToolChoice:
+def _choice(choice: types.ToolChoice) -> ToolChoice:
     match choice:
-        case wire.NoTool():
+        case types.NoTool():
             return ToolChoice("none")
-        case wire.OneTool():
-            return ToolChoice("tool", choice.name, _parallel(choice.disable_parallel_tool_use))
-        case wire.AnyTool():
-            return ToolChoice("required", None, _parallel(choice.disable_parallel_tool_use))
-        case wire.Auto():
-            return ToolChoice("auto", None, _parallel(choice.disable_parallel_tool_use))
+        case types.OneTool():
+            return ToolChoice("tool", choice.name, _parallel(choice))
+        case types.AnyTool():
+            return ToolChoice("required", None, _parallel(choice))
+        case types.Auto():
+            return ToolChoice("auto", None, _parallel(choice))
 
 
-def _parallel(disabled: bool | None) -> bool | None:  # noqa: FBT001 - the wire's own word
+def _parallel(choice: types.OneTool | types.AnyTool | types.Auto) -> bool | None:
+    disabled = choice.disable_parallel_tool_use
     return None if disabled is None else not disabled
 
 
-def _output(body: wire.Body) -> Output | None:
+def _output(body: types.Body) -> Output | None:
     shape = (body.output_config and body.output_config.format) or body.output_format
     return None if shape is None else Output(shape.schema)
 
 
-def _beside(raw: Json) -> Json:
-    extras = {name: raw[name] for name in wire.BESIDE if raw.get(name) is not None}
-    budget = (raw.get("output_config") or {}).get("task_budget")
-    if budget is not None:
-        extras["output_config"] = {"task_budget": to_builtins(budget)}
+def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
+    extras = {name: raw[name] for name in types.EXTRAS if getattr(body, name) is not None}
+    if body.output_config and body.output_config.task_budget:
+        extras["output_config"] = {"task_budget": raw["output_config"]["task_budget"]}
     return extras or None
+
+
+# -- JSON to types, and the refusals of what does not fit ----------------------------------------
+
+
+def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
+    """Return the JSON as this type, or raise the refusal that names where it does not fit."""
+    try:
+        return decode(raw, type=kind)
+    except ValidationError as error:
+        raise refuse(_misfit(str(error), at, raw)) from None
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refuse(f"The request body is not valid JSON: {error}") from None
+
+
+def _fitting(data: bytes | Raw, kind: type[T], unknown: Unknown, at: str = "") -> T:
+    """Return the JSON as this type, without the fields that it does not have or that do not fit.
+
+    Where a required field does not fit, its holder is left out, up to the whole, which is refused.
+    """
+    try:
+        return unknown.decode(data, kind, at=at)
+    except ValidationError:
+        known = Unknown().known(decode(data), kind)
+    while True:
+        try:
+            return decode(encode(known), type=kind)
+        except ValidationError as error:
+            if (left := _left_out(known, str(error))) is None:
+                raise refuse(_misfit(str(error), at, encode(known))) from None
+            unknown.paths.append(_join(at, left))
+
+
+def _left_out(value: Json, error: str) -> str | None:
+    """Take the field out that an error is about; return its path, None where it is no field."""
+    found = _PLACE.match(error)
+    names = _names(found[2] or "") if found else []
+    for name in names[:-1]:
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    if not names or not isinstance(value, dict):
+        return None
+    del value[names[-1]]
+    return ".".join(names)
+
+
+def _misfit(error: str, at: str, raw: bytes | Raw) -> str:
+    found = _PLACE.match(error)
+    problem, place = (found[1], found[2] or "") if found else (error, "")
+    path = _path(at, place, raw)
+    if unknown := _UNKNOWN.match(problem):
+        return f"{_join(path, unknown[1])}: Extra inputs are not permitted"
+    if missing := _MISSING.match(problem):
+        return f"{_join(path, missing[1])}: Field required"
+    if least := _LEAST.match(problem):
+        return f"{path}: Input should be greater than or equal to {least[1]}"
+    if pattern := _PATTERN.match(problem):
+        return f"{path}: String should match pattern '{pattern[1]}'"
+    if expected := _EXPECTED.match(problem):
+        kinds = [_NAMES.get(kind.strip(), kind) for kind in expected[1].split("|")]
+        return f"{path or 'body'}: Input should be {' or '.join(k for k in kinds if k != 'null')}"
+    if tag := _TAG.match(problem):
+        return f"{path}: Input tag '{tag[1]}' does not match any of the expected tags"
+    return f"{path or 'body'}: {problem}"
+
+
+def _path(at: str, place: str, raw: bytes | Raw) -> str:
+    names = _names(place)
+    if names and names[0] in _UNIONS:
+        whole: Json = decode(raw)
+        tag = whole.get(names[0], {}).get("type") if isinstance(whole, dict) else None
+        if isinstance(tag, str) and names[1:2] != ["type"]:
+            names.insert(1, tag)
+    return ".".join([*([at] if at else []), *names])
+
+
+def _names(place: str) -> list[str]:
+    return [name for name in re.split(r"[.\[\]]+", place) if name]
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

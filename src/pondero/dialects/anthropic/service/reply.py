@@ -1,4 +1,4 @@
-"""The service answers, in its exact shape: whole or as a stream of events."""
+"""Writes answers in the service's exact shape: whole, or as a stream of events."""
 
 from hashlib import sha256
 
@@ -26,11 +26,8 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Answering
 
-from .errors import error
-from .seals import prefix, sign
+from .parse import Context
 from .types import NAME
-
-__all__ = ["call_id", "error", "response", "stream"]
 
 _STOPS = {
     "stop": "end_turn",
@@ -45,22 +42,22 @@ _STOPS = {
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
-def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[Context], answer: Reply) -> HttpResponse:
     """Return the whole answer."""
-    scribe = _Scribe(accepted)
+    blocks = _Blocks(answering)
     body = {
-        **scribe.head(reply.model),
-        "content": [block for part in reply.message.parts for block in scribe.blocks(part)],
-        **_end(reply.finish, reply.raw_finish, reply.extras, reply.safety),
-        "usage": _usage(reply.usage),
+        **blocks.head(answer.model),
+        "content": [block for part in answer.message.parts for block in blocks.of(part)],
+        **_end(answer.finish, answer.raw_finish, answer.extras, answer.safety),
+        "usage": _usage(answer.usage),
     }
-    headers = {"content-type": "application/json", "request-id": scribe.request_id}
+    headers = {"content-type": "application/json", "request-id": blocks.request_id}
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(accepted: Answering[Json]) -> "Stream":
+def stream(answering: Answering[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
+    return Stream(answering)
 
 
 def call_id(digest: str) -> str:
@@ -71,9 +68,9 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events in, server-sent events out."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._scribe = _Scribe(accepted)
-        self._shown = accepted.shown
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._blocks = _Blocks(answering)
+        self._shown = answering.shown
         self._usage = Usage()
         self._begun: dict[int, int] = {}
 
@@ -81,7 +78,7 @@ class Stream:
     def headers(self) -> dict[str, str]:
         """Return the headers this stream is sent with."""
         kind = "text/event-stream; charset=utf-8"
-        return {"content-type": kind, "request-id": self._scribe.request_id}
+        return {"content-type": kind, "request-id": self._blocks.request_id}
 
     def feed(self, event: Event) -> bytes:
         """Return the frames that say this event."""
@@ -116,7 +113,7 @@ class Stream:
     def _start(self, event: Started) -> bytes:
         usage = _usage(self._usage) | {"output_tokens": 1}
         ending = _end("stop", None, None, None) | {"stop_reason": None}
-        message = {**self._scribe.head(event.model), "content": [], **ending, "usage": usage}
+        message = {**self._blocks.head(event.model), "content": [], **ending, "usage": usage}
         return _frame({"type": "message_start", "message": message}) + _PING
 
     def _open(self, index: int, block: Json) -> bytes:
@@ -138,7 +135,7 @@ class Stream:
 
     def _end(self, event: PartEnd) -> bytes:
         frames = b""
-        for block in self._scribe.blocks(event.part):
+        for block in self._blocks.of(event.part):
             frames += self._closing(event.index, block)
             stop = {"type": "content_block_stop", "index": self._begun[event.index]}
             frames += _frame(stop)
@@ -153,6 +150,8 @@ class Stream:
                 if not begun and block["thinking"]:
                     whole = {"type": "thinking_delta", "thinking": block["thinking"]}
                     opened += self._more(index, whole)
+                if not block["signature"]:
+                    return opened
                 signed = {"type": "signature_delta", "signature": block["signature"]}
                 return opened + self._more(index, signed)
             case "text":
@@ -184,14 +183,13 @@ _EMPTY: dict[str, Json] = {
 }
 
 
-class _Scribe:
-    """Parts as blocks, signed in order: each signature knows what came before it."""
+class _Blocks:
+    """Parts as blocks, sealed in order: a seal may cover the blocks before it."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._accepted = accepted
-        self._body = accepted.context["body"]
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._answering = answering
         self._written: list[Json] = []
-        digest = sha256(encode(self._body)).hexdigest()
+        digest = sha256(answering.seed).hexdigest()
         self._id = f"msg_01{digest[:22]}"
         self.request_id = f"req_01{digest[22:44]}"
 
@@ -199,17 +197,17 @@ class _Scribe:
         """Return what a message begins with."""
         dropped = [
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
-            for path in self._accepted.context["dropped"]
+            for path in self._answering.context.dropped
         ]
         return {
             "id": self._id,
             "type": "message",
             "role": "assistant",
-            "model": model or self._accepted.request.model,
+            "model": model or self._answering.request.model,
             **({"input_transformations": dropped} if dropped else {}),
         }
 
-    def blocks(self, part: Part) -> list[Json]:
+    def of(self, part: Part) -> list[Json]:
         """Return the block of a part; none for what this wire cannot say."""
         match part:
             case Text():
@@ -219,45 +217,36 @@ class _Scribe:
             case Thinking():
                 block = self._thinking(part)
             case ToolCall():
-                block = {
-                    "type": "tool_use",
-                    "id": part.id,
-                    "name": part.name,
-                    "input": part.arguments if isinstance(part.arguments, dict) else {},
-                }
-                if part.seal is not None and part.seal.dialect == NAME:
-                    block |= part.seal.value
+                block = self._call(part)
             case Other() if part.dialect == NAME:
                 block = part.raw
             case _:
-                return []
+                block = None
+        if block is None:
+            return []
         self._written.append(block)
         return [block]
 
     def _thinking(self, part: Thinking) -> Json:
-        shown = part.text if self._accepted.shown else ""
-        kind = "redacted" if part.redacted else "thinking"
-        if part.seal is not None and part.seal.dialect == NAME:
-            proof = part.seal.value
-        else:
-            proof = sign(
-                kind,
-                "" if part.redacted else shown,
-                model=self._accepted.request.model,
-                thought=f"{self._id} {len(self._written)} {part.text}",
-                prefix=self._prefix(),
-            )
+        """Return thinking with its seal; None where nothing would be in the block."""
+        shown = part.text if self._answering.shown and not part.redacted else ""
+        seal = self._answering.seal(part, shown, self._written)
         if part.redacted:
-            return {"type": "redacted_thinking", "data": proof}
-        return {"type": "thinking", "thinking": shown, "signature": proof}
+            return None if seal is None else {"type": "redacted_thinking", "data": seal}
+        if seal is None and not shown:
+            return None
+        return {"type": "thinking", "thinking": shown, "signature": seal or ""}
 
-    def _prefix(self) -> bytes:
-        if not self._accepted.context["bound"]:
-            return bytes(16)
-        messages = list(self._body["messages"])
-        if self._written:
-            messages.append({"role": "assistant", "content": self._written})
-        return prefix(self._body.get("system"), self._body.get("tools"), messages)
+    def _call(self, part: ToolCall) -> Json:
+        """Return a call; its seal, if any, is further fields of the block."""
+        block = {
+            "type": "tool_use",
+            "id": part.id,
+            "name": part.name,
+            "input": part.arguments if isinstance(part.arguments, dict) else {},
+        }
+        further = self._answering.seal(part, "", self._written)
+        return block | further if isinstance(further, dict) else block
 
 
 def _frame(event: Json) -> bytes:

@@ -1,23 +1,61 @@
-"""Signatures the service puts on thinking, and knows again.
+"""The signatures the emulated service puts on thinking, and how it knows them again.
 
 They are this emulation's own: a keyed digest over what was thought, by which model, after what.
-Whatever was changed, cut or made elsewhere does not verify.
+A signature that was changed, cut or made elsewhere does not verify.
 """
 
 from base64 import b64decode, b64encode
 from binascii import Error
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b, sha256
 
 from msgspec.json import Encoder
 
-from pondero.canon import Json
+from pondero.canon import Json, Part, Thinking, ToolCall
+from pondero.dialects.dialect import Sealer
+
+from .types import NAME
 
 _SECRET = b"the emulated service's own secret"
 _MARK = b"\x08\x02\x12"  # real signatures of these days begin with CAIS
 _STABLE = Encoder(order="deterministic")
 
 
-def sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
+def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Sealer:
+    """Return what signs one answer to this body.
+
+    Parts that have a seal of this wire keep it. Where the model's thinking is ``bound``, its
+    signatures cover everything before it.
+    """
+    model = str(body["model"])
+    message = f"msg_01{sha256(seed).hexdigest()[:22]}"
+
+    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
+        if not isinstance(part, Thinking | ToolCall):
+            return None
+        if part.seal is not None and part.seal.dialect == NAME:
+            return part.seal.value
+        if isinstance(part, ToolCall):
+            return None
+        return _sign(
+            "redacted" if part.redacted else "thinking",
+            shown,
+            model=model,
+            thought=f"{message} {len(before)} {part.text}",
+            prefix=_covered(body, before) if bound else bytes(16),
+        )
+
+    return seal
+
+
+def _covered(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
+    messages = list(body["messages"])
+    if before:
+        messages.append({"role": "assistant", "content": before})
+    return prefix(body.get("system"), body.get("tools"), messages)
+
+
+def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
     """Return a signature over what is shown, what was thought, and what came before."""
     name = model.encode()[:255]
     essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()

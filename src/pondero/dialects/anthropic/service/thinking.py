@@ -1,46 +1,38 @@
-"""What each model takes of thinking, effort, sampling and tools, and the refusals for the rest."""
+"""What each model takes of thinking, effort, sampling and forced tools; rules.accept calls it."""
 
-from typing import NamedTuple
-
-from pondero.thinking import Kind
-
-from . import types as wire
+from . import types
 from .errors import refuse
 from .models import Family
 
 _FORCED = "Thinking may not be enabled when tool_choice forces tool use."
 
 
-class Wish(NamedTuple):
-    """What the request says about thinking, and what the model makes of it."""
-
-    kind: Kind
-    level: str | None
-    budget: int | None
-    thinks: bool
-    shown: bool
-
-
-def wish(body: wire.Body, row: Family) -> Wish:
-    """Return how this request wants to be thought about."""
-    effort = body.output_config.effort if body.output_config else None
-    thinking = body.thinking
-    shows = row.display == "shown"
-    match thinking:
+def thinks(body: types.Body, row: Family) -> bool:
+    """Return whether this model thinks about this request."""
+    match body.thinking:
         case None:
-            return Wish("level" if effort else "unset", effort, None, row.unasked == "on", shows)
-        case wire.Disabled() | wire.BetweenTools():
-            return Wish("off", None, None, thinks=False, shown=False)
-        case wire.Adaptive():
-            shows = shows if thinking.display is None else thinking.display != "omitted"
-            thinks = not isinstance(body.tool_choice, wire.AnyTool | wire.OneTool)  # recorded so
-            return Wish("level" if effort else "on", effort, None, thinks=thinks, shown=shows)
-        case wire.Enabled():
-            shows = shows if thinking.display is None else thinking.display != "omitted"
-            return Wish("budget", effort, thinking.budget_tokens, thinks=True, shown=shows)
+            return row.unasked == "on"
+        case types.Disabled() | types.BetweenTools():
+            return False
+        case types.Adaptive():
+            # A forced tool is called without thinking (recorded).
+            return not isinstance(body.tool_choice, types.AnyTool | types.OneTool)
+        case types.Enabled():
+            return True
 
 
-def check(body: wire.Body, row: Family, *, betas: frozenset[str]) -> None:
+def shows(body: types.Body, row: Family) -> bool:
+    """Return whether the answer has readable thinking."""
+    match body.thinking:
+        case types.Disabled() | types.BetweenTools():
+            return False
+        case types.Enabled(display=str(display)) | types.Adaptive(display=str(display)):
+            return display != "omitted"
+        case _:
+            return row.display == "shown"
+
+
+def check(body: types.Body, row: Family, *, betas: frozenset[str]) -> None:
     """Refuse what this model does not take."""
     if body.max_tokens > row.max_output:
         raise refuse(
@@ -53,14 +45,14 @@ def check(body: wire.Body, row: Family, *, betas: frozenset[str]) -> None:
     _check_choice(body, row)
 
 
-def _check_thinking(body: wire.Body, row: Family, betas: frozenset[str]) -> None:
+def _check_thinking(body: types.Body, row: Family, betas: frozenset[str]) -> None:
     thinking = body.thinking
     if thinking is None:
         return
     kind = _kind(thinking)
     if kind not in row.thinking:
         raise refuse(_unsupported(kind, row))
-    if isinstance(thinking, wire.Enabled):
+    if isinstance(thinking, types.Enabled):
         spans = bool(body.tools) and any(beta.startswith("interleaved-thinking-") for beta in betas)
         if thinking.budget_tokens >= body.max_tokens and not spans:
             raise refuse(
@@ -68,7 +60,7 @@ def _check_thinking(body: wire.Body, row: Family, betas: frozenset[str]) -> None
                 "documentation at https://docs.claude.com/en/docs/build-with-claude/"
                 "extended-thinking#max-tokens-and-context-window-size"
             )
-    if isinstance(thinking, wire.Enabled | wire.Adaptive) and thinking.display == "updates":
+    if isinstance(thinking, types.Enabled | types.Adaptive) and thinking.display == "updates":
         _check_beta(betas, "thinking-display-updates-", f"thinking.{kind}.display")
 
 
@@ -77,8 +69,8 @@ def _check_beta(betas: frozenset[str], begins: str, path: str) -> None:
         raise refuse(f"{path}: Extra inputs are not permitted")
 
 
-def _kind(thinking: wire.Thinking) -> str:
-    kinds = {wire.Enabled: "enabled", wire.Adaptive: "adaptive", wire.Disabled: "disabled"}
+def _kind(thinking: types.Thinking) -> str:
+    kinds = {types.Enabled: "enabled", types.Adaptive: "adaptive", types.Disabled: "disabled"}
     return kinds.get(type(thinking), "between_tools")
 
 
@@ -94,7 +86,7 @@ def _unsupported(kind: str, row: Family) -> str:
     return said
 
 
-def _check_effort(body: wire.Body, row: Family) -> None:
+def _check_effort(body: types.Body, row: Family) -> None:
     effort = body.output_config.effort if body.output_config else None
     if effort is None:
         return
@@ -105,7 +97,7 @@ def _check_effort(body: wire.Body, row: Family) -> None:
         raise refuse(
             f"This model does not support effort level '{effort}'. Supported levels: {levels}."
         )
-    off = isinstance(body.thinking, wire.Disabled | wire.BetweenTools)
+    off = isinstance(body.thinking, types.Disabled | types.BetweenTools)
     if off and row.off_below is not None and effort not in row.off_below:
         raise refuse(
             f"output_config.effort: '{effort}' is not supported while thinking is off; use one of "
@@ -113,7 +105,7 @@ def _check_effort(body: wire.Body, row: Family) -> None:
         )
 
 
-def _check_sampling(body: wire.Body, row: Family) -> None:
+def _check_sampling(body: types.Body, row: Family) -> None:
     for name in ("temperature", "top_p"):
         value = getattr(body, name)
         if value not in (None, -1) and not 0 <= value <= 1:  # -1 leaves it unset
@@ -127,7 +119,7 @@ def _check_sampling(body: wire.Body, row: Family) -> None:
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
-    if isinstance(body.thinking, wire.Enabled | wire.Adaptive):
+    if isinstance(body.thinking, types.Enabled | types.Adaptive):
         if body.temperature not in (None, 1):
             raise refuse(
                 "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
@@ -140,10 +132,10 @@ def _check_sampling(body: wire.Body, row: Family) -> None:
             )
 
 
-def _check_choice(body: wire.Body, row: Family) -> None:
-    if not isinstance(body.tool_choice, wire.AnyTool | wire.OneTool):
+def _check_choice(body: types.Body, row: Family) -> None:
+    if not isinstance(body.tool_choice, types.AnyTool | types.OneTool):
         return
     if row.forced == "never":
         raise refuse("`tool_choice` values that force tool use are not supported for this model.")
-    if isinstance(body.thinking, wire.Enabled) and row.forced in ("adaptive", "thinking_off"):
+    if isinstance(body.thinking, types.Enabled) and row.forced in ("adaptive", "thinking_off"):
         raise refuse(_FORCED)

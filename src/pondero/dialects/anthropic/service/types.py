@@ -1,4 +1,7 @@
-"""The request body as the service types it: what is not named here is refused."""
+"""The request body as the service types it: a field that is not named here is refused.
+
+The loose types at the end are for the lenient road: the same fields without their bounds.
+"""
 
 from typing import Annotated, Literal
 
@@ -298,8 +301,8 @@ class Body(Strict, frozen=True):
     workspace_id: str | None = None
 
 
-# Fields the caller has no word for: they are given back as they came.
-BESIDE = (
+# Fields that canon has no word for; the request keeps them as extras.
+EXTRAS = (
     *("metadata", "service_tier", "cache_control", "container", "context_management"),
     *("mcp_servers", "inference_geo", "speed", "diagnostics", "user_profile_id", "workspace_id"),
 )
@@ -311,3 +314,42 @@ BETAS = {
     "output_config.task_budget": "task-budgets-",
     "thinking.adaptive.block_binding": "thinking-binding-controls-",
 }
+
+
+# -- the lenient road ------------------------------------------------------------------------
+
+
+class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True, tag="tool_use"):
+    """A call sent back; ids and names of another service's have other letters."""
+
+    id: str
+    name: str
+
+
+class LooseToolResult(ToolResultBlock, frozen=True, kw_only=True, tag="tool_result"):
+    """What a tool answered to such a call."""
+
+    tool_use_id: str
+
+
+class LooseTool(CustomTool, frozen=True, kw_only=True):
+    """A function of the caller's, whatever its name is made of."""
+
+    name: str
+
+
+class LooseEnabled(Enabled, frozen=True, kw_only=True, tag="enabled"):
+    """Think, within a budget of any size."""
+
+    budget_tokens: int
+
+
+class LooseBody(Body, frozen=True, kw_only=True):
+    """A request whose numbers nobody has checked."""
+
+    max_tokens: int
+    thinking: LooseEnabled | Adaptive | Disabled | BetweenTools | None = None
+    top_k: int | None = None
+
+
+LOOSE: dict[str, type[Typed]] = TYPED | {"tool_use": LooseToolUse, "tool_result": LooseToolResult}
