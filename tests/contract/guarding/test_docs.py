@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "pondero"
 
 def _codes():
     """Return the codes that are given to a trap, wherever one is made."""
-    files = [*SOURCE.glob("dialects/*/*.py"), *(SOURCE / "contract" / "guarding").glob("*.py")]
+    files = [*(SOURCE / "dialects").rglob("*.py"), *(SOURCE / "contract" / "guarding").glob("*.py")]
     trees = [ast.parse(path.read_text("utf-8")) for path in files]
     for tree in trees:
         for node in ast.walk(tree):
