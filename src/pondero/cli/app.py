@@ -13,15 +13,14 @@ import click
 
 from .. import __version__
 from ..errors import MissingKey, PonderoError, ServiceError, TransportError, Unreachable, UsageError
-from .examples import examples
-from .group import Group
+from .command import Group, examples
 
 _COMMANDS = {
     "ask": ".ask",
     "chat": ".chat",
-    "plan": ".dial",
-    "levels": ".dial",
-    "models": ".dial",
+    "plan": ".plan",
+    "levels": ".plan",
+    "models": ".models",
     "threads": ".threads",
     "stats": ".stats",
     "decode": ".decode",

@@ -24,10 +24,9 @@ from ..canon import (
 )
 from ..client import Client, Recorder
 from ..exchange import Transport
-from .completing import first_model
-from .examples import examples
-from .keeping import Start, begun, continued, saved
-from .policies import POLICY, policy_of
+from .ask_thread import Start, begun, continued, saved
+from .command import examples, policy_of, policy_option
+from .completion import first_model
 
 _REFUSED = ("refusal", "content_filter")
 
@@ -70,7 +69,7 @@ _REFUSED = ("refusal", "content_filter")
     help="Show the thinking on stderr; unsaid, only on a terminal.",
 )
 @click.option("--max-tokens", type=int, metavar="N", help="The most it may write.")
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@policy_option
 @click.option(
     "--cassette",
     type=click.Path(path_type=Path),

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MissingExtra, StoreError, UsageError
-from . import completing
-from .examples import examples
-from .policies import POLICY, policy_of
+from . import completion
+from .command import examples, policy_of, policy_option
 
 if TYPE_CHECKING:
     from ..exchange import AsyncTransport
@@ -33,7 +32,7 @@ _PACE = 0.02
     )
 )
 @click.argument(
-    "model", metavar="[MODEL[/LEVEL]]", required=False, shell_complete=completing.first_model
+    "model", metavar="[MODEL[/LEVEL]]", required=False, shell_complete=completion.first_model
 )
 @click.option("--offline", is_flag=True, help="Talk to the built-in emulator: no key, no network.")
 @click.option(
@@ -42,10 +41,10 @@ _PACE = 0.02
     is_flag=False,
     flag_value="last",
     help="Go on with a thread: the last, or the one whose id begins so.",
-    shell_complete=completing.thread,
+    shell_complete=completion.thread,
 )
 @click.option("--system", metavar="TEXT", default="", help="The system prompt.")
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@policy_option
 @click.option("--no-save", is_flag=True, help="Keep no thread of it.")
 def chat(
     model: str | None,

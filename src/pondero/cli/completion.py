@@ -1,9 +1,76 @@
-"""``completion``: a script that teaches a shell our commands, models and levels."""
+"""``completion``: the script for a shell, and what it offers while a command is typed.
+
+The commands name the functions here as the ``shell_complete`` of their parameters.
+"""
+
+from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
-from .examples import examples
+from .command import examples
+
+
+def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the model strings that begin so, with the levels of a model that is complete."""
+    from ..client import complete, levels_of
+
+    found = complete(typed)
+    if found == (typed,) and "/" not in typed.rpartition(":")[2]:
+        found = (typed, *(f"{typed}/{level}" for level in levels_of(typed)))
+    return [CompletionItem(each) for each in found]
+
+
+def first_model(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return model strings for the first of several words; the others are the user's."""
+    said: Any = context.params.get(parameter.name or "")
+    return [] if said else model(context, parameter, typed)
+
+
+def thread(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the ids of threads that begin so, each with its title."""
+    from ..errors import PonderoError
+    from ..store import Threads
+
+    try:
+        with Threads.open() as threads:
+            found = threads.list(limit=200)
+    except PonderoError:
+        return []
+    items = [CompletionItem(each.id, help=each.title) for each in found]
+    return [
+        each
+        for each in (CompletionItem("last", help="the last used"), *items)
+        if each.value.startswith(typed)
+    ]
+
+
+def provider(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the providers that begin so."""
+    from ..client import lookup
+
+    providers = lookup().catalog.providers.values()
+    return [
+        CompletionItem(each.name, help=each.label)
+        for each in providers
+        if each.name.startswith(typed)
+    ]
+
+
+def setting(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the settings that begin so."""
+    from ..store import SETTINGS
+
+    return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]
+
 
 # bash would take provider:model for three words.
 _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}

@@ -15,10 +15,8 @@ from ..store import (
     unset_config,
     write_whole,
 )
-from .completing import setting
-from .examples import examples
-from .group import Group
-from .shelf import print_json
+from .command import Group, examples, print_json
+from .completion import setting
 
 _FIRST = """\
 # pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import BadParameter, CassetteError, MissingKey, TransportError, Unsupported
-from .examples import examples
+from .command import examples
 
 if TYPE_CHECKING:
     from ..catalog import Entry

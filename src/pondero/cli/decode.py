@@ -4,12 +4,11 @@ from typing import BinaryIO
 
 import click
 from msgspec.json import encode
-from msgspec.json import format as pretty
 
 from ..exchange import Decoded
 from ..exchange import decode as decoded
-from .examples import examples
-from .sheet import print_lines
+from .command import examples, print_json
+from .plan import print_lines
 
 _SHOWN = 60  # of a seal's text: enough to tell one from another
 
@@ -39,7 +38,7 @@ def decode(
     """
     found = decoded(file.read(), dialect=dialect, stream=stream, status=status)
     if as_json:
-        click.echo(pretty(encode(found.to_json()), indent=2).decode())
+        print_json(found.to_json())
     else:
         print_lines(_lines(found))
 

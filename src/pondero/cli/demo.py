@@ -9,7 +9,7 @@ import click
 from ..canon import Reply
 from ..client import Chat, Client, plan
 from ..thinking import Plan
-from .sheet import print_plan
+from .plan import print_plan
 
 _QUESTION = "What is 17 * 23?"
 _LEVELS = ("off", "low", "high", "max")

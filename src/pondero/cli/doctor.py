@@ -5,11 +5,10 @@ import msgspec
 
 from ..client import Finding, findings, lookup
 from ..client import policy_of as policy_from
-from .completing import model as models
-from .completing import thread as threads
-from .examples import examples
-from .policies import POLICY, policy_of
-from .shelf import opened, print_json, printable
+from .command import examples, policy_of, policy_option, print_json
+from .completion import model as models
+from .completion import thread as threads
+from .thread_output import opened, printable
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_black")}
 
@@ -25,7 +24,7 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
 @click.option(
     "--for", "target", metavar="MODEL", help="The model to hand over to.", shell_complete=models
 )
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def doctor(
     thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool

@@ -2,7 +2,7 @@
 
 import click
 
-from .examples import examples
+from .command import examples
 
 _WIDTH = 80
 

@@ -6,13 +6,11 @@ import textwrap
 from pathlib import Path
 
 import click
-from msgspec.json import encode
-from msgspec.json import format as pretty
 
 from ..contract import Finding, Report
 from ..contract import guard as guarded
 from ..errors import BadParameter, CassetteError, UsageError
-from .examples import examples
+from .command import examples, print_json
 
 _WIDTH = 80
 _COLOURS = {"what": None, "then": "red", "cure": "green"}
@@ -44,7 +42,7 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
         except (CassetteError, UsageError) as error:
             errors[name] = _told(str(error), _shown(name))
     if as_json:
-        click.echo(pretty(encode(_json(reports, errors)), indent=2).decode())
+        print_json(_json(reports, errors))
     else:
         _print(reports, errors)
     if errors:

@@ -9,10 +9,8 @@ from ..catalog import Provider
 from ..client import lookup
 from ..errors import UnknownProvider, UsageError
 from ..store import forget_key, save_key, saved_keys
-from .completing import provider as provider_names
-from .examples import examples
-from .group import Group
-from .shelf import print_json
+from .command import Group, examples, print_json
+from .completion import provider as provider_names
 
 _ENVIRONMENT = "environment"
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import click
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..contract import Result, Scenario, report
+from .command import print_json
 from .tables import Screen
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
@@ -22,8 +22,7 @@ def print_results(
 ) -> None:
     """Print the results: as JSON, or as a table and the reasons."""
     if as_json:
-        told = msgspec.json.encode({"results": [result.to_json() for result in results]})
-        click.echo(msgspec.json.format(told, indent=2).decode())
+        print_json({"results": [result.to_json() for result in results]})
         return
     console = Screen()
     models = dict.fromkeys((result.provider, result.model) for result in results)

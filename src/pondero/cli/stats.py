@@ -1,13 +1,48 @@
-"""``stats``: what thinking took: tokens, money and seconds, by model and level."""
+"""``stats``: what thinking took in tokens, money and seconds, by model and level."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
+from msgspec import Struct
 
-from ..store import write_whole
-from .examples import examples
-from .ledger import Row, rows_of
-from .shelf import opened, print_json
+from ..store import Spent, dollars, write_whole
+from .command import examples, print_json
+from .thread_output import opened
+
+_UNSAID = "unset"
+_LEAST = ("turns", "share", "in", "seconds")
+"""Columns that a narrow screen does without, the first of them first."""
+
+
+class Row(Struct, frozen=True):
+    """One line: a model, a level or both, and what it took; None: not known."""
+
+    model: str | None
+    level: str | None
+    turns: int
+    replies: int
+    input: int | None
+    cached: int | None
+    thinking: int | None
+    output: int | None
+    cost: str | None
+    priced: int
+    seconds: float | None
+    timed: int
+
+    @property
+    def name(self) -> str:
+        """Return what the line is about."""
+        return "/".join(word for word in (self.model, self.level) if word)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made
 
 
 @click.command(
@@ -37,7 +72,7 @@ def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool
     with opened() as threads:
         rows = rows_of(threads.stats(days=days), by=by)
     if svg is not None:
-        from .chart import chart
+        from .stats_chart import chart
 
         write_whole(svg, chart(rows, _title(days)))
         click.echo(f"the chart is in {svg}", err=True)
@@ -52,13 +87,106 @@ def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool
 
 
 def _show(rows: list[Row], title: str) -> None:
-    from .ledger import print_rows
+    from .stats_chart import print_plot
 
     print_rows(rows)
-    from .plot import print_plot
-
     print_plot(rows, title)
 
 
 def _title(days: float | None) -> str:
     return "Thinking and answer tokens" + ("" if days is None else f", last {days:g} days")
+
+
+def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
+    """Return the lines, added up by model or level or neither, the most thought first."""
+    groups: dict[tuple[str | None, str | None], list[Spent]] = {}
+    for each in spent:
+        level = None if by == "model" else each.level or _UNSAID
+        groups.setdefault((None if by == "level" else each.model, level), []).append(each)
+    rows = [_row(*names, group) for names, group in groups.items()]
+    return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """Print the lines as a table; where it is narrow, without the columns that matter least."""
+    from rich.text import Text
+
+    from .tables import Screen, table
+
+    screen = Screen()
+    columns = _columns(list(rows))
+    if _width(columns) > screen.width:
+        columns["what"] = [name.replace(":", ":\n  ", 1) for name in columns["what"]]
+    for least in _LEAST:
+        if _width(columns) > screen.width:
+            del columns[least]
+    listed = table(*columns)
+    for cells in zip(*columns.values(), strict=True):
+        listed.add_row(*map(Text, cells))
+    for column in listed.columns[1:]:
+        column.justify = "right"
+    screen.print(listed)
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
+    seconds = ["" if row.seconds is None else f"{row.seconds:,.1f}" for row in rows]
+    return {
+        "what": [row.name for row in rows],
+        "turns": [f"{row.turns:,}" for row in rows],
+        "in": [_count(_together(row.input, row.cached)) for row in rows],
+        "thinking": [_count(row.thinking) for row in rows],
+        "answer": [_count(row.output) for row in rows],
+        "share": [_share(row) for row in rows],
+        "cost": [_money(row) for row in rows],
+        "seconds": seconds,
+    }
+
+
+def _width(columns: Mapping[str, Iterable[str]]) -> int:
+    """Return how wide a table of these columns is, with the space around them."""
+    lines = ([name, *"\n".join(cells).split("\n")] for name, cells in columns.items())
+    return sum(max(map(len, column)) + 3 for column in lines) + 1
+
+
+def _row(model: str | None, level: str | None, group: list[Spent]) -> Row:
+    costs = _known(group, lambda each: each.cost)
+    seconds = _known(group, lambda each: each.seconds)
+    return Row(
+        model,
+        level,
+        turns=sum(each.turns for each in group),
+        replies=sum(each.replies for each in group),
+        input=_together(*(each.input for each in group)),
+        cached=_together(*(each.cached for each in group)),
+        thinking=_together(*(each.thinking for each in group)),
+        output=_together(*(each.output for each in group)),
+        cost=str(sum(map(Decimal, costs))) if costs else None,
+        priced=sum(each.priced for each in group),
+        seconds=sum(seconds) if seconds else None,
+        timed=sum(each.timed for each in group),
+    )
+
+
+def _known(group: Iterable[Spent], get: Callable[[Spent], Any]) -> list[Any]:
+    return [value for each in group if (value := get(each)) is not None]
+
+
+def _together(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _count(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
+def _share(row: Row) -> str:
+    total = (row.thinking or 0) + (row.output or 0)
+    return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
+
+
+def _money(row: Row) -> str:
+    """Return the cost; "over" where not every reply has a known price."""
+    if row.cost is None:
+        return "unknown"
+    return f"{'' if row.priced == row.replies else 'over '}{dollars(row.cost)}"

@@ -8,13 +8,11 @@ import click
 
 from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
-from . import completing
-from .examples import examples
-from .group import Group
-from .shelf import (
+from . import completion
+from .command import Group, examples, print_json
+from .thread_output import (
     kept_json,
     opened,
-    print_json,
     print_kept,
     print_threads,
     printable,
@@ -72,7 +70,7 @@ def list_(*, limit: int, as_json: bool) -> None:
 @threads.command(
     epilog=examples("pondero threads show last", "pondero threads show k3f9 --last 4 --thinking")
 )
-@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completing.thread)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last so many messages.")
 @click.option("--thinking", is_flag=True, help="Show the thinking too.")
 @_JSON
@@ -124,7 +122,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         "pondero threads export last --to talk.jsonl    nothing is lost",
     )
 )
-@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completing.thread)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
 @click.option(
     "--to",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -177,7 +175,7 @@ def import_(file: BinaryIO, *, as_json: bool) -> None:
 
 
 @threads.command(epilog=examples('pondero threads rename last "About primes"'))
-@click.argument("thread", shell_complete=completing.thread)
+@click.argument("thread", shell_complete=completion.thread)
 @click.argument("title", nargs=-1, required=True)
 def rename(thread: str, title: tuple[str, ...]) -> None:
     """Give THREAD another title."""
@@ -189,7 +187,7 @@ def rename(thread: str, title: tuple[str, ...]) -> None:
     epilog=examples("pondero threads delete k3f9zq", "pondero threads delete k3f9zq q7x2m1 --yes")
 )
 @click.argument(
-    "ids", nargs=-1, required=True, metavar="THREAD...", shell_complete=completing.thread
+    "ids", nargs=-1, required=True, metavar="THREAD...", shell_complete=completion.thread
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(ids: tuple[str, ...], *, yes: bool) -> None:

@@ -16,7 +16,8 @@ from ..client import Chat, Client, Recorder, TurnStream, cost, lookup
 from ..errors import UnknownThread, UsageError
 from ..handoff import Refusal
 from ..store import Kept, Thread, Threads, settings
-from .shelf import opened, warn
+from .command import warn
+from .thread_output import opened
 
 _ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _LEAST = 4  # so many letters of an id, and it is not a word of the question

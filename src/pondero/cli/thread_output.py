@@ -11,6 +11,7 @@ import msgspec
 
 from ..canon import Text, Thinking, ToolCall, ToolResult, dumped
 from ..store import Kept, Thread, Threads, day, dollars, footing, medium, speaker, thought
+from .command import warn
 
 _STEERING = dict.fromkeys([*range(32), *range(127, 160)], "") | {9: "\t", 10: "\n"}
 
@@ -22,11 +23,6 @@ def opened() -> Iterator[Threads]:
         if threads.notice:
             warn(threads.notice)
         yield threads
-
-
-def warn(text: str) -> None:
-    """Say something on stderr that is no failure."""
-    click.echo(click.style(f"pondero: {text}", fg="yellow"), err=True)
 
 
 def thread_json(thread: Thread) -> dict[str, Any]:
@@ -43,11 +39,6 @@ def kept_json(kept: Kept) -> dict[str, Any]:
         for each in (part, *_contents(part)):
             each.pop("seal", None)
     return made
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON that people can read too."""
-    click.echo(msgspec.json.format(dumped(value), indent=2))
 
 
 def print_threads(threads: Sequence[Thread]) -> None:

@@ -1,4 +1,4 @@
-"""``models --refresh``: reported always, written only on request."""
+"""``models``: what is known, and with ``--refresh`` what differs elsewhere."""
 
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -6,6 +6,7 @@ from threading import Thread
 
 import pytest
 
+import pondero
 from pondero.cli.app import run
 from pondero.client import dial, lookup
 
@@ -53,6 +54,27 @@ def theirs(tmp_path):
 @pytest.fixture
 def mine(tmp_path):
     return tmp_path / "config" / "models.toml"
+
+
+def test_models_lists_what_is_known(call):
+    code, out, _ = call("models", "--provider", "google")
+    assert code == 0
+    assert "gemini-2.5-pro" in out
+    assert "claude" not in out
+
+
+def test_a_provider_that_takes_any_name_says_so(call):
+    code, out, err = call("models", "--provider", "compatible")
+    assert (code, out) == (0, "")
+    assert "it takes any, compatible:NAME" in err
+
+
+def test_models_json_is_stable(call):
+    _, out, _ = call("models", "--json")
+    rows = json.loads(out)["models"]
+    assert len(rows) == len(pondero.models())
+    assert {"id", "provider", "model", "dialect", "family", "thinks", "levels", "off",
+            "default", "budget", "shown", "max_output", "context", "source", "checked"} == set(rows[0])  # fmt: skip
 
 
 def test_it_reports_and_writes_nothing(cli, theirs, mine):

@@ -1,17 +1,18 @@
-"""``plan``, ``levels`` and ``models``: the dial, on paper."""
+"""``plan`` and ``levels``: what would be sent to a model, printed for people or as JSON."""
 
+import shutil
+import textwrap
+from collections.abc import Container
 from typing import Any
 
 import click
 
 from ..client import levels as ladder
 from ..client import lookup
-from ..client import models as catalogued
 from ..client import plan as planned
-from . import completing
-from .examples import examples
-from .policies import POLICY, policy_of
-from .sheet import print_plan
+from ..thinking import Plan, describe
+from . import completion
+from .command import examples, policy_of, policy_option, print_json
 
 
 @click.command(
@@ -22,7 +23,7 @@ from .sheet import print_plan
         "pondero plan gemini-2.5-pro/medium --policy budgets=fixed",
     )
 )
-@click.argument("model", metavar="MODEL[/LEVEL]", shell_complete=completing.model)
+@click.argument("model", metavar="MODEL[/LEVEL]", shell_complete=completion.model)
 @click.option(
     "--thinking", metavar="X", help="A level, on, off, a number such as 8000 or 8k, or JSON fields."
 )
@@ -38,7 +39,7 @@ from .sheet import print_plan
     metavar="X",
     help="auto, none, required, or a tool's name.",
 )
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(
     model: str, *, thinking: str | None, policies: tuple[str, ...], as_json: bool, **asked: Any
@@ -46,7 +47,7 @@ def plan(
     """Show what would be sent to MODEL for a level, and why."""
     made = planned(model, _wish(thinking), policy=policy_of(policies), **asked)
     if as_json:
-        click.echo(_json(made.to_json()))
+        print_json(made.to_json())
     else:
         print_plan(made)
 
@@ -58,9 +59,9 @@ def plan(
         "pondero levels gpt-5.1 --json",
     )
 )
-@click.argument("model", shell_complete=completing.model)
+@click.argument("model", shell_complete=completion.model)
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
-@click.option("--policy", "policies", multiple=True, metavar="K=V", help=POLICY)
+@policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
 def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool) -> None:
     """Show every level of MODEL, and what each becomes there."""
@@ -68,54 +69,11 @@ def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_
     if as_json:
         first = plans[0]
         head = {"model": first.model, "dialect": first.dialect, "family": first.family}
-        click.echo(_json({**head, "levels": [made.to_json() for made in plans]}))
+        print_json({**head, "levels": [made.to_json() for made in plans]})
         return
     from .tables import print_ladder
 
     print_ladder(lookup().entry(model), plans)
-
-
-@click.command(
-    epilog=examples(
-        "pondero models --provider anthropic",
-        "pondero models --json | jq '.models[].id'",
-        "pondero models --refresh https://models.dev/api.json    what is new there",
-    )
-)
-@click.option(
-    "--provider",
-    metavar="P",
-    help="Only this provider's models.",
-    shell_complete=completing.provider,
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-@click.option(
-    "--refresh", metavar="URL|FILE", help="Compare with a list in the shape of models.dev."
-)
-@click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
-@click.option("--yes", is_flag=True, help="With --write: do not ask.")
-def models(
-    *, provider: str | None, as_json: bool, refresh: str | None, write: bool, yes: bool
-) -> None:
-    """List the models the catalog knows, and what each can do."""
-    if refresh is not None:
-        from .refresh import refresh as compared
-
-        compared(refresh, provider=provider, as_json=as_json, write=write, yes=yes)
-        return
-    if write or yes:
-        message = "--write and --yes go with --refresh"
-        raise click.UsageError(message)
-    entries = catalogued(provider)
-    if as_json:
-        click.echo(_json({"models": [entry.to_json() for entry in entries]}))
-        return
-    if not entries:
-        click.echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
-        return
-    from .tables import print_models
-
-    print_models(entries)
 
 
 def _wish(text: str | None) -> object:
@@ -130,8 +88,32 @@ def _wish(text: str | None) -> object:
         raise click.BadParameter(message, param_hint="--thinking") from None
 
 
-def _json(value: Any) -> str:
-    from msgspec.json import encode
-    from msgspec.json import format as pretty
+_COLOURS = {"why": "yellow", "sent": "green", "asked": "cyan", "model": "cyan"}
+_COLOURS |= {"thinking": "bright_black", "text": "green", "error": "red"}
 
-    return pretty(encode(value), indent=2).decode()
+
+def print_plan(plan: Plan, *, indent: int = 0, without: Container[str] = ()) -> None:
+    """Print a plan for people, leaving out the lines labelled so."""
+    lines = [(label, text) for label, text in describe(plan) if label not in without]
+    print_lines(lines, indent=indent)
+
+
+def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
+    """Print labelled lines, wrapped so that the text stands in a column of its own."""
+    column = max(8, *(len(label) + 2 for label, _ in lines))
+    width = max(40, shutil.get_terminal_size().columns) - column - indent
+    for label, text in lines:
+        for number, line in enumerate(_wrapped(text, width)):
+            name = click.style(
+                f"{'' if number else label:<{column}}", _COLOURS.get(label), bold=True
+            )
+            click.echo(f"{'':<{indent}}{name}{line}")
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines = [
+        piece
+        for line in text.splitlines() or [""]
+        for piece in (textwrap.wrap(line, width) if len(line) > width else [line])
+    ]
+    return lines or [""]

@@ -9,14 +9,57 @@ import click
 
 from ..catalog import Difference, compare, extended, read_listing, rows
 from ..client import lookup
+from ..client import models as catalogued
 from ..errors import BadCatalog, BadParameter, ServiceError
-from .shelf import print_json
+from . import completion
+from .command import examples, print_json
 
 _OK = 200
 _SHOWN = 40  # rows of a table; --json has them all
 
 
-def refresh(where: str, *, provider: str | None, as_json: bool, write: bool, yes: bool) -> None:
+@click.command(
+    epilog=examples(
+        "pondero models --provider anthropic",
+        "pondero models --json | jq '.models[].id'",
+        "pondero models --refresh https://models.dev/api.json    what is new there",
+    )
+)
+@click.option(
+    "--provider",
+    metavar="P",
+    help="Only this provider's models.",
+    shell_complete=completion.provider,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option(
+    "--refresh", metavar="URL|FILE", help="Compare with a list in the shape of models.dev."
+)
+@click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
+@click.option("--yes", is_flag=True, help="With --write: do not ask.")
+def models(
+    *, provider: str | None, as_json: bool, refresh: str | None, write: bool, yes: bool
+) -> None:
+    """List the models the catalog knows, and what each can do."""
+    if refresh is not None:
+        _compare(refresh, provider=provider, as_json=as_json, write=write, yes=yes)
+        return
+    if write or yes:
+        message = "--write and --yes go with --refresh"
+        raise click.UsageError(message)
+    entries = catalogued(provider)
+    if as_json:
+        print_json({"models": [entry.to_json() for entry in entries]})
+        return
+    if not entries:
+        click.echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
+        return
+    from .tables import print_models
+
+    print_models(entries)
+
+
+def _compare(where: str, *, provider: str | None, as_json: bool, write: bool, yes: bool) -> None:
     """Report in what a list differs from the catalog; write models.toml where that is wanted."""
     if provider is not None:
         lookup().entries(provider)  # raises for a provider that nobody knows

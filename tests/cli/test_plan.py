@@ -1,9 +1,6 @@
-"""The command line as somebody meets it."""
+"""``plan`` and ``levels`` as somebody meets them."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -92,69 +89,3 @@ def test_levels_json_has_a_plan_for_each(cli):
     made = json.loads(out)
     assert list(made) == ["model", "dialect", "family", "levels"]
     assert [row["asked"] for row in made["levels"]][:3] == ["off", "minimal", "low"]
-
-
-def test_models_lists_what_is_known(cli):
-    code, out, _ = cli("models", "--provider", "google")
-    assert code == 0
-    assert "gemini-2.5-pro" in out
-    assert "claude" not in out
-
-
-def test_a_provider_that_takes_any_name_says_so(cli):
-    code, out, err = cli("models", "--provider", "compatible")
-    assert (code, out) == (0, "")
-    assert "it takes any, compatible:NAME" in err
-
-
-def test_models_json_is_stable(cli):
-    _, out, _ = cli("models", "--json")
-    rows = json.loads(out)["models"]
-    assert len(rows) == len(pondero.models())
-    assert {"id", "provider", "model", "dialect", "family", "thinks", "levels", "off",
-            "default", "budget", "shown", "max_output", "context", "source", "checked"} == set(rows[0])  # fmt: skip
-
-
-def test_demo_needs_nothing_and_fits_80_columns(cli, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = cli("demo")
-    assert code == 0
-    assert "Every difference has a reason" in out
-    assert max(map(len, out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("command", [(), ("plan",), ("levels",), ("models",), ("demo",)])
-def test_every_command_has_help(cli, command):
-    code, out, _ = cli(*command, "--help")
-    assert code == 0
-    assert "Usage: pondero" in out
-
-
-def test_the_version_is_the_packages(cli):
-    assert cli("--version")[1] == f"pondero {pondero.__version__}\n"
-
-
-def _pondero(*arguments, **env):
-    command = [sys.executable, "-c", "from pondero.cli import main; main()", *arguments]
-    return subprocess.run(
-        command, check=False, capture_output=True, text=True, env={**os.environ, **env}
-    )
-
-
-def test_colour_is_for_terminals_only():
-    assert "\x1b" not in _pondero("plan", "gpt-5/low").stdout
-    assert "\x1b" not in _pondero("levels", "gpt-5").stdout
-
-
-def test_a_reader_that_goes_away_is_no_error():
-    command = f"{sys.executable} -c 'from pondero.cli import main; main()' models | head -1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], check=False, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_narrow_terminal_is_survived():
-    done = _pondero("levels", "claude-sonnet-4-5", COLUMNS="40")
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 40

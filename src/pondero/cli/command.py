@@ -1,0 +1,74 @@
+"""What the commands share: groups, examples in help, the --policy option, and ways to print.
+
+Imports of ours stand inside the functions: ``pondero --version`` needs none of them.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+_WHOLE = 1_000  # characters: more than any first sentence has
+
+
+class Group(click.Group):
+    """A group that lists the whole first sentence of each command, and guesses at wrong names."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Wrap what does not fit on a line; click itself would cut it off."""
+        listed = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in listed if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Guess from the names that are listed; click itself knows only what was imported."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            names = self.list_commands(ctx)
+            raise click.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from error
+
+
+def examples(*lines: str) -> str:
+    """Return lines for a command's epilog; the mark keeps them from being wrapped."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+def policy_option(command: Command) -> Command:
+    """Give a command the option --policy; ``policy_of`` reads what it holds."""
+    from ..thinking import CHOICES, TOKENS
+
+    said = f"A policy choice ({' '.join((*CHOICES, *TOKENS))}); may be repeated."
+    option = click.option("--policy", "policies", multiple=True, metavar="K=V", help=said)
+    return option(command)
+
+
+def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the choices by name; None where there are none."""
+    from ..errors import BadPolicy
+
+    pairs = [choice.partition("=") for choice in choices]
+    for name, equals, _ in pairs:
+        if not equals:
+            message = f"policy {name!r} has no value; write {name}=VALUE"
+            raise BadPolicy(message)
+    return {name: value for name, _, value in pairs} or None
+
+
+def warn(text: str) -> None:
+    """Say something on stderr that is no failure."""
+    click.echo(click.style(f"pondero: {text}", fg="yellow"), err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON that people can read too."""
+    from msgspec import json
+
+    from ..canon import dumped
+
+    click.echo(json.format(dumped(value), indent=2))

@@ -1,0 +1,56 @@
+"""The command line as somebody meets it: its help, version and colours, and how it ends."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+import pondero
+from pondero.cli.app import app
+
+
+def test_demo_needs_nothing_and_fits_80_columns(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = call("demo")
+    assert code == 0
+    assert "Every difference has a reason" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["", *app.list_commands(click.Context(app))])
+def test_every_command_has_help(call, command):
+    code, out, _ = call(*command.split(), "--help")
+    assert code == 0
+    assert "Usage: pondero" in out
+
+
+def test_the_version_is_the_packages(call):
+    assert call("--version")[1] == f"pondero {pondero.__version__}\n"
+
+
+def _pondero(*arguments, **env):
+    command = [sys.executable, "-c", "from pondero.cli import main; main()", *arguments]
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, env={**os.environ, **env}
+    )
+
+
+def test_colour_is_for_terminals_only():
+    assert "\x1b" not in _pondero("plan", "gpt-5/low").stdout
+    assert "\x1b" not in _pondero("levels", "gpt-5").stdout
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -c 'from pondero.cli import main; main()' models | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_narrow_terminal_is_survived():
+    done = _pondero("levels", "claude-sonnet-4-5", COLUMNS="40")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 40
