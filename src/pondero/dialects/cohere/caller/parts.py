@@ -1,7 +1,7 @@
-"""An answer's pieces to events, in the order they come.
+"""The pieces of an answer to events, in the order they come; whole answers and streams share it.
 
-Parts follow each other, so the one that is open is meant: recorded streams number two parts alike.
-The plan before a call is words, kept apart by a seal so that it goes back as what it was.
+Parts follow each other, so a piece belongs to the part that is open: recorded streams number two
+parts alike. The plan before a call is text, marked by a seal so that it goes back as a plan.
 """
 
 from typing import NamedTuple
@@ -25,15 +25,17 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    Usage,
     minted,
 )
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE
 
 from .chunks import Call
-from .messages import NAME
-from .usage import usage_of
 
+NAME = "cohere"
+
+_PLAN = {"tool_plan": True}
 _ENDINGS: dict[str, Finish] = {
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
@@ -42,7 +44,12 @@ _ENDINGS: dict[str, Finish] = {
     "ERROR": "error",
     "TIMEOUT": "error",
 }
-_NOTHING = "null"  # what a call without arguments may say
+_NOTHING = "null"  # some calls without arguments have this instead of {}
+
+
+def is_plan(seal: Seal | None) -> bool:
+    """Return whether a text came as the plan before a call."""
+    return seal is not None and seal.dialect == NAME and seal.value == _PLAN
 
 
 class _Calling(NamedTuple):
@@ -52,28 +59,28 @@ class _Calling(NamedTuple):
 
 
 class Answer:
-    """One answer; ``over`` once the service has said that it ends."""
+    """One answer; ``over`` once the service has ended it."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
         self.over = False
-        self._plan_seal = Seal(NAME, {"tool_plan": True}, model, route)
+        self._plan_seal = Seal(NAME, _PLAN, model, route)
         self._id: str | None = None
         self._next = 0  # the index of the next part
-        self._kind = ""  # of the words that are open: text, thinking or plan
+        self._kind = ""  # of the text that is open: text, thinking or plan
         self._texts: list[str] = []
         self._calling: _Calling | None = None
-        self._held = ""  # arguments that may turn out to be nothing
+        self._held = ""  # the beginning of arguments that may turn out to be null
         self._citations: list[Json] = []
         self._thought = self._answered = self._called = False
         self._logprobs: list[Json] = []
 
     def begin(self, id: str | None, events: list[Event]) -> None:
-        """Begin; said once."""
+        """Begin the answer."""
         self._id = id
         events.append(Started(None, id))
 
     def say(self, kind: str, text: str, events: list[Event]) -> None:
-        """Take more words: text, thinking or plan."""
+        """Take more of a text, of thinking or of a plan."""
         if self._kind != kind:
             self.close(events)
             self._kind = kind
@@ -89,7 +96,7 @@ class Answer:
         self._done(Other(NAME, raw), events)
 
     def cite(self, citation: Json) -> None:
-        """Take where words are from; it goes with the text that is open, or the next."""
+        """Take a citation; it goes with the text that is open, or with the next."""
         self._citations.append(citation)
 
     def call(self, call: Call, events: list[Event]) -> None:
@@ -106,7 +113,7 @@ class Answer:
             self.argue(function.arguments, events)
 
     def argue(self, text: str, events: list[Event]) -> None:
-        """Take more arguments; what may be nothing at all waits for more."""
+        """Take more arguments; a beginning that may be ``null`` waits for more."""
         if self._calling is None:
             raise Malformed("arguments of no call", path="$..tool_calls.function.arguments")
         self._texts.append(text)
@@ -123,7 +130,7 @@ class Answer:
         self._logprobs += logprobs if isinstance(logprobs, list) else [logprobs]
 
     def close(self, events: list[Event]) -> None:
-        """End what is open."""
+        """End the part that is open."""
         if self._calling is not None:
             calling, self._calling = self._calling, None
             arguments = _arguments(self._whole())
@@ -144,7 +151,7 @@ class Answer:
         """End the answer."""
         self.close(events)
         self.over = True
-        used = usage_of(counts)
+        used = _usage(counts)
         events.append(
             Finished(
                 self._finish(reason, thought=self._thought or bool(used.thinking)),
@@ -182,3 +189,36 @@ def _arguments(text: str) -> Json:
     if value is None:
         return {}
     return text if isinstance(value, str) else value
+
+
+def _usage(raw: Json) -> Usage:
+    """Return the tokens in disjoint buckets; all unknown where nothing was counted.
+
+    ``tokens`` are the real ones, ``billed_units`` what is paid for. Thinking is part of the
+    output, and only newer answers say how much; cached tokens are part of the input, pictures are
+    counted apart from it.
+    """
+    tokens = raw.get("tokens") if isinstance(raw, dict) else None
+    if not isinstance(tokens, dict):
+        return Usage()
+    given, made = _count(tokens.get("input_tokens")), _count(tokens.get("output_tokens"))
+    shown = _count(tokens.get("image_tokens")) or 0
+    thought, cached = _count(tokens.get("reasoning_tokens")), _count(raw.get("cached_tokens"))
+    if given is None or made is None:
+        return Usage(input=given, output=made)
+    thought = None if thought is None else min(thought, made)
+    cached = None if cached is None else min(cached, given)
+    return Usage(
+        input=given - (cached or 0) + shown,
+        cache_read=cached,
+        output=made - (thought or 0),
+        thinking=thought,
+        total=given + shown + made,
+    )
+
+
+def _count(value: Json) -> int | None:
+    """Return a count; the service types them as floats."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return max(int(value), 0) if value == value and abs(value) < 2**63 else None  # noqa: PLR0124 - NaN

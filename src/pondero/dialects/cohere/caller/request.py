@@ -1,13 +1,38 @@
-"""Canon to wire: one request of v2 chat."""
+"""Canon to one request of v2 chat, and what of a past may go into it.
 
-from collections.abc import Mapping
+A conversation is one flat list, with tool results as messages of their own. Thinking goes back as a
+part of the content, unsigned; the text before a call goes back as the plan it came as.
+"""
+
+import base64
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, ToolChoice, overlaid
+from pondero.canon import (
+    Blob,
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Other,
+    Output,
+    Part,
+    Request,
+    Takes,
+    Target,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    overlaid,
+)
+from pondero.errors import BadParameter
 from pondero.thinking import Plan
 
-from .messages import messages
+from .parts import NAME, is_plan
 
 UNSAID = frozenset({"output_beside_tools"})
 RANGES = {"top_p": (0.01, 0.99), "top_k": (0, 500)}
@@ -16,7 +41,7 @@ _CHOICES = {"none": "NONE", "required": "REQUIRED", "tool": "REQUIRED"}
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request; the plan has the last word, ``extras`` the last but one."""
+    """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan.dropped)
     if isinstance(request.extras, Mapping):
         body = overlaid(body, request.extras)
@@ -26,10 +51,20 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
+def takes(_quirks: Mapping[str, Json]) -> Takes:
+    """Return what of a past this wire takes back: which ids and media."""
+    return Takes(
+        id_pattern=r"\S+",
+        unsealed=True,  # thinking is never signed here
+        media=("image/",),
+        result_media=(),
+    )
+
+
 def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": messages(request),
+        "messages": _messages(request),
         "stream": request.stream,
     }
     if request.tools:
@@ -70,3 +105,105 @@ def _tool(tool: Tool) -> Json:
 def _format(output: Output) -> Json:
     asked: dict[str, Json] = {"type": "json_object"}
     return asked if output.schema is None else asked | {"json_schema": output.schema}
+
+
+# -- messages ------------------------------------------------------------------------------------
+
+
+def _messages(request: Request) -> list[Json]:
+    """Return the messages of a request, the system prompt first."""
+    said: list[Json] = []
+    if request.system:
+        said.append({"role": "system", "content": _content(request.system)})
+    for message in request.messages:
+        if message.role == "assistant":
+            said += _assistant(message)
+        elif message.role == "user":
+            said += _user(message)
+        else:
+            said.append({"role": "system", "content": _content(message.parts)})
+    return said
+
+
+def _assistant(message: Message) -> list[Json]:
+    """Return the turn; one without content and calls is refused, and so left out."""
+    wire: dict[str, Json] = {"role": "assistant"}
+    content: list[Json] = []
+    for part in message.parts:
+        if isinstance(part, Text) and is_plan(part.seal):
+            wire["tool_plan"] = wire.get("tool_plan", "") + part.text
+        elif (one := _spoken(part)) is not None:
+            content.append(one)
+    if calls := [_call(call) for call in message.tool_calls]:
+        wire["tool_calls"] = calls
+    elif "tool_plan" in wire:  # a plan whose call is gone is only text
+        content.insert(0, {"type": "text", "text": wire.pop("tool_plan")})
+    if content:
+        wire["content"] = content
+    return [wire] if len(wire) > 1 else []
+
+
+def _spoken(part: Part) -> Json:
+    match part:
+        case Text() if part.text:
+            return {"type": "text", "text": part.text}
+        case Thinking() if (
+            part.text and part.seal is None
+        ):  # this wire seals no thinking: a seal is another dialect's
+            return {"type": "thinking", "thinking": part.text}
+        case Other() if part.dialect == NAME:
+            return part.raw
+        case _:
+            return None
+
+
+def _call(call: ToolCall) -> Json:
+    arguments = call.arguments
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    function = {"name": call.name, "arguments": text}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _user(message: Message) -> list[Json]:
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    said: list[Json] = [
+        {"role": "tool", "tool_call_id": each.call_id, "content": _content(each.content)}
+        for each in results
+    ]
+    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+    if rest:
+        said.append({"role": "user", "content": _content(rest)})
+    return said
+
+
+def _content(parts: Iterable[Part]) -> Json:
+    """Return a lone text as a string, anything else as a list."""
+    content = [wire for part in parts if (wire := _shown(part)) is not None]
+    if not content:
+        return ""
+    lone = len(content) == 1 and content[0].keys() == {"type", "text"}
+    return content[0]["text"] if lone else content
+
+
+def _shown(part: Part) -> Json:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Image():
+            image: dict[str, Json] = {"url": _address(part)}
+            if part.detail is not None:
+                image["detail"] = part.detail
+            return {"type": "image_url", "image_url": image}
+        case Blob():
+            raise BadParameter(f"this wire takes pictures and no {part.media_type!r}")
+        case Other() if part.dialect == NAME:
+            return part.raw
+        case _:
+            return None
+
+
+def _address(image: Image) -> str:
+    if image.data is None:
+        return image.url or ""
+    data = base64.b64encode(image.data).decode()
+    return f"data:{image.media_type or 'image/png'};base64,{data}"

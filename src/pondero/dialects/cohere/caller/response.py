@@ -1,4 +1,4 @@
-"""Wire to canon: answers, streams and errors as the caller reads them."""
+"""A whole answer to events, and how surely a piece of JSON is one of this wire's."""
 
 from pondero.canon import Event, Head, Json
 from pondero.dialects.dialect import Where

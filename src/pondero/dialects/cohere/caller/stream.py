@@ -1,4 +1,4 @@
-"""Bytes to the events of a streamed answer."""
+"""The server-sent events of v2 chat to ours."""
 
 from collections.abc import Callable
 

@@ -1,39 +1,193 @@
-"""A conversation off the wire, as the service understands it: results are paired with calls."""
+"""Reads a request: JSON to the service's types, and these to canon.
+
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. A gateway calls
+``parse``, which makes the same two steps without rules, and passes over what the types do not have.
+"""
 
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
 from pondero.canon import (
+    HttpRequest,
     Image,
     Json,
     Message,
     Other,
+    Output,
     Part,
+    Request,
     Seal,
     Text,
     Thinking,
+    Tool,
     ToolCall,
+    ToolChoice,
     ToolResult,
 )
+from pondero.dialects.dialect import Parsed
+from pondero.dialects.unknown import Unknown
+from pondero.thinking import UNSET, Intent
 
 from . import types
-from .models import invalid
+from .errors import invalid, mistyped
+from .types import NAME
 
-NAME = "cohere"
+CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
+_PATH = "/v2/chat"
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+_SAID = (
+    *("model", "messages", "stream", "tools", "strict_tools", "tool_choice", "response_format"),
+    *("max_tokens", "temperature", "p", "k", "stop_sequences", "thinking"),
+)
+_KINDS = {
+    "system": ("text",),
+    "user": ("text", "image_url"),
+    "assistant": ("text", "thinking"),
+    "tool": ("text", "document"),
+}
+_BLANK_PART = {"type": "text", "text": ""}
+_BLANK_TOOL = {"type": "function", "function": {"name": "_"}}
+
+Kept = Mapping[str, Json]
+"""Parts and tools of kinds that the types do not have, by their paths; they stay as written."""
 
 
-class Reader:
-    """Reads the messages of one request, in order."""
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return path.endswith(_PATH)
 
-    def __init__(self, *, images: bool) -> None:
-        self._images = images
+
+def parse(http: HttpRequest) -> Parsed[None]:
+    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
+    raw, kept = _kept(json_value(http.body))
+    unknown = Unknown()
+    unknown.paths += kept
+    read = body(raw, unknown)
+    if read.tool_choice is not None and read.tool_choice.upper() not in CHOICES:
+        unknown.paths.append("tool_choice")
+    return Parsed(
+        request=canon(read, raw, kept),
+        intent=intent_of(read.thinking),
+        unknown=tuple(unknown.paths),
+        context=None,
+    )
+
+
+def json_value(data: bytes) -> Json:
+    """Return the JSON that these bytes are."""
+    try:
+        return msgspec.json.decode(data)
+    except _UNREADABLE:
+        invalid("the body is not JSON")
+
+
+def body(raw: Json, unknown: Unknown | None = None) -> types.Body:
+    """Return the request in the service's types; strict, unless ``unknown`` collects."""
+    try:
+        if unknown is None:
+            return msgspec.convert(raw, types.Body)
+        return unknown.convert(raw, types.LooseBody)
+    except msgspec.ValidationError as error:
+        mistyped(error)
+
+
+def intent_of(asked: types.Thinking | None) -> Intent:
+    """Return the wish for thinking."""
+    if asked is None:
+        return UNSET
+    if asked.type == "disabled":
+        return Intent("off")
+    if asked.token_budget is None:
+        return Intent("on")
+    return Intent("budget", tokens=asked.token_budget)
+
+
+def canon(body: types.Body, raw: Mapping[str, Json], kept: Kept | None = None) -> Request:
+    """Return the request as canon; fields that it has no word for are its extras, as written."""
+    system, messages = _Talk(kept or {}).read(body.messages)
+    known = (name for name in raw if name in types.Body.__struct_fields__)
+    extras = {name: raw[name] for name in known if name not in _SAID}
+    return Request(
+        model=body.model,
+        messages=messages,
+        system=system,
+        tools=_tools(body, kept or {}),
+        tool_choice=_choice(body.tool_choice),
+        output=_output(body.response_format),
+        max_tokens=body.max_tokens,
+        temperature=body.temperature,
+        top_p=body.p,
+        top_k=body.k,
+        stop=tuple(body.stop_sequences or ()),
+        stream=bool(body.stream),
+        extras=extras or None,
+    )
+
+
+def image_of(part: types.ImagePart) -> Image:
+    """Return a picture; the data in its address must be base64."""
+    url, detail = part.image_url.url, part.image_url.detail
+    found = _DATA_URL.fullmatch(url)
+    if found is None:
+        return Image(url=url, detail=detail)
+    try:
+        data = base64.b64decode(found[2], validate=True)
+    except (binascii.Error, ValueError):
+        invalid("image_url.url is not valid base64")
+    return Image(found[1] or None, data, detail=detail)
+
+
+def _kept(raw: Json) -> tuple[Json, Kept]:
+    """Return the request with blanks for parts and tools of unknown kinds, and these."""
+    kept: dict[str, Json] = {}
+    if not isinstance(raw, dict):
+        return raw, kept
+    fitting = dict(raw)
+    if isinstance(messages := raw.get("messages"), list):
+        fitting["messages"] = [
+            _fitting_message(each, f"messages.{n}", kept) for n, each in enumerate(messages)
+        ]
+    if isinstance(tools := raw.get("tools"), list):
+        fitting["tools"] = [
+            _fitting(each, f"tools.{n}", ("function", None), _BLANK_TOOL, kept)
+            for n, each in enumerate(tools)
+        ]
+    return fitting, kept
+
+
+def _fitting_message(message: Json, at: str, kept: dict[str, Json]) -> Json:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list) or message.get("role") not in _KINDS:
+        return message
+    kinds = _KINDS[message["role"]]
+    parts = [
+        _fitting(each, f"{at}.content.{n}", kinds, _BLANK_PART, kept)
+        for n, each in enumerate(content)
+    ]
+    return {**message, "content": parts}
+
+
+def _fitting(
+    each: Json, at: str, kinds: Sequence[str | None], blank: Json, kept: dict[str, Json]
+) -> Json:
+    if not isinstance(each, dict) or each.get("type") in kinds:
+        return each
+    kept[at] = each
+    return blank
+
+
+class _Talk:
+    """Reads the messages of one request, in order; the results of one turn are one message."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
         self._messages: list[Message] = []
-        self._calls: set[str] = set()
         self._results: list[Part] = []
 
     def read(
@@ -41,87 +195,65 @@ class Reader:
     ) -> tuple[tuple[Text, ...], tuple[Message, ...]]:
         """Return the system prompt and the conversation after it."""
         system: tuple[Text, ...] = ()
-        if isinstance(messages[0], types.System):
-            system = _texts(messages[0].content)
-            messages = messages[1:]
-        for message in messages:
+        for number, message in enumerate(messages):
             match message:
                 case types.ToolAnswer():
-                    self._results.append(self._result(message))
+                    self._results.append(self._result(message, number))
                 case types.Assistant():
                     self._settle()
-                    self._messages.append(Message("assistant", self._assistant(message)))
+                    self._messages.append(Message("assistant", self._assistant(message, number)))
                 case types.User():
-                    content = message.content
-                    if isinstance(content, str):
-                        self._settle((Text(content),))
-                    else:
-                        self._settle(tuple(map(self._shown, content)))
+                    self._settle(self._parts(message.content, number))
                 case types.System():
-                    self._settle()
-                    self._messages.append(Message("system", _texts(message.content)))
+                    parts = self._parts(message.content, number)
+                    texts = tuple(part for part in parts if isinstance(part, Text))
+                    if number == 0:
+                        system = texts
+                    else:
+                        self._settle()
+                        self._messages.append(Message("system", texts))
         self._settle()
         return system, tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """Close a run of results; what the user says after them stands in the same message."""
+        """End a run of results; what the user says after them stands in the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:
             self._messages.append(Message("user", parts))
 
-    def _result(self, message: types.ToolAnswer) -> ToolResult:
-        if message.tool_call_id not in self._calls:
-            invalid(f"tool call id not found in previous tool calls: {message.tool_call_id}")
-        content = message.content
-        if isinstance(content, str):
-            return ToolResult(message.tool_call_id, (Text(content),) if content else ())
-        return ToolResult(message.tool_call_id, tuple(map(_answered, content)))
+    def _result(self, message: types.ToolAnswer, number: int) -> ToolResult:
+        parts = self._parts(message.content or [], number)
+        content = tuple(part for part in parts if isinstance(part, Text | Other))
+        return ToolResult(message.tool_call_id, content)
 
-    def _assistant(self, message: types.Assistant) -> tuple[Part, ...]:
-        if not message.content and not message.tool_calls:
-            invalid("an assistant message must have content or tool_calls")
-        parts: list[Part] = []
-        if isinstance(message.content, str):
-            parts.append(Text(message.content))
-        else:
-            parts += (_spoken(part) for part in message.content or ())
+    def _assistant(self, message: types.Assistant, number: int) -> tuple[Part, ...]:
+        parts = [part for part in self._parts(message.content or [], number) if part != Text("")]
         if message.tool_plan:
             parts.append(Text(message.tool_plan, Seal(NAME, {"tool_plan": True})))
-        calls = [_call(call) for call in message.tool_calls or ()]
-        self._calls |= {call.id for call in calls}
-        return (*(part for part in parts if part != Text("")), *calls)
+        return (*parts, *map(_call, message.tool_calls or ()))
 
-    def _shown(self, part: types.TextPart | types.ImagePart) -> Part:
-        if isinstance(part, types.TextPart):
+    def _parts(self, content: str | Sequence[types.Content], number: int) -> tuple[Part, ...]:
+        if isinstance(content, str):
+            return (Text(content),)
+        places = (f"messages.{number}.content.{n}" for n in range(len(content)))
+        return tuple(
+            Other(NAME, self._kept[at]) if at in self._kept else _part(part)
+            for at, part in zip(places, content, strict=True)
+        )
+
+
+def _part(part: types.Content) -> Part:
+    match part:
+        case types.TextPart():
             return Text(part.text)
-        if not self._images:
-            invalid("image content is not supported for this model")
-        url, detail = part.image_url.url, part.image_url.detail
-        found = _DATA_URL.fullmatch(url)
-        if found is None:
-            return Image(url=url, detail=detail)
-        try:
-            data = base64.b64decode(found[2], validate=True)
-        except (binascii.Error, ValueError):
-            invalid("image_url.url is not valid base64")
-        return Image(found[1] or None, data, detail=detail)
-
-
-def _texts(content: str | list[types.TextPart]) -> tuple[Text, ...]:
-    if isinstance(content, str):
-        return (Text(content),)
-    return tuple(Text(part.text) for part in content)
-
-
-def _spoken(part: types.TextPart | types.ThinkingPart) -> Text | Thinking:
-    return Text(part.text) if isinstance(part, types.TextPart) else Thinking(part.thinking)
-
-
-def _answered(part: types.TextPart | types.DocumentPart) -> Text | Other:
-    if isinstance(part, types.TextPart):
-        return Text(part.text)
-    return Other(NAME, {"type": "document", "document": msgspec.to_builtins(part.document)})
+        case types.ThinkingPart():
+            return Thinking(part.thinking)
+        case types.ImagePart():
+            return image_of(part)
+        case types.DocumentPart():
+            document = msgspec.to_builtins(part.document)
+            return Other(NAME, {"type": "document", "document": document})
 
 
 def _call(call: types.Call) -> ToolCall:
@@ -131,6 +263,28 @@ def _call(call: types.Call) -> ToolCall:
 def _arguments(text: str) -> Json:
     try:
         value = msgspec.json.decode(text) if text.strip() else {}
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except _UNREADABLE:
         return text
     return {} if value is None else text if isinstance(value, str) else value
+
+
+def _tools(body: types.Body, kept: Kept) -> tuple[Tool, ...]:
+    return tuple(
+        Tool(str(own.get("type")), raw=own)
+        if (own := kept.get(f"tools.{number}")) is not None
+        else _tool(tool.function, strict=body.strict_tools)
+        for number, tool in enumerate(body.tools or ())
+    )
+
+
+def _tool(offered: types.Offered, *, strict: bool | None) -> Tool:
+    return Tool(offered.name, offered.description or "", offered.parameters, strict or None)
+
+
+def _choice(asked: str | None) -> ToolChoice | None:
+    mode = None if asked is None else CHOICES.get(asked.upper())
+    return None if mode is None else ToolChoice(mode)
+
+
+def _output(asked: types.TextFormat | types.ObjectFormat | None) -> Output | None:
+    return Output(asked.json_schema) if isinstance(asked, types.ObjectFormat) else None

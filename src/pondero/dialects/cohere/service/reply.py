@@ -1,4 +1,4 @@
-"""The service answers, in its exact shape: whole, or as server-sent events."""
+"""Answers as the service writes them: whole, or as server-sent events. Nothing is sealed here."""
 
 import hashlib
 import uuid
@@ -24,8 +24,6 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Answering
 
-from . import models
-
 _REASONS = {
     "length": "MAX_TOKENS",
     "exhausted": "MAX_TOKENS",
@@ -34,11 +32,11 @@ _REASONS = {
 }
 
 
-def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     message: dict[str, Json] = {"role": "assistant"}
-    content = [said for part in parts if (said := _spoken(part, shown=accepted.shown)) is not None]
+    content = [said for part in parts if (said := _spoken(part, shown=answering.shown)) is not None]
     if content:
         message["content"] = content
     if calls := [_call(call) for call in reply.message.tool_calls]:
@@ -47,7 +45,7 @@ def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     if cited:
         message["citations"] = cited
     body = {
-        "id": reply.request_id or _id(accepted),
+        "id": reply.request_id or _id(answering),
         "message": message,
         "finish_reason": reply.raw_finish or _reason(reply.finish, reply.extras),
     }
@@ -56,17 +54,9 @@ def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(body))
 
 
-def stream(accepted: Answering[Json]) -> "Stream":
+def stream(answering: Answering[None]) -> "Stream":
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
-
-
-def error(
-    status: int, message: str, *, code: str | None, retry_after: float | None
-) -> HttpResponse:
-    """Return an error in the service's shape, which has no place for a code."""
-    del code
-    return models.error(status, message, retry_after=retry_after)
+    return Stream(answering)
 
 
 def call_id(digest: str) -> str:
@@ -75,10 +65,10 @@ def call_id(digest: str) -> str:
 
 
 class Stream:
-    """Events to the service's own; contents and calls are numbered apart."""
+    """Our events to the service's; contents and calls are numbered apart."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._accepted = accepted
+    def __init__(self, answering: Answering[None]) -> None:
+        self._answering = answering
         self._contents = self._calls = 0
 
     @property
@@ -87,12 +77,12 @@ class Stream:
         return {"content-type": "text/event-stream"}
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes that say this event; often none."""
+        """Return the bytes of this event; often none."""
         match event:
             case TextDelta():
                 return self._content("content-delta", {"text": event.text})
             case ThinkingDelta():
-                shown = self._accepted.shown
+                shown = self._answering.shown
                 return self._content("content-delta", {"thinking": event.text}) if shown else b""
             case ToolDelta():
                 return self._call("tool-call-delta", {"function": {"arguments": event.json}})
@@ -124,7 +114,7 @@ class Stream:
             "tool_calls": [],
             "citations": [],
         }
-        id = started.id or _id(self._accepted)
+        id = started.id or _id(self._answering)
         return _framed("message-start", {"message": message}, id=id)
 
     def _start(self, start: PartStart) -> bytes:
@@ -135,7 +125,7 @@ class Stream:
             )
         if start.kind == "text":
             return self._content("content-start", {"type": "text", "text": ""})
-        if start.kind == "thinking" and self._accepted.shown:
+        if start.kind == "thinking" and self._answering.shown:
             return self._content("content-start", {"type": "thinking", "thinking": ""})
         return b""
 
@@ -147,7 +137,7 @@ class Stream:
             case Text():
                 cited = b"".join(self._cited(n, each) for n, each in enumerate(end.part.citations))
                 return cited + self._content_end()
-            case Thinking() if self._accepted.shown:
+            case Thinking() if self._answering.shown:
                 return self._content_end()
             case _:
                 return b""
@@ -225,6 +215,6 @@ def _counts(usage: Usage) -> Json:
     return said
 
 
-def _id(accepted: Answering[Json]) -> str:
-    asked = msgspec.json.encode([accepted.request.model, accepted.request.messages])
-    return str(uuid.UUID(bytes=hashlib.blake2b(asked, digest_size=16).digest(), version=4))
+def _id(answering: Answering[None]) -> str:
+    digest = hashlib.blake2b(answering.seed, digest_size=16).digest()
+    return str(uuid.UUID(bytes=digest, version=4))

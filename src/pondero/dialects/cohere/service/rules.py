@@ -1,76 +1,39 @@
-"""The service reads a request, strictly: address, key, fields, rules, then what it means."""
-
-import re
-from typing import Literal, NamedTuple
+"""What the service refuses, in its order: address, key, JSON, fields, model, then every rule."""
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
+from pondero.canon import HttpRequest
 from pondero.dialects.dialect import Accepted
-from pondero.thinking import Intent, Kind
 
 from . import types
-from .models import Model, invalid, refuse, rules
-from .parse import Reader
-
-HOME = "cohere"
-_PATH = "/v2/chat"
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
-_UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
-_CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
-_SAID = (
-    *("model", "messages", "stream", "tools", "strict_tools", "tool_choice", "response_format"),
-    *("max_tokens", "temperature", "p", "k", "stop_sequences", "thinking"),
-)
+from .errors import invalid, refuse
+from .models import Model, table
+from .parse import CHOICES, body, canon, image_of, intent_of, json_value, serves
 
 
-class _Wish(NamedTuple):
-    kind: Kind
-    budget: int | None
-    thinks: bool
-
-
-def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
-    return path.endswith(_PATH)
-
-
-def accept(http: HttpRequest, service: str) -> Accepted[Json]:
+def accept(http: HttpRequest, _provider: str) -> Accepted[None]:
     """Return what was asked, or raise Rejected in the service's own words."""
-    del service
     _check_door(http)
-    raw, body = _parsed(http.body)
-    model = rules().model(body.model)
+    raw = json_value(http.body)
+    read = body(raw)
+    model = table().model(read.model)
     if model is None:
         refuse(
-            f"model '{body.model}' not found, make sure the correct model ID was used and that you "
+            f"model '{read.model}' not found, make sure the correct model ID was used and that you "
             "have access to the model.",
             status=404,
         )
-    wish = _wish(body.thinking, model)
-    _check_company(body)
-    system, messages = Reader(images=model.images).read(body.messages)
-    extras = {name: value for name, value in raw.items() if name not in _SAID}
+    thinks = _thinks(read.thinking, model)
+    _check_company(read)
+    _check_messages(read.messages, model)
+    request = canon(read, raw)
     return Accepted(
-        request=Request(
-            model=body.model,
-            messages=messages,
-            system=system,
-            tools=tuple(_tool(tool, strict=body.strict_tools) for tool in body.tools or ()),
-            tool_choice=_choice(body.tool_choice),
-            output=_output(body.response_format),
-            max_tokens=body.max_tokens,
-            temperature=body.temperature,
-            top_p=body.p,
-            top_k=body.k,
-            stop=tuple(body.stop_sequences or ()),
-            stream=bool(body.stream),
-            extras=extras or None,
-        ),
-        intent=Intent(wish.kind, tokens=wish.budget),
-        thinks=wish.thinks,
-        shown=wish.thinks,
+        request=request,
+        intent=intent_of(read.thinking),
+        thinks=thinks,
+        shown=thinks,
         context=None,
+        seed=msgspec.json.encode([request.model, request.messages]),
     )
 
 
@@ -84,36 +47,18 @@ def _check_door(http: HttpRequest) -> None:
         refuse("invalid api token", status=401)
 
 
-def _parsed(data: bytes) -> tuple[dict[str, Json], types.Body]:
-    try:
-        raw = msgspec.json.decode(data)
-    except _UNREADABLE:
-        invalid("the body is not JSON")
-    try:
-        return raw, msgspec.convert(raw, types.Body)
-    except msgspec.ValidationError as error:
-        said = str(error)
-        if found := _UNKNOWN.search(said):
-            invalid(f"unknown field '{found[1]}'")
-        invalid(said)
-
-
-def _wish(said: types.Thinking | None, model: Model) -> _Wish:
-    if said is None:
-        return _Wish("unset", None, model.thinks)
+def _thinks(asked: types.Thinking | None, model: Model) -> bool:
+    if asked is None:
+        return model.thinks
     if not model.thinks:
         invalid("thinking is not supported for this model")
-    if said.type == "disabled":
-        return _Wish("off", None, thinks=False)
-    if said.token_budget is None:
-        return _Wish("on", None, thinks=True)
-    return _Wish("budget", said.token_budget, thinks=True)
+    return asked.type != "disabled"
 
 
 def _check_company(body: types.Body) -> None:
-    """Parameters that go only with others, or only without them."""
+    """Refuse parameters without those they need, or beside those they exclude."""
     choice = body.tool_choice
-    if choice is not None and choice.upper() not in _CHOICES:
+    if choice is not None and choice.upper() not in CHOICES:
         invalid(f"tool_choice must be one of REQUIRED, NONE, not {choice}")
     if choice is not None and choice.upper() == "REQUIRED" and not body.tools:
         invalid("tool_choice REQUIRED needs tools")
@@ -122,14 +67,25 @@ def _check_company(body: types.Body) -> None:
         invalid("response_format is not supported with tools or documents")
 
 
-def _tool(tool: types.Tool, *, strict: bool | None) -> Tool:
-    offered = tool.function
-    return Tool(offered.name, offered.description or "", offered.parameters, strict or None)
+def _check_messages(messages: list[types.Message], model: Model) -> None:
+    """Refuse the first message that is wrong: an unpaired result, an empty turn, a picture."""
+    called: set[str] = set()
+    for message in messages:
+        match message:
+            case types.ToolAnswer() if message.tool_call_id not in called:
+                id = message.tool_call_id
+                invalid(f"tool call id not found in previous tool calls: {id}")
+            case types.Assistant():
+                if not message.content and not message.tool_calls:
+                    invalid("an assistant message must have content or tool_calls")
+                called |= {call.id for call in message.tool_calls or ()}
+            case types.User():
+                _check_images(message, model)
 
 
-def _choice(said: str | None) -> ToolChoice | None:
-    return None if said is None else ToolChoice(_CHOICES[said.upper()])
-
-
-def _output(said: types.TextFormat | types.ObjectFormat | None) -> Output | None:
-    return Output(said.json_schema) if isinstance(said, types.ObjectFormat) else None
+def _check_images(message: types.User, model: Model) -> None:
+    for part in message.content if isinstance(message.content, list) else ():
+        if isinstance(part, types.ImagePart):
+            if not model.images:
+                invalid("image content is not supported for this model")
+            image_of(part)  # raises if its data is not base64

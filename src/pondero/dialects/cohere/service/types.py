@@ -1,11 +1,14 @@
-"""The service's side of the wire, in strict types: what a request may hold, and nothing else.
+"""A request of v2 chat in strict types: what it may hold, and nothing else.
 
-Source: cohere SDK 7.3.1, types of v2 chat.
+``Body`` is what the service takes; ``LooseBody``, the same without ranges, is for gateways. Source:
+cohere SDK 7.3.1, types of v2 chat.
 """
 
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
+
+NAME = "cohere"
 
 Json = Any
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -19,19 +22,19 @@ class Strict(Struct, forbid_unknown_fields=True):
 
 
 class TextPart(Strict, tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
 
 
 class ThinkingPart(Strict, tag="thinking"):
-    """Thinking that goes back."""
+    """Thinking of an earlier answer."""
 
     thinking: str
 
 
 class ImageUrl(Strict):
-    """An address, or the data in one."""
+    """An address, or the data itself as a data URL."""
 
     url: str
     detail: Literal["auto", "low", "high"] | None = None
@@ -51,10 +54,12 @@ class Document(Strict):
 
 
 class DocumentPart(Strict, tag="document"):
-    """A document in what a tool answered."""
+    """A document in a tool's result."""
 
     document: Document
 
+
+Content = TextPart | ThinkingPart | ImagePart | DocumentPart
 
 # -- messages ----------------------------------------------------------------------------------
 
@@ -75,19 +80,19 @@ class Call(Strict):
 
 
 class System(Strict, tag_field="role", tag="system"):
-    """What holds for the whole conversation."""
+    """Instructions for the whole conversation."""
 
     content: str | list[TextPart]
 
 
 class User(Strict, tag_field="role", tag="user"):
-    """What the user says and shows."""
+    """The user's text and pictures."""
 
     content: str | list[TextPart | ImagePart]
 
 
 class Assistant(Strict, tag_field="role", tag="assistant"):
-    """What the model thought, said, planned and called."""
+    """The model's thinking, text, plan and calls."""
 
     content: str | list[TextPart | ThinkingPart] | None = None
     tool_plan: str | None = None
@@ -96,7 +101,7 @@ class Assistant(Strict, tag_field="role", tag="assistant"):
 
 
 class ToolAnswer(Strict, tag_field="role", tag="tool"):
-    """What a tool said."""
+    """A tool's result."""
 
     tool_call_id: str
     content: str | list[TextPart | DocumentPart]
@@ -108,7 +113,7 @@ Message = System | User | Assistant | ToolAnswer
 
 
 class Offered(Strict):
-    """What a function is called and takes."""
+    """A function's name and parameters."""
 
     name: Annotated[str, Meta(min_length=1)]
     parameters: dict[str, Json] | None = None
@@ -123,7 +128,7 @@ class Tool(Strict):
 
 
 class TextFormat(Strict, tag="text"):
-    """Words."""
+    """Plain text."""
 
 
 class ObjectFormat(Strict, tag="json_object"):
@@ -133,7 +138,7 @@ class ObjectFormat(Strict, tag="json_object"):
 
 
 class Thinking(Strict):
-    """The dial."""
+    """Whether to think, and how much."""
 
     type: Literal["enabled", "disabled"]
     token_budget: Annotated[int, Meta(ge=1)] | None = None
@@ -163,3 +168,27 @@ class Body(Strict):
     logprobs: bool | None = None
     thinking: Thinking | None = None
     priority: int | None = None
+
+
+# -- the same without ranges -------------------------------------------------------------------
+
+
+class LooseThinking(Thinking):
+    """Whether to think, with any budget."""
+
+    token_budget: int | None = None
+
+
+class LooseBody(Body, kw_only=True):
+    """A request whose numbers may be out of range."""
+
+    messages: list[Message]
+    safety_mode: Json = None
+    max_tokens: int | None = None
+    stop_sequences: list[str] | None = None
+    temperature: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    k: int | None = None
+    p: float | None = None
+    thinking: LooseThinking | None = None

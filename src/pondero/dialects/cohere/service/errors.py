@@ -1,0 +1,39 @@
+"""Errors in the service's shape: a message, and the id of the request."""
+
+import re
+from typing import NoReturn
+
+import msgspec
+
+from pondero.canon import HttpResponse
+from pondero.dialects.dialect import Rejected
+
+_ID = "00000000-0000-4000-8000-000000000000"  # of every request that failed
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
+
+
+def error(
+    status: int, message: str, *, retry_after: float | None = None, **_: str | None
+) -> HttpResponse:
+    """Return an error of this status; the shape has no place for a code."""
+    headers = {"content-type": "application/json"}
+    if retry_after is not None:
+        headers["retry-after"] = f"{retry_after:g}"
+    return HttpResponse(status, headers, msgspec.json.encode({"id": _ID, "message": message}))
+
+
+def refuse(message: str, *, status: int = 400) -> NoReturn:
+    """Raise the refusal."""
+    raise Rejected(error(status, message))
+
+
+def invalid(why: str) -> NoReturn:
+    """Raise the refusal of a request that is JSON and breaks a rule."""
+    refuse(f"invalid request: {why}")
+
+
+def mistyped(found: msgspec.ValidationError) -> NoReturn:
+    """Raise the refusal of a request that does not fit the types."""
+    why = str(found)
+    unknown = _UNKNOWN.search(why)
+    invalid(f"unknown field '{unknown[1]}'" if unknown else why)
