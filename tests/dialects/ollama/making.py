@@ -20,7 +20,8 @@ from pondero.canon import (
     Text,
 )
 from pondero.dialects import Accepted, Rejected, Where
-from pondero.dialects.ollama import accept, decode, encode
+from pondero.dialects.ollama.caller import CALLER
+from pondero.dialects.ollama.service import SERVICE
 
 NAME = "ollama"
 OK = Head(200)
@@ -48,11 +49,11 @@ def ndjson(*lines: Json) -> bytes:
 
 
 def whole(body: Json) -> list[Event]:
-    return decode.response(OK, json.dumps(body).encode(), Where(THINKER, NAME))
+    return CALLER.decode(OK, json.dumps(body).encode(), Where(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = decode.stream(OK, Where(THINKER, NAME))
+    stream = CALLER.stream(OK, Where(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 
@@ -74,7 +75,7 @@ def encoded(
     *messages: Message, fields: Json = None, target: Target = LOCAL, **more: Json
 ) -> HttpRequest:
     asked = {"model": THINKER, "messages": messages or (user(Text("Hello")),), **more}
-    return encode.request(Request(**asked), plan(NAME, fields), target)
+    return CALLER.encode(Request(**asked), plan(NAME, fields), target)
 
 
 def user(*parts: Part) -> Message:
@@ -92,7 +93,7 @@ def asked(
     usual = {"model": THINKER, "messages": [{"role": "user", "content": "Hello"}]}
     data = json.dumps(usual | more if body is None else body).encode()
     http = HttpRequest("POST", "http://localhost:11434/api/chat", headers or {}, data)
-    return accept.request(http, service=service)
+    return SERVICE.accept(http, service)
 
 
 def refused(body: Json = None, **more: Json) -> tuple[int, str]:

@@ -1,17 +1,18 @@
 """The caller's side: what we send, and how we read what comes back."""
 
-from ...dialect import Caller
-from .. import decode, encode, repair, taking, traps
+from pondero.dialects.dialect import Caller
+
+from . import errors, repair, request, response, stream, taking, traps
 
 CALLER = Caller(
-    encode=encode.request,
-    decode=decode.response,
-    stream=decode.stream,
-    error=decode.error,
-    recognises=decode.recognises,
+    encode=request.encode,
+    decode=response.decode,
+    stream=stream.stream,
+    error=errors.error,
+    recognises=response.recognises,
     takes=taking.takes,
     traps=traps.traps,
     has_past=traps.has_past,
     repair=repair.repair,
-    unsaid=encode.UNSAID,
+    unsaid=request.UNSAID,
 )

@@ -1,9 +1,10 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from ....canon import HttpRequest, Json
-from ... import body_model
-from ...dialect import Parsed, Service
-from .. import accept, reply
+from pondero.canon import HttpRequest, Json
+from pondero.dialects import body_model
+from pondero.dialects.dialect import Parsed, Service
+
+from . import reply, rules
 
 
 def _parse(http: HttpRequest) -> Parsed[Json]:
@@ -11,13 +12,13 @@ def _parse(http: HttpRequest) -> Parsed[Json]:
 
 
 SERVICE = Service(
-    home=accept.HOUSE,
-    serves=accept.serves,
+    home=rules.HOUSE,
+    serves=rules.serves,
     model_of=body_model.model_of,
     with_model=body_model.with_model,
     parse=_parse,
-    accept=accept.request,
-    reply=reply.response,
+    accept=rules.accept,
+    reply=reply.reply,
     stream=reply.stream,
     error=reply.error,
     call_id=reply.call_id,

@@ -5,8 +5,8 @@ The status tells what kind it is; an error inside a stream has none, so the word
 
 import re
 
-from ...canon import Head, Json
-from ...errors import (
+from pondero.canon import Head, Json
+from pondero.errors import (
     AuthFailed,
     ContextTooLong,
     NotFound,
@@ -16,7 +16,7 @@ from ...errors import (
     ServiceError,
     by_status,
 )
-from ...framing import json_of, readable
+from pondero.framing import json_of, readable
 
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
     (re.compile(r"model .*not found", re.IGNORECASE), NotFound),
@@ -27,8 +27,8 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
 _TOO_LONG = re.compile(r"exceeds?\b.{0,40}\bcontext|context length exceeded", re.IGNORECASE)
 
 
-def failure(head: Head, body: bytes) -> ServiceError:
-    """Return the error of an answer that is one."""
+def error(head: Head, body: bytes) -> ServiceError:
+    """Return what the service said was wrong; survives HTML and nothing at all."""
     raw = json_of(body)
     return from_error(raw.get("error") if isinstance(raw, dict) else None, head=head, body=body)
 

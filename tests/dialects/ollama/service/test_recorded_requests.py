@@ -7,7 +7,7 @@ from tests.recordings.corpus import exchanges
 
 from pondero.dialects import Rejected
 
-from .making import asked
+from ..making import asked
 
 pytestmark = pytest.mark.recordings
 

@@ -19,10 +19,10 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.dialects.ollama import encode
+from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import BadParameter, BadRequest
 
-from .making import NAME, PNG, encoded, said, sent, user
+from ..making import NAME, PNG, encoded, said, sent, user
 
 WEATHER = Tool("weather", "Tells it.", {"type": "object", "properties": {}})
 
@@ -69,7 +69,7 @@ def test_tools_are_functions_and_none_are_offered_where_none_may_be_called():
 
 
 def test_a_forced_call_has_no_words_here():
-    assert "tool_choice" in encode.UNSAID
+    assert "tool_choice" in CALLER.unsaid
 
 
 def test_system_prompts_come_first_and_may_stand_amid_the_others():

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from ...canon import Json
-from ..dialect import Sent, Trap
+from pondero.canon import Json
+from pondero.dialects.dialect import Sent, Trap
 
 
 def traps(sent: Sent) -> list[Trap]:

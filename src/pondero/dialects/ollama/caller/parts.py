@@ -6,7 +6,7 @@ line that says done ends the answer, and what comes behind it is not looked at.
 
 import msgspec
 
-from ...canon import (
+from pondero.canon import (
     Event,
     Finish,
     Finished,
@@ -25,7 +25,8 @@ from ...canon import (
     dumped,
     minted,
 )
-from ...framing import UNREADABLE
+from pondero.framing import UNREADABLE
+
 from .chunk import Call, Chunk
 
 _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "length"}

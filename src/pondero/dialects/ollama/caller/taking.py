@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ...canon import Json, Takes
+from pondero.canon import Json, Takes
 
 
 def takes(_quirks: Mapping[str, Json]) -> Takes:

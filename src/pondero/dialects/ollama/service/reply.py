@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ...canon import (
+from pondero.canon import (
     Event,
     Finished,
     HttpResponse,
@@ -17,7 +17,8 @@ from ...canon import (
     ToolCall,
     Usage,
 )
-from ..dialect import Answering
+from pondero.dialects.dialect import Answering
+
 from . import models
 
 _AT = "2026-11-15T12:00:00.000000000Z"  # it is always noon here: the same question, the same bytes
@@ -25,7 +26,7 @@ _LINES = "application/x-ndjson"
 _NANOSECONDS = 10_000_000  # that a token takes
 
 
-def response(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     said: dict[str, Json] = {

@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from ...canon import HttpRequest, Json
-from ...errors import ServiceError
-from ...thinking import Adjustment, closest, listed
-from ..dialect import Repair
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Repair
+from pondero.errors import ServiceError
+from pondero.thinking import Adjustment, closest, listed
 
 _CANNOT_THINK = re.compile(r"does not support thinking")
 _BAD_WORD = re.compile(r"invalid think value")

@@ -6,7 +6,7 @@ import pytest
 
 from pondero.canon import Head, Text, Thinking, ToolCall, Usage
 from pondero.dialects import Where
-from pondero.dialects.ollama import decode
+from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -19,7 +19,7 @@ from pondero.errors import (
     Truncated,
 )
 
-from .making import OK, THINKER, assembled, call, line, ndjson, streamed, whole
+from ..making import OK, THINKER, assembled, call, line, ndjson, streamed, whole
 
 
 def test_thinking_words_and_calls_are_parts_in_this_order():
@@ -101,7 +101,7 @@ def test_probabilities_of_a_stream_are_kept_together():
 
 def test_a_stream_read_to_its_end_is_a_whole_answer():
     data = ndjson(line(content="a"), line("stop"))
-    events = decode.response(OK, data, Where())
+    events = CALLER.decode(OK, data, Where())
     assert assembled(events)[0].text == "a"
 
 
@@ -137,7 +137,7 @@ def test_a_broken_answer_says_where(body, path):
 
 def test_half_a_character_is_read_as_none():
     body = json.dumps(line("stop", content="a\ud83d")).encode()
-    events = decode.response(OK, body, Where())
+    events = CALLER.decode(OK, body, Where())
     assert assembled(events)[0].text == "a\ufffd"
 
 
@@ -158,12 +158,12 @@ def test_half_a_character_is_read_as_none():
     ],
 )
 def test_an_error_is_a_string_and_its_status_says_what_it_is(status, words, kind):
-    error = decode.error(Head(status), json.dumps({"error": words}).encode())
+    error = CALLER.error(Head(status), json.dumps({"error": words}).encode())
     assert (type(error), error.message, error.status) == (kind, words, status)
 
 
 def test_an_error_as_another_layer_says_it_is_read_too():
-    error = decode.error(Head(400), b'{"error": {"message": "no", "type": "api_error"}}')
+    error = CALLER.error(Head(400), b'{"error": {"message": "no", "type": "api_error"}}')
     assert error.message == "no"
 
 
@@ -179,7 +179,7 @@ def test_an_error_as_another_layer_says_it_is_read_too():
     ],
 )
 def test_an_error_inside_a_stream_is_raised_after_what_came_before_it(words, kind):
-    stream = decode.stream(OK, Where())
+    stream = CALLER.stream(OK, Where())
     events = stream.feed(ndjson(line(content="a"), {"error": words}))
     assert events[-1].text == "a"
     with pytest.raises(kind) as failed:
@@ -204,4 +204,4 @@ def test_an_error_in_a_good_answer_is_raised():
     ],
 )
 def test_the_wire_knows_its_own(raw, sure):
-    assert (decode.recognises(raw, stream=True) > 50) is sure
+    assert (CALLER.recognises(raw, stream=True) > 50) is sure

@@ -7,8 +7,19 @@ answered by its tool's name.
 import base64
 from collections.abc import Iterable
 
-from ...canon import Blob, Image, Json, Message, Part, Request, Text, Thinking, ToolCall, ToolResult
-from ...errors import BadParameter
+from pondero.canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Part,
+    Request,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from pondero.errors import BadParameter
 
 
 def messages(request: Request) -> list[Json]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ...canon import HttpRequest, Json, Output, Request, Target, Tool, overlaid
-from ...thinking import Plan
+from pondero.canon import HttpRequest, Json, Output, Request, Target, Tool, overlaid
+from pondero.thinking import Plan
+
 from .messages import messages
 
 UNSAID = frozenset({"tool_choice"})  # no call can be forced here
@@ -17,7 +18,7 @@ _OPTIONS = {
 }
 
 
-def request(request: Request, plan: Plan, target: Target) -> HttpRequest:
+def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan has the last word, ``extras`` the last but one."""
     body = _body(request, plan.dropped)
     if isinstance(request.extras, Mapping):

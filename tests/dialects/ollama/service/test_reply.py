@@ -5,9 +5,9 @@ import json
 from tests.laws.strategies import told
 
 from pondero.canon import Message, Reply, Text, Thinking, ToolCall, Usage
-from pondero.dialects.ollama import reply
+from pondero.dialects.ollama.service import SERVICE
 
-from .making import THINKER, asked
+from ..making import THINKER, asked
 
 ANSWER = Reply(
     Message("assistant", (Thinking("hm"), Text("yes"), ToolCall("call_1", "f", {"a": 1}))),
@@ -18,11 +18,11 @@ FUNCTION = {"index": 0, "name": "f", "arguments": {"a": 1}}
 
 
 def whole(answer, accepted):
-    return json.loads(reply.response(accepted, answer).body)
+    return json.loads(SERVICE.reply(accepted, answer).body)
 
 
 def lines(answer, accepted):
-    stream = reply.stream(accepted)
+    stream = SERVICE.stream(accepted)
     data = b"".join(stream.feed(event) for event in told(answer)) + stream.eof()
     return [json.loads(line) for line in data.splitlines()]
 
@@ -70,7 +70,7 @@ def test_an_older_server_gives_no_ids():
 
 
 def test_what_fails_after_all_was_well_is_a_line_of_its_own():
-    stream = reply.stream(asked())
-    error = reply.error(500, "no luck", code=None, retry_after=None)
+    stream = SERVICE.stream(asked())
+    error = SERVICE.error(500, "no luck", code=None, retry_after=None)
     assert stream.fail(error) == b'{"error":"no luck"}\n'
     assert stream.headers == {"content-type": "application/x-ndjson"}

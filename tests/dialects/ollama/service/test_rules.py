@@ -16,9 +16,9 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.ollama import accept
+from pondero.dialects.ollama.service import SERVICE
 
-from .making import ALWAYS, NAME, PLAIN, PNG, THINKER, asked, refused
+from ..making import ALWAYS, NAME, PLAIN, PNG, THINKER, asked, refused
 
 PICTURE = base64.b64encode(PNG).decode()
 
@@ -157,7 +157,7 @@ def test_only_the_cloud_asks_for_a_key(headers):
 @pytest.mark.parametrize("body", [b"", b"{", b"[]"])
 def test_a_body_that_is_none_is_refused(body):
     with pytest.raises(Rejected) as no:
-        accept.request(HttpRequest("POST", "http://x/api/chat", {}, body), service=NAME)
+        SERVICE.accept(HttpRequest("POST", "http://x/api/chat", {}, body), NAME)
     assert no.value.response.status == 400
 
 
@@ -165,5 +165,5 @@ def test_a_body_that_is_none_is_refused(body):
 def test_another_address_or_verb_is_not_served(method, status):
     url = "http://x/api/chat" if method == "GET" else "http://x/api/show"
     with pytest.raises(Rejected) as no:
-        accept.request(HttpRequest(method, url, {}), service=NAME)
+        SERVICE.accept(HttpRequest(method, url, {}), NAME)
     assert no.value.response.status == status

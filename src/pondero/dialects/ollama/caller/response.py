@@ -1,16 +1,17 @@
 """Wire to canon: answers, streams and errors as the caller reads them."""
 
-from ...canon import Event, Head, Json
-from ...errors import Malformed, ServiceError
-from ...framing import parse
-from ..dialect import Where
-from .answer import Answer
+from pondero.canon import Event, Head, Json
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed
+from pondero.framing import parse
+
 from .chunk import CHUNKS
-from .failure import failure, from_error
+from .errors import from_error
+from .parts import Answer
 from .stream import Stream
 
 
-def response(head: Head, body: bytes, _where: Where) -> list[Event]:
+def decode(head: Head, body: bytes, _where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
     try:
         chunk = parse(body, CHUNKS)
@@ -31,19 +32,8 @@ def response(head: Head, body: bytes, _where: Where) -> list[Event]:
     return events
 
 
-def stream(head: Head, _where: Where) -> Stream:
-    """Return a decoder for one streamed answer."""
-    return Stream(head)
-
-
-def error(head: Head, body: bytes) -> ServiceError:
-    """Return what the service said was wrong; survives HTML and nothing at all."""
-    return failure(head, body)
-
-
-def recognises(raw: Json, *, stream: bool) -> int:
+def recognises(raw: Json, *, stream: bool) -> int:  # noqa: ARG001 - lines are alike
     """Return how surely this JSON is ours: 0 to 100."""
-    del stream
     if not isinstance(raw, dict):
         return 0
     if isinstance(raw.get("done"), bool) and isinstance(raw.get("model"), str):

@@ -1,13 +1,20 @@
 """Bytes to the lines of an answer."""
 
-from ...canon import Event, Head
-from ...errors import Malformed, PonderoError, Truncated
-from ...framing import UNREADABLE, NdjsonReader, parse
-from .answer import Answer
+from pondero.canon import Event, Head
+from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, PonderoError, Truncated
+from pondero.framing import UNREADABLE, NdjsonReader, parse
+
 from .chunk import CHUNKS
-from .failure import from_error
+from .errors import from_error
+from .parts import Answer
 
 _decode = CHUNKS.decode
+
+
+def stream(head: Head, _where: Where) -> "Stream":
+    """Return a decoder for one streamed answer."""
+    return Stream(head)
 
 
 class Stream:

@@ -5,8 +5,9 @@ import binascii
 import hashlib
 from collections.abc import Iterable
 
-from ...canon import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from . import wire
+from pondero.canon import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+
+from . import types
 from .models import refuse
 
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
@@ -22,7 +23,7 @@ class Reader:
         self._results: list[Part] = []
 
     def read(
-        self, messages: Iterable[wire.Message]
+        self, messages: Iterable[types.Message]
     ) -> tuple[tuple[Text, ...], tuple[Message, ...]]:
         """Return the system prompt, which is what comes first, and the conversation after it."""
         system: list[Text] = []
@@ -49,7 +50,7 @@ class Reader:
         if parts:
             self._messages.append(Message("user", parts))
 
-    def _assistant(self, message: wire.Message) -> tuple[Part, ...]:
+    def _assistant(self, message: types.Message) -> tuple[Part, ...]:
         parts: list[Part] = []
         if message.thinking:
             parts.append(Thinking(message.thinking))
@@ -60,7 +61,7 @@ class Reader:
         self._open += calls
         return (*parts, *calls)
 
-    def _result(self, message: wire.Message) -> ToolResult:
+    def _result(self, message: types.Message) -> ToolResult:
         id, name = message.tool_call_id, message.tool_name
         by_id = (call for call in self._open if id and call.id == id)
         by_name = (call for call in self._open if not id and name in (None, call.name))
@@ -72,13 +73,13 @@ class Reader:
         return ToolResult(call.id, content, name=None if name in (None, call.name) else name)
 
 
-def _call(call: wire.Call, where: str) -> ToolCall:
+def _call(call: types.Call, where: str) -> ToolCall:
     function = call.function
     id = call.id or _minted(f"{where} {function.name}")
     return ToolCall(id, function.name, function.arguments, minted=not call.id)
 
 
-def _shown(message: wire.Message) -> tuple[Part, ...]:
+def _shown(message: types.Message) -> tuple[Part, ...]:
     texts = (Text(message.content),) if message.content else ()
     return (*texts, *(_picture(data) for data in message.images or ()))
 

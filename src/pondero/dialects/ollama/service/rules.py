@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...canon import HttpRequest, Json, Output, Request, Tool
-from ...thinking import Intent, Kind
-from ..dialect import Accepted
+from pondero.canon import HttpRequest, Json, Output, Request, Tool
+from pondero.dialects.dialect import Accepted
+from pondero.thinking import Intent, Kind
+
 from .models import Model, refuse, rules
 from .options import read_options
-from .reading import Reader
-from .wire import Body
+from .parse import Reader
+from .types import Body
 
 HOUSE = "ollama"
 _PATH = "/api/chat"
@@ -32,7 +33,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def request(http: HttpRequest, service: str) -> Accepted[Json]:
+def accept(http: HttpRequest, service: str) -> Accepted[Json]:
     """Return what was asked, or raise Rejected in the service's own words."""
     _check_door(http, service)
     raw, body = _parsed(http.body)

@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from ...canon import Json
+from pondero.canon import Json
+
 from .models import refuse
 
 _INTEGERS = ("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu")

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from ...canon import Json
+from pondero.canon import Json
 
 
 class Function(Struct, gc=False):

@@ -9,21 +9,21 @@ from typing import Literal, NoReturn
 import msgspec
 from msgspec import Struct
 
-from ...canon import HttpResponse
-from ..dialect import Rejected
+from pondero.canon import HttpResponse
+from pondero.dialects.dialect import Rejected
 
 JSON = "application/json; charset=utf-8"
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models does; service.toml says what each field means."""
+    """What one line of models does; models.toml says what each field means."""
 
     match: tuple[str, ...]
     thinks: Literal["no", "on", "always"]
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything in service.toml."""
+    """Everything in models.toml."""
 
     keyless: tuple[str, ...]
     absent: tuple[str, ...]
@@ -49,7 +49,7 @@ def _begins(beginning: str) -> re.Pattern[str]:
 @cache
 def rules() -> Rules:
     """Return the rules, read once."""
-    text = Path(__file__).with_name("service.toml").read_text("utf-8")
+    text = Path(__file__).with_name("models.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), Rules)
 
 
