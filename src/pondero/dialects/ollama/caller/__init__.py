@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, repair, request, response, stream, taking, traps
+from . import errors, repair, request, response, stream, traps
 
 CALLER = Caller(
     encode=request.encode,
@@ -10,7 +10,7 @@ CALLER = Caller(
     stream=stream.stream,
     error=errors.error,
     recognises=response.recognises,
-    takes=taking.takes,
+    takes=request.takes,
     traps=traps.traps,
     has_past=traps.has_past,
     repair=repair.repair,

@@ -1,10 +1,11 @@
-"""An answer's lines to events, in the order they come.
+"""What one answer, or one line of a streamed answer, says, and the events that makes.
 
-Thinking, words and calls are parts; a part goes on while lines of its kind follow each other. The
-line that says done ends the answer, and what comes behind it is not looked at.
+Thinking, text and calls are parts; a part goes on while lines of its kind follow each other. The
+line that says done ends the answer, and what comes after it is not read.
 """
 
 import msgspec
+from msgspec import Struct
 
 from pondero.canon import (
     Event,
@@ -27,7 +28,47 @@ from pondero.canon import (
 )
 from pondero.framing import UNREADABLE
 
-from .chunk import Call, Chunk
+
+class Function(Struct, gc=False):
+    """What is called, and with what."""
+
+    name: str
+    arguments: Json = None
+
+
+class Call(Struct, gc=False):
+    """A tool call, always whole; older servers give it no id."""
+
+    function: Function
+    id: str | None = None
+
+
+class Spoken(Struct, gc=False):
+    """More of the answer."""
+
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[Call] | None = None
+
+
+class Chunk(Struct, gc=False):
+    """A whole answer or a line of one; /api/generate has its words at the top."""
+
+    message: Spoken | None = None
+    done: bool | None = None
+    model: str | None = None
+    created_at: str | None = None
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    response: str | None = None
+    thinking: str | None = None
+    logprobs: Json = None
+    error: Json = None
+
+
+CHUNKS = msgspec.json.Decoder(Chunk)
+
 
 _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "length"}
 

@@ -1,24 +1,23 @@
-"""Wire to canon: answers, streams and errors as the caller reads them."""
+"""A whole answer to events, and how an answer of this wire is recognised."""
 
 from pondero.canon import Event, Head, Json
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
 
-from .chunk import CHUNKS
 from .errors import from_error
-from .parts import Answer
-from .stream import Stream
+from .parts import CHUNKS, Answer
+from .stream import stream
 
 
-def decode(head: Head, body: bytes, _where: Where) -> list[Event]:
+def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
     try:
         chunk = parse(body, CHUNKS)
     except Malformed:
         if b"\n{" not in body:
             raise
-        reading = Stream(head)
+        reading = stream(head, where)
         return reading.feed(body) + reading.eof()
     if chunk.error is not None:
         raise from_error(chunk.error, head=head, body=body)
@@ -32,7 +31,7 @@ def decode(head: Head, body: bytes, _where: Where) -> list[Event]:
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:  # noqa: ARG001 - lines are alike
+def recognises(raw: Json, **_stream: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if not isinstance(raw, dict):
         return 0

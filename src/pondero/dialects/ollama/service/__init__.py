@@ -1,25 +1,19 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.canon import HttpRequest, Json
 from pondero.dialects import body_model
-from pondero.dialects.dialect import Parsed, Service
+from pondero.dialects.dialect import Service
 
-from . import reply, rules
-
-
-def _parse(http: HttpRequest) -> Parsed[Json]:
-    raise NotImplementedError
-
+from . import errors, parse, reply, rules, types
 
 SERVICE = Service(
-    home=rules.HOUSE,
-    serves=rules.serves,
+    home=types.NAME,
+    serves=parse.serves,
     model_of=body_model.model_of,
     with_model=body_model.with_model,
-    parse=_parse,
+    parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.stream,
-    error=reply.error,
+    error=errors.error,
     call_id=reply.call_id,
 )

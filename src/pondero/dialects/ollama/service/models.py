@@ -1,18 +1,13 @@
-"""The server's own rules, model by model, and how it says no."""
+"""The server's own table of models: what each takes, and who must show a key."""
 
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
-
-from pondero.canon import HttpResponse
-from pondero.dialects.dialect import Rejected
-
-JSON = "application/json; charset=utf-8"
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,7 +17,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     thinks: Literal["no", "on", "always"]
 
 
-class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in models.toml."""
 
     keyless: tuple[str, ...]
@@ -47,20 +42,7 @@ def _begins(beginning: str) -> re.Pattern[str]:
 
 
 @cache
-def rules() -> Rules:
-    """Return the rules, read once."""
+def table() -> Table:
+    """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), Rules)
-
-
-def error(status: int, message: str, *, retry_after: float | None = None) -> HttpResponse:
-    """Return an error in the service's shape: a string, whatever happened."""
-    headers = {"content-type": JSON}
-    if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
-    return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
-
-
-def refuse(message: str, *, status: int = 400) -> NoReturn:
-    """Raise the refusal."""
-    raise Rejected(error(status, message))
+    return msgspec.convert(tomllib.loads(text), Table)

@@ -1,23 +1,233 @@
-"""A conversation off the wire, as the server understands it: it refuses next to nothing."""
+"""Requests of /api/chat as the request they stand for.
+
+``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
+is the lenient road of gateways: the same two steps and no checks. A collector of unknown fields
+that is passed along makes both lenient; the server itself refuses next to nothing.
+"""
 
 import base64
 import binascii
 import hashlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from pondero.canon import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+import msgspec
+from msgspec import Struct
+
+from pondero.canon import (
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Output,
+    Part,
+    Request,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
+from pondero.dialects.dialect import Parsed
+from pondero.dialects.unknown import Unknown
+from pondero.thinking import UNSET, Intent
 
 from . import types
-from .models import refuse
+from .errors import refuse, refuse_type
 
+_PATH = "/api/chat"
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+_SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: image: unknown format"
 
 
-class Reader:
+class Body(NamedTuple):
+    """A body, as it came and typed."""
+
+    raw: dict[str, Json]
+    typed: types.Body
+
+
+def serves(path: str) -> bool:
+    """Return whether an address with this path is one of this wire's."""
+    return path.endswith(_PATH)
+
+
+def body(data: bytes, unknown: Unknown | None = None) -> Body:
+    """Return the body; fields the server does not know are left out of the typed one."""
+    try:
+        raw = msgspec.json.decode(data)
+    except _UNREADABLE as error:
+        refuse(str(error) if data else "missing request body")
+    known = raw if unknown is None else _without_strange_tools(raw)
+    try:
+        return Body(raw, (unknown or Unknown()).convert(known, types.Body))
+    except msgspec.ValidationError as error:
+        refuse_type(error)
+
+
+def _without_strange_tools(raw: Json) -> Json:
+    """Return a body without tools that are no functions: ``canon`` keeps them as they came."""
+    tools = raw.get("tools") if isinstance(raw, dict) else None
+    if not isinstance(tools, list):
+        return raw
+    return {**raw, "tools": [tool for tool in tools if _is_function(tool)]}
+
+
+def canon(body: Body, unknown: Unknown | None = None) -> Request:
+    """Return what is asked; what the server takes and canon has no words for is in ``extras``."""
+    raw, typed = body
+    options = _options(typed.options or {}, unknown)
+    extras = {key: value for key, value in raw.items() if key not in _SAID}
+    if options.rest:
+        extras["options"] = options.rest
+    system, messages = _Reader(unknown).read(typed.messages or ())
+    return Request(
+        model=typed.model,
+        messages=messages,
+        system=system,
+        tools=tuple(_tool(tool) for tool in raw.get("tools") or ()),
+        output=_output(typed.format, unknown),
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        top_p=options.top_p,
+        top_k=options.top_k,
+        stop=options.stop,
+        stream=typed.stream is not False,
+        extras=extras or None,
+    )
+
+
+def parse(http: HttpRequest) -> Parsed[None]:
+    """Return what a request means, whatever its model is and whatever the rules say about it."""
+    unknown = Unknown()
+    read = body(http.body, unknown)
+    return Parsed(
+        request=canon(read, unknown),
+        intent=intent_of(read.typed.think, unknown),
+        unknown=tuple(unknown.paths),
+        context=None,
+    )
+
+
+def intent_of(think: Json, unknown: Unknown) -> Intent:
+    """Return the wish; a value that is no word for one is listed."""
+    match think:
+        case None:
+            return UNSET
+        case bool():
+            return Intent("on" if think else "off")
+        case str():
+            return Intent("level", think)
+    unknown.paths.append("think")
+    return UNSET
+
+
+# -- tools and the shape of the answer -------------------------------------------------------
+
+
+def _is_function(tool: Json) -> bool:
+    return isinstance(tool, dict) and isinstance(tool.get("function"), dict)
+
+
+def _tool(raw: Json) -> Tool:
+    if not _is_function(raw):  # only the lenient road lets one through
+        said = raw if isinstance(raw, dict) else {}
+        return Tool(str(said.get("name") or said.get("type") or ""), raw=raw)
+    function = raw["function"]
+    if raw.get("type", "function") != "function":
+        return Tool(function["name"], raw=raw)
+    return Tool(function["name"], function.get("description") or "", function.get("parameters"))
+
+
+def _output(said: Json, unknown: Unknown | None) -> Output | None:
+    if said is None or said == "":
+        return None
+    if said == "json":
+        return Output()
+    if isinstance(said, dict):
+        return Output(said)
+    if unknown is None:
+        refuse(
+            f"invalid format: {msgspec.json.encode(said).decode()}; "
+            'expected "json" or a valid JSON Schema object'
+        )
+    unknown.paths.append("format")
+    return None
+
+
+# -- options ---------------------------------------------------------------------------------
+
+_INTEGERS = ("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu")
+_NUMBERS = (
+    *("temperature", "top_p", "min_p", "typical_p"),
+    *("repeat_penalty", "presence_penalty", "frequency_penalty"),
+)
+_IN_CANON = ("num_predict", "top_k", "temperature", "top_p", "stop")
+
+
+class _Options(Struct, frozen=True):
+    """What canon has words for, and the rest. A cap below one means none, and is in the rest."""
+
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    stop: tuple[str, ...]
+    rest: dict[str, Json]
+
+
+def _options(raw: dict[str, Json], unknown: Unknown | None) -> _Options:
+    """Return the options; one of a wrong type is refused, or left in the rest and listed."""
+    given = {name: value for name, value in raw.items() if value is not None}
+    rest = {name: value for name, value in raw.items() if name not in _IN_CANON}
+    for name in [name for name in given if name != "stop"] + ["stop"] * ("stop" in given):
+        if (wanted := _misfit(name, given[name])) is None:
+            continue
+        if unknown is None:
+            refuse(f'option "{name}" must be of type {wanted}')
+        unknown.paths.append(f"options.{name}")
+        rest[name] = given.pop(name)
+    cap = int(given.get("num_predict", 0))
+    if cap < 0:
+        rest["num_predict"] = cap
+    return _Options(
+        max_tokens=cap if cap > 0 else None,
+        temperature=given.get("temperature"),
+        top_p=given.get("top_p"),
+        top_k=int(given["top_k"]) if "top_k" in given else None,
+        stop=tuple(given.get("stop", ())),
+        rest=rest,
+    )
+
+
+def _misfit(name: str, value: Json) -> str | None:
+    """Return the type that an option must have and has not."""
+    if name in _INTEGERS and not _is_whole(value):
+        return "integer"
+    if name in _NUMBERS and not _is_number(value):
+        return "float32"
+    strings = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return "array" if name == "stop" and not strings else None
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Json) -> bool:
+    return _is_number(value) and value == value // 1 and abs(value) < 2**63
+
+
+# -- messages --------------------------------------------------------------------------------
+
+
+class _Reader:
     """Reads the messages of one request, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, unknown: Unknown | None) -> None:
+        self._strict = unknown is None
         self._messages: list[Message] = []
         self._open: list[ToolCall] = []  # calls without a result yet
         self._results: list[Part] = []
@@ -31,7 +241,7 @@ class Reader:
             if message.role == "tool":
                 self._results.append(self._result(message))
             elif message.role == "user":
-                self._settle(_shown(message))
+                self._settle(self._shown(message))
             elif message.role == "assistant":
                 self._settle()
                 self._messages.append(Message("assistant", self._assistant(message)))
@@ -66,11 +276,16 @@ class Reader:
         by_id = (call for call in self._open if id and call.id == id)
         by_name = (call for call in self._open if not id and name in (None, call.name))
         call = next(by_id, None) or next(by_name, None)
-        content = tuple(part for part in _shown(message) if isinstance(part, Text | Image))
+        content = tuple(part for part in self._shown(message) if isinstance(part, Text | Image))
         if call is None:
             return ToolResult(id or name or "", content, name=name)
         self._open.remove(call)
         return ToolResult(call.id, content, name=None if name in (None, call.name) else name)
+
+    def _shown(self, message: types.Message) -> tuple[Part, ...]:
+        texts = (Text(message.content),) if message.content else ()
+        images = message.images or ()
+        return (*texts, *(_picture(data, strict=self._strict) for data in images))
 
 
 def _call(call: types.Call, where: str) -> ToolCall:
@@ -79,19 +294,14 @@ def _call(call: types.Call, where: str) -> ToolCall:
     return ToolCall(id, function.name, function.arguments, minted=not call.id)
 
 
-def _shown(message: types.Message) -> tuple[Part, ...]:
-    texts = (Text(message.content),) if message.content else ()
-    return (*texts, *(_picture(data) for data in message.images or ()))
-
-
-def _picture(text: str) -> Image:
+def _picture(text: str, *, strict: bool) -> Image:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         refuse("illegal base64 data at input byte 0")
     found = (kind for magic, kind in _PICTURES.items() if data.startswith(magic))
     kind = next(found, None)
-    if kind is None:
+    if kind is None and strict:
         refuse(_UNKNOWN_PICTURE, status=500)
     return Image(kind, data)
 

@@ -19,41 +19,33 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Answering
 
-from . import models
+from .errors import JSON
 
 _AT = "2026-11-15T12:00:00.000000000Z"  # it is always noon here: the same question, the same bytes
 _LINES = "application/x-ndjson"
 _NANOSECONDS = 10_000_000  # that a token takes
 
 
-def reply(accepted: Answering[Json], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     said: dict[str, Json] = {
         "content": "".join(part.text for part in parts if isinstance(part, Text))
     }
-    thoughts = (part.text for part in parts if isinstance(part, Thinking))
+    thoughts = (part.text for part in parts if isinstance(part, Thinking) and answering.shown)
     if thinking := "".join(thoughts):
         said["thinking"] = thinking
     if calls := [_call(call, number) for number, call in enumerate(reply.message.tool_calls)]:
         said["tool_calls"] = calls
-    model = reply.model or accepted.request.model
+    model = reply.model or answering.request.model
     finished = Finished(reply.finish, reply.usage, reply.raw_finish)
     body = msgspec.json.encode(_line(model, said) | _end(finished))
-    return HttpResponse(200, {"content-type": models.JSON}, body)
+    return HttpResponse(200, {"content-type": JSON}, body)
 
 
-def stream(accepted: Answering[Json]) -> "Stream":
+def stream(answering: Answering[None]) -> "Stream":
     """Return an encoder for one streamed answer."""
-    return Stream(accepted)
-
-
-def error(
-    status: int, message: str, *, code: str | None, retry_after: float | None
-) -> HttpResponse:
-    """Return an error in the service's shape, which has no place for a code."""
-    del code
-    return models.error(status, message, retry_after=retry_after)
+    return Stream(answering)
 
 
 def call_id(digest: str) -> str:
@@ -64,8 +56,9 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to lines; a call comes whole."""
 
-    def __init__(self, accepted: Answering[Json]) -> None:
-        self._model = accepted.request.model
+    def __init__(self, answering: Answering[None]) -> None:
+        self._model = answering.request.model
+        self._shown = answering.shown
         self._calls = 0
 
     @property
@@ -78,7 +71,7 @@ class Stream:
         match event:
             case TextDelta():
                 return self._said({"content": event.text})
-            case ThinkingDelta():
+            case ThinkingDelta() if self._shown:
                 return self._said({"content": "", "thinking": event.text})
             case PartEnd(part=ToolCall() as call):
                 self._calls += 1

@@ -1,17 +1,23 @@
-"""The service's side of the wire, typed: what a request holds.
+"""The request body as the service types it.
 
 Source: api/types.go of ollama/ollama, 2026-08-21. The server passes over fields it does not know,
-and refuses those it knows where they have another type.
+so ``parse.body`` leaves them out; it refuses those it knows where they have another type.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-Json = Any
+from pondero.canon import Json
+
+NAME = "ollama"
 
 
-class Function(Struct):
+class Known(Struct, forbid_unknown_fields=True):
+    """A field that is not named is one that the server does not know."""
+
+
+class Function(Known):
     """What was called, and with what."""
 
     name: str
@@ -19,14 +25,14 @@ class Function(Struct):
     index: int | None = None
 
 
-class Call(Struct):
+class Call(Known):
     """A tool call that was made."""
 
     function: Function
     id: str | None = None
 
 
-class Message(Struct):
+class Message(Known):
     """A turn; results are turns of their own, of the role tool."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -38,7 +44,7 @@ class Message(Struct):
     tool_call_id: str | None = None
 
 
-class Offered(Struct):
+class Offered(Known):
     """A function the model may call."""
 
     name: str
@@ -46,14 +52,14 @@ class Offered(Struct):
     parameters: dict[str, Json] | None = None
 
 
-class Tool(Struct):
+class Tool(Known):
     """A tool on offer."""
 
     function: Offered
     type: str = "function"
 
 
-class Body(Struct):
+class Body(Known):
     """The whole request."""
 
     model: str = ""

@@ -1,0 +1,43 @@
+"""The server's errors in its own shape: one string, whatever happened."""
+
+import re
+from typing import NoReturn
+
+import msgspec
+
+from pondero.canon import HttpResponse
+from pondero.dialects.dialect import Rejected
+
+JSON = "application/json; charset=utf-8"
+
+
+_WRONG = re.compile(r"Expected `(?P<wanted>.*)`, got `(?P<got>.*)` - at `\$\.?(?P<path>.*)`")
+_TYPES = {"str": "string", "int": "number", "float": "number"}
+
+
+def error(
+    status: int, message: str, *, retry_after: float | None = None, **_code: str | None
+) -> HttpResponse:
+    """Return an error of this status; a code has no place in this shape."""
+    headers = {"content-type": JSON}
+    if retry_after is not None:
+        headers["retry-after"] = f"{retry_after:g}"
+    return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
+
+
+def refuse(message: str, *, status: int = 400) -> NoReturn:
+    """Raise the refusal."""
+    raise Rejected(error(status, message))
+
+
+def refuse_type(misfit: msgspec.ValidationError) -> NoReturn:
+    """Raise the refusal of a value of the wrong type, as the server's JSON library words it."""
+    found = _WRONG.match(str(misfit))
+    if found is None:
+        refuse(str(misfit))
+    wanted, got = found["wanted"].partition(" | ")[0], found["got"]
+    field = re.sub(r"\[\.*\d*\]", "", found["path"])
+    refuse(
+        f"json: cannot unmarshal {_TYPES.get(got, got)} into Go struct field "
+        f"ChatRequest.{field} of type {_TYPES.get(wanted, wanted)}"
+    )
