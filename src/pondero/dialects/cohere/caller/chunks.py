@@ -1,4 +1,4 @@
-"""What one answer, or one event of a streamed answer, says: the fields that are used, typed."""
+"""Types of an answer and of the events of a streamed one: the fields that are used."""
 
 import msgspec
 from msgspec import Struct
@@ -8,7 +8,7 @@ from pondero.framing import parse
 
 
 class Piece(Struct, gc=False):
-    """A part of the content, whole or more of it."""
+    """A part of the content, whole or a piece of it."""
 
     type: str | None = None
     text: str | None = None
@@ -23,14 +23,14 @@ class Function(Struct, gc=False):
 
 
 class Call(Struct, gc=False):
-    """A tool call, whole or more of it."""
+    """A tool call, whole or a piece of it."""
 
     id: str | None = None
     function: Function | None = None
 
 
 class Told(Struct, gc=False):
-    """A message, or what a stream's event says of it: one thing where a message has a list."""
+    """A message, or an event's piece of one: an event has one thing where a message has a list."""
 
     content: Piece | list[Piece] | str | None = None
     tool_calls: Call | list[Call] | None = None
@@ -39,7 +39,7 @@ class Told(Struct, gc=False):
 
 
 class Delta(Struct, gc=False):
-    """What an event brings."""
+    """The news of an event."""
 
     message: Told | None = None
     finish_reason: str | None = None
@@ -73,7 +73,7 @@ _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 
 
 def raw_part(data: bytes, number: int | None) -> Json:
-    """Return a part of the content as it stands in the bytes, by its number or the only one."""
+    """Return a part of the content, untyped: by its number in a body, or an event's only one."""
     raw = parse(data, _ANYTHING)
     message = (raw if number is not None else raw["delta"])["message"]
     return message["content"] if number is None else message["content"][number]

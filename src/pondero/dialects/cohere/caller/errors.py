@@ -1,7 +1,6 @@
-"""What the service said was wrong: a message, and the id of the request.
+"""The service's errors to ours. They are a message and the id of the request; the status decides.
 
-The status tells what kind it is. A stream that fails says so in its last event, with the same
-words and no status.
+A stream that fails has the same message in its last event, without a status.
 """
 
 import re
@@ -21,12 +20,12 @@ from pondero.framing import json_of, readable
 
 _BAD_TOKEN, _CANCELLED = 498, 499
 _TOO_LONG = re.compile(r"^too many tokens", re.IGNORECASE)
-_SPENT = re.compile(r"\bmonth(?:ly)?\b", re.IGNORECASE)  # a trial key's calls are counted by it
+_SPENT = re.compile(r"\bmonth(?:ly)?\b", re.IGNORECASE)  # the limit of a trial key
 _ASKED_WRONG = re.compile(r"try updating", re.IGNORECASE)
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return the error of an answer that is one."""
+    """Return the error that an answer is; survives HTML and an empty body."""
     raw = json_of(body)
     fields = raw if isinstance(raw, dict) else {}
     told = fields.get("message")

@@ -20,7 +20,7 @@ _EVENTS = frozenset(
 
 
 def decode(head: Head, body: bytes, where: Where) -> list[Event]:
-    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    """Return the events of a whole answer; the body may also be a finished stream."""
     if body.lstrip().startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)
         return reading.feed(body) + reading.eof()
@@ -50,7 +50,7 @@ def recognises(raw: Json, **_: bool) -> int:
 
 
 def _take(message: Told, answer: Answer, body: bytes, events: list[Event]) -> None:
-    """Take a whole message: thinking and words, the plan, the calls."""
+    """Take a whole message: thinking and text, the plan, the calls."""
     content, calls = message.content, message.tool_calls
     for citation in message.citations if isinstance(message.citations, list) else ():
         answer.cite(citation)

@@ -50,7 +50,7 @@ class _Reading:
         answer = self._answer
         for data in frames:
             if answer.over:
-                return  # [DONE], or what nobody asked for
+                return  # only [DONE] follows
             try:
                 frame = _decode(data)
             except UNREADABLE:
@@ -58,7 +58,7 @@ class _Reading:
             if not self._begun:
                 self._begun = True
                 answer.begin(frame.id, events)
-            if frame.type == "content-delta":  # so nearly every time
+            if frame.type == "content-delta":  # the usual case, so it is first
                 self._delta(frame, events)
             elif (handle := self._handlers.get(frame.type)) is not None:
                 handle(frame, data, events)

@@ -1,4 +1,4 @@
-"""Where messages sent back over this wire are refused. Nothing is signed here."""
+"""Places in a request's past that the service refuses. Nothing is signed here."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,13 +9,13 @@ _Placed = tuple[str, Mapping[str, Json]]
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the places in this request's past that are refused."""
     messages = list(_objects(sent.body.get("messages"), "messages"))
     return [*_shapes(messages), *_pairs(messages)]
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request has earlier answers of a model."""
     given = _objects(body.get("messages"), "messages")
     return any(message.get("role") == "assistant" for _, message in given)
 

@@ -1,4 +1,7 @@
-"""Errors in the service's shape: a message, and the id of the request."""
+"""Errors in the service's shape: a message, and the id of the request (wire sheet, section 7).
+
+``rules`` and ``parse`` refuse with them; the emulator writes its planned failures with ``error``.
+"""
 
 import re
 from typing import NoReturn

@@ -1,4 +1,7 @@
-"""The service's table of models (models.toml), written apart from the catalog."""
+"""The service's table of models (models.toml), for ``rules``.
+
+The table is written apart from the catalog; tests compare the two.
+"""
 
 import tomllib
 from functools import cache

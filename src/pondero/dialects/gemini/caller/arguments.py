@@ -1,4 +1,4 @@
-"""A call's arguments, streamed as values at JSON paths (Vertex)."""
+"""Arguments of a call that are streamed as values at JSON paths (Vertex)."""
 
 import re
 

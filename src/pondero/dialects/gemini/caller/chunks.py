@@ -1,4 +1,4 @@
-"""What one answer, or one piece of a streamed answer, says: the fields that are used, typed."""
+"""Types of an answer and of the chunks of a streamed one: the fields that are used."""
 
 import msgspec
 from msgspec import Struct
@@ -28,14 +28,14 @@ class Call(Struct, rename="camel", gc=False):
 
 
 class Inline(Struct, rename="camel", gc=False):
-    """A medium, base64."""
+    """Media in base64."""
 
     data: str
     mime_type: str = "application/octet-stream"
 
 
 class Piece(Struct, rename="camel", gc=False):
-    """A part; what has none of these is looked at again, untyped."""
+    """A part; one without any of these fields is read again, untyped."""
 
     text: str | None = None
     thought: bool | None = None
@@ -45,7 +45,7 @@ class Piece(Struct, rename="camel", gc=False):
 
 
 class Content(Struct, rename="camel", gc=False):
-    """The parts; ``thoughts`` is the form in document 000, which no service was seen to send."""
+    """The parts; ``thoughts`` is documented (docs/decisions.md), but in no recording."""
 
     parts: list[Piece] | None = None
     thoughts: str | None = None
@@ -68,7 +68,7 @@ class Candidate(Struct, rename="camel", gc=False):
 
 
 class Counts(Struct, rename="camel", gc=False):
-    """Tokens so far; a zero is left out, so what is absent is 0. A total below 0 is none."""
+    """Tokens so far; the service leaves out zeros. A total below 0 means that there was none."""
 
     prompt_token_count: int = 0
     cached_content_token_count: int = 0
@@ -79,7 +79,7 @@ class Counts(Struct, rename="camel", gc=False):
 
 
 class Feedback(Struct, rename="camel", gc=False):
-    """Why the question itself was refused."""
+    """Why the prompt itself was refused."""
 
     block_reason: str | int | None = None
     block_reason_message: str | None = None
@@ -87,7 +87,7 @@ class Feedback(Struct, rename="camel", gc=False):
 
 
 class Chunk(Struct, rename="camel", gc=False):
-    """A whole answer or a piece of one; Cloud Code Assist wraps it in ``response``."""
+    """A whole answer or a chunk of one; Cloud Code Assist wraps it in ``response``."""
 
     candidates: list[Candidate] | None = None
     usage_metadata: Counts | None = None
@@ -101,22 +101,22 @@ class Chunk(Struct, rename="camel", gc=False):
 
 _CHUNKS = msgspec.json.Decoder(Chunk)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
-decode_chunk = _CHUNKS.decode  # raises UNREADABLE; ``parsed`` mends it
+decode_chunk = _CHUNKS.decode  # raises UNREADABLE; then ``parsed`` tries again
 
 
 def parsed(frame: bytes) -> Chunk | None:
-    """Return what these bytes say, None for the end mark of other wires; raises Malformed."""
+    """Return a chunk, None for ``[DONE]`` (some proxies add it); raises Malformed."""
     try:
         chunk = decode_chunk(frame)
     except UNREADABLE:
         if frame.strip() == b"[DONE]":
             return None
-        chunk = _mended(frame)
+        chunk = _without_nulls(frame)
     return chunk if chunk.response is None else chunk.response
 
 
-def _mended(frame: bytes) -> Chunk:
-    """Return what is readable after all: null for a count, as some who pass it on write it."""
+def _without_nulls(frame: bytes) -> Chunk:
+    """Return a chunk with null for a count, as some proxies write it; raises Malformed."""
     try:
         raw = _ANYTHING.decode(frame)
         raw = raw.get("response") or raw
@@ -127,7 +127,7 @@ def _mended(frame: bytes) -> Chunk:
 
 
 def raw_part(frame: bytes, number: int) -> dict[str, Json]:
-    """Return a part of the first candidate as it stands in the bytes of its piece."""
+    """Return a part of the first candidate, untyped, from the bytes of its chunk."""
     raw = parse(frame, _ANYTHING)
     raw = raw.get("response") or raw
     first = next(each for each in raw["candidates"] if not each.get("index"))

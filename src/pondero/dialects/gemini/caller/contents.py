@@ -1,8 +1,8 @@
-"""Messages to contents: which part goes back to whom, and how.
+"""Messages to ``contents``, for ``request``: which parts and seals go back, and how.
 
 A seal goes back on the part it came on, byte for byte, and only to the route that made it. From
 Gemini 3 on the first function call of every step carries a signature: its own, or the documented
-word for "there is none". An id we minted is never sent.
+stand-in for none. An id we minted is never sent.
 """
 
 import base64
@@ -26,14 +26,12 @@ from pondero.canon import (
 from .parts import NAME
 
 UNSIGNED = "skip_thought_signature_validator"
-SIGNS_SINCE = (
-    3  # the generation from which an unsigned call is refused; it also takes media in results
-)
+SIGNS_SINCE = 3  # from this generation on unsigned calls are refused, and results may have media
 _GENERATION = re.compile(r"gemini-(\d+)")
 
 
 def contents(messages: Iterable[Message], *, route: str, models: tuple[str, ...]) -> list[Json]:
-    """Return the conversation. Of the model's names the first with a number counts."""
+    """Return the conversation; the first of the model's names that has a number counts."""
     found = next((number for model in models if (number := _GENERATION.search(model))), None)
     talk = _Talk(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
     for message in messages:
@@ -55,7 +53,7 @@ class _Talk:
         self._route = route
         self._newer = newer
         self._calls: dict[str, ToolCall] = {}
-        self._results: list[Json] | None = None  # parts of a content that holds results only
+        self._results: list[Json] | None = None  # of the last content, if it has no other parts
 
     def model(self, parts: tuple[Part, ...]) -> None:
         said: list[Json] = []
@@ -107,7 +105,7 @@ class _Talk:
                 return None
 
     def _signed(self, part: dict[str, Json], seal: Seal | None, *, empty: bool) -> Json:
-        """Return the part with its signature; None where it is empty and has none to carry."""
+        """Return the part with its signature; None where it is empty and has none."""
         signature = self._signature(seal)
         if signature is not None:
             part["thoughtSignature"] = signature
@@ -147,7 +145,7 @@ class _Talk:
 
 
 def _left_before(parts: list[Json]) -> Json:
-    """Take back a signature that stands alone right before a call: it is the call's."""
+    """Take away a signature that stands alone right before a call: it is the call's."""
     last = parts[-1] if parts else {}
     if last.get("text") == "" and "thoughtSignature" in last:
         return parts.pop()["thoughtSignature"]

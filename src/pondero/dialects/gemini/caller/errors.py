@@ -1,6 +1,6 @@
-"""What the service said was wrong: the reason in the details first, then status word and number.
+"""The service's errors to ours: by a reason in the details, else the status word or number.
 
-A bad key is a 400 here, a spent day a 429, and how long to wait stands in the body.
+A bad key is a 400 here, a spent daily quota a 429, and the time to wait is in the body.
 """
 
 import re
@@ -64,7 +64,7 @@ _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return the error of an answer that is one."""
+    """Return the error that an answer is; survives HTML and an empty body."""
     raw = json_of(body)
     if isinstance(raw, list) and raw:
         raw = raw[0]
@@ -75,10 +75,10 @@ def error(head: Head, body: bytes) -> ServiceError:
 
 
 def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
-    """Return the error this ``error`` value stands for, whatever it is."""
+    """Return the error for a value of the field ``error``, whatever its type."""
     fields = error if isinstance(error, dict) else {}
     status = head.status
-    if status < 400 and isinstance(fields.get("code"), int):  # it came inside a good answer
+    if status < 400 and isinstance(fields.get("code"), int):  # inside an answer with status 200
         status = fields["code"]
     word = fields.get("status") if isinstance(fields.get("status"), str) else None
     message = fields.get("message") if isinstance(fields.get("message"), str) else None

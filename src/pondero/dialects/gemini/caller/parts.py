@@ -1,8 +1,8 @@
-"""An answer's pieces to events, in the order they come.
+"""The pieces of an answer to events, in the order they come; whole answers and streams share it.
 
-A signature stays on the part it came on. Text goes on from piece to piece while it is unsigned and
-of one kind; a signed part is a part of its own. A signature that came apart from its function call
-(alone in a part, right before or after it) is given to the call.
+A signature stays on the part it came on. Text continues from piece to piece while it is unsigned
+and of one kind; a signed piece is a part of its own. A signature that came apart from its function
+call (alone in a part, right before or after it) is given to the call.
 """
 
 import base64
@@ -69,12 +69,12 @@ _ENDINGS: dict[str, Finish] = {
         "error",
     ),
 }
-# Some clients had the enum written as numbers; from 6 on the two surfaces number differently.
+# Some recordings have the enum as numbers; from 6 on the two deployments number differently.
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER")
 
 
 class Answer:
-    """One answer. Its end is only known when nothing more comes: some finish more than once."""
+    """One answer. It ends when no more bytes come: some answers have several finish reasons."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
         self._model = model
@@ -84,7 +84,7 @@ class Answer:
         self._next = 0  # the index of the next part
         self._kind = ""  # of the text that is open, thinking or text
         self._texts: list[str] = []
-        self._fresh = True  # nothing of the piece being read has gone into the open text
+        self._fresh = True  # the open text has nothing of the chunk being read
         self._calling: _Calling | None = None
         self._loose: str | None = None  # a signature that came alone and may be a call's
         self._ids: set[str] = set()
@@ -96,7 +96,7 @@ class Answer:
         self._extras: dict[str, Json] = {}
 
     def take(self, chunk: Chunk, frame: bytes, events: list[Event]) -> None:
-        """Take one piece, and the bytes it was read from."""
+        """Take one chunk, and the bytes it was read from."""
         if self._started is None or chunk.prompt_feedback is not None:
             self._begin(chunk, events)
         if chunk.usage_metadata is not None:
@@ -115,7 +115,7 @@ class Answer:
                         self._special(piece, number, frame, events)
                         continue
                     kind: PartKind = "thinking" if piece.thought else "text"
-                    if self._fresh and self._kind == kind:  # so nearly every time
+                    if self._fresh and self._kind == kind:  # the usual case, so it is first
                         self._fresh = False
                         self._texts.append(text)
                         events.append(_DELTAS[kind](self._next, text))
@@ -133,7 +133,7 @@ class Answer:
             break
 
     def end(self, events: list[Event], *, whole: bool) -> None:
-        """End the answer; without a finish reason only a whole body is taken for complete."""
+        """End the answer; without a finish reason, only a ``whole`` body counts as complete."""
         if self._reason is None and self._blocked is None and not whole:
             raise Truncated("the stream ended before a finishReason")
         self._close(events)
@@ -219,7 +219,7 @@ class Answer:
             path = f"$.candidates[0].content.parts[{number}].functionCall.name"
             raise Malformed("a function call without a name", path=path)
         if call.name is None or call.id in self._ids:
-            return  # the end of one that is over, or the same once more
+            return  # the end of a call that is over, or the same call again
         first, self._called = not self._called, True
         if first and signature is None:
             signature, self._loose = self._loose, None
@@ -240,7 +240,7 @@ class Answer:
         self._done(part, events)
 
     def _close(self, events: list[Event]) -> None:
-        """End what is open: a text, a call, or a signature that turned out to stand alone."""
+        """End the open text or call, or make a part of a signature that belongs to no call."""
         if self._kind:
             text, self._texts = "".join(self._texts), []
             part = Text(text) if self._kind == "text" else Thinking(text)
@@ -292,7 +292,7 @@ class Answer:
         return Seal(NAME, signature, self._model or answering, self._route)
 
     def _id(self, call: Call) -> str:
-        """Return the service's id, or one of ours: 22 characters, its own in this answer."""
+        """Return the service's id, or one of ours: 22 characters, unique in this answer."""
         if call.id:
             self._ids.add(call.id)
             return call.id
@@ -314,11 +314,11 @@ class _Calling:
 
     @property
     def may_be_sealed(self) -> bool:
-        """Return whether a signature that comes next would be this call's: only a first has one."""
+        """Return whether a signature that comes next is this call's: only a first call has one."""
         return self._first and self.seal is None and self.streamed is None
 
     def goes_on(self, call: Call) -> bool:
-        """Return whether this is more of the same call, not the beginning of another."""
+        """Return whether this continues the same call instead of beginning another."""
         same = call.id in (None, self._call.id) and call.name in (None, self._call.name)
         return same and (call.name is None or bool(call.partial_args))
 
@@ -353,7 +353,7 @@ def _medium(inline: Inline, seal: Seal | None) -> Image | Blob:
 
 
 def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: bool) -> Finish:
-    """Return our word. A call ends like any answer here, so the parts decide."""
+    """Return our word. Answers with calls end with STOP here, so ``called`` decides."""
     if isinstance(reason, int):
         reason = _NUMBERED[reason] if 0 <= reason < len(_NUMBERED) else "OTHER"
     ending = _ENDINGS.get(reason or "", "other")
@@ -365,5 +365,5 @@ def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: 
 
 
 def _blocked(reason: str | int) -> Finish:
-    """Return our word for a question that was refused before any answer."""
+    """Return our word for a prompt that was refused before any answer."""
     return "content_filter" if reason else "other"

@@ -1,4 +1,4 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""A request whose signatures were refused, as the service takes it."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _KEYS = ("thoughtSignature", "thought_signature")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request with the documented word in place of signatures; None for the rest."""
+    """Return the request with stand-ins for its signatures; None for any other refusal."""
     if not _REFUSED.search(error.message):
         return None
     body = msgspec.json.decode(request.body)
@@ -43,7 +43,7 @@ def _seals(content: Json) -> Iterator[str]:
 
 
 def _unsigned(parts: list[Json]) -> Iterator[Json]:
-    """Yield the parts without signatures; the first call of a step says that it has none."""
+    """Yield the parts without signatures; the first call of a step gets the stand-in."""
     called = False
     for part in parts:
         bare = {key: value for key, value in part.items() if key not in _KEYS}

@@ -1,4 +1,4 @@
-"""Wire to canon: answers, streams and errors as the caller reads them."""
+"""A whole answer to events, and how surely a piece of JSON is one of this wire's."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def decode(head: Head, body: bytes, where: Where) -> list[Event]:
-    """Return the events of a whole answer; a stream that was read to its end is one too."""
+    """Return the events of a whole answer; the body may also be a finished stream."""
     start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)
@@ -69,5 +69,5 @@ def _elements(body: bytes) -> list[bytes]:
 
 
 def _counted(tokens: int) -> list[Event]:
-    """Return a count of tokens (countTokens) as an answer that says nothing."""
+    """Return a count of tokens (countTokens) as an answer without parts."""
     return [Started(), Finished("other", usage=Usage(input=tokens, total=tokens))]

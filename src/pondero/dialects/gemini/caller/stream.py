@@ -1,4 +1,4 @@
-"""streamGenerateContent to events: server-sent events, a JSON array, or an object a line."""
+"""A streamed answer to events: server-sent events, a JSON array, or an object a line."""
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where
@@ -18,7 +18,7 @@ def stream(head: Head, where: Where) -> FrameStream[bytes]:
 
 
 class _Frames:
-    """Picks the reader by the first bytes: whoever passes a stream on may have reframed it."""
+    """Picks the reader by the first bytes: alt=sse is asked for, but proxies reframe streams."""
 
     def __init__(self) -> None:
         self._reader: FrameReader | None = None
@@ -33,7 +33,7 @@ class _Frames:
             self._start = data
             return []
         self._start = b""
-        # One object, or one a line, is to this reader an array without its brackets.
+        # To JsonArrayReader, one object or one a line is an array without its brackets.
         self._reader = JsonArrayReader() if start[:1] in (b"[", b"{") else SseReader()
         return self._reader.feed(data)
 

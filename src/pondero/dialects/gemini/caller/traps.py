@@ -1,7 +1,7 @@
-"""Where contents sent back over this wire are refused, or lose thinking.
+"""Places in a request's past that the service refuses, or where thinking is lost.
 
-The caller's own reading of the rules for replay; the service's side is not asked. Fields count in
-both spellings, thoughtSignature and thought_signature.
+This is the caller's own reading of the rules for replay, written apart from the service's side.
+Fields count in both spellings, thoughtSignature and thought_signature.
 """
 
 import base64
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from pondero.canon import Json
+from pondero.canon import Json, ToolResult
 from pondero.dialects.dialect import Given, Sent, Trap
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _CALL = ("functionCall", "function_call")
 _RESULT = ("functionResponse", "function_response")
-_BESIDE = {*_SIGNATURE, "thought", "partMetadata", "part_metadata", "videoMetadata"}
+_NO_DATA = {*_SIGNATURE, "thought", "partMetadata", "part_metadata", "videoMetadata"}
 _PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 _ALPHABET = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
@@ -55,12 +55,12 @@ class _Content(NamedTuple):
 
     @property
     def begins_turn(self) -> bool:
-        """Return whether these are words of the user, not the results of calls."""
+        """Return whether the user speaks here, instead of sending the results of calls."""
         return not self.is_model and not self.results
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the places in this request's past that are refused, or lose thinking."""
     contents = _contents(sent.body)
     return [
         *_misplaced(contents),
@@ -73,7 +73,7 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request has earlier answers of a model."""
     return any(content.is_model for content in _contents(body))
 
 
@@ -114,7 +114,7 @@ def _misplaced(contents: list[_Content]) -> Iterator[Trap]:
 
 
 def _unsigned(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
-    """Find steps of the turn at hand whose first call is not signed."""
+    """Find steps of the current turn whose first call is not signed."""
     if sent.facts.replay not in ("tools", "required"):
         yield from _lost(sent, contents)
         return
@@ -165,7 +165,7 @@ def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
 
 
 def _answer(sent: Sent, placed: _Placed) -> Given | None:
-    """Return the answer a call is from: by its id, or by the words before it where it has none."""
+    """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
     if isinstance(id := call.get("id"), str) and (given := sent.past.of_call(id)):
         return given
@@ -179,7 +179,8 @@ def _is_like(asked: list[Json], before: list[Json]) -> bool:
 
 
 def _had_signature(given: Given) -> bool:
-    return any(getattr(part, "seal", None) for part in given.message.parts)
+    parts = given.message.parts
+    return any(not isinstance(part, ToolResult) and part.seal for part in parts)
 
 
 def _from(given: Given | None) -> str:
@@ -190,7 +191,7 @@ def _from(given: Given | None) -> str:
 
 def _alone(contents: list[_Content]) -> Iterator[Trap]:
     for placed in (placed for content in contents for placed in content.parts):
-        if placed.signature and not set(placed.part) - _BESIDE:
+        if placed.signature and not set(placed.part) - _NO_DATA:
             yield Trap(
                 code="seal_alone",
                 path=placed.path,

@@ -1,7 +1,7 @@
-"""Tokens as this wire counts them, to disjoint buckets.
+"""The wire's token counts to disjoint buckets.
 
-Thoughts stand beside the candidates, not inside (so all of 2,045 recorded totals); cached tokens
-stand inside the prompt, tool-use prompts beside it; a zero is left out. Every piece of a stream
+Thoughts are counted apart from the candidates (all of 2,045 recorded totals add up so); cached
+tokens are part of the prompt, tool-use prompts are not. Zeros are left out. Every chunk of a stream
 has a snapshot, some with gaps.
 """
 
@@ -15,8 +15,8 @@ from .chunks import Counts
 def merged(known: Counts | None, counts: Counts) -> Counts:
     """Return the newer snapshot, its gaps filled from what was known.
 
-    One that adds up to its own total stands for itself; only the cached tokens, which are in no
-    sum, are kept.
+    A snapshot that adds up to its own total is complete; only the cached tokens, which are in no
+    sum, are taken over.
     """
     if known is None:
         return counts
@@ -44,10 +44,10 @@ def usage(counts: Counts | None) -> Usage:
     prompt, cached = counts.prompt_token_count, counts.cached_content_token_count
     output, thinking = counts.candidates_token_count, counts.thoughts_token_count
     tools, total = counts.tool_use_prompt_token_count, counts.total_token_count
-    if prompt == 0 and total > 0:  # seen where a file was given by its address
+    if prompt == 0 and total > 0:  # recorded where a file was given by its address
         prompt = max(total - output - thinking - tools, 0)
     elif 0 < thinking <= output and total == prompt + output + tools:
-        output -= thinking  # the other reading, in document 000: thoughts inside the candidates
+        output -= thinking  # the other reading of the docs: thoughts as part of the candidates
     cached = max(min(cached, prompt), 0)
     used = Usage(
         input=max(prompt - cached, 0) + max(tools, 0),

@@ -212,7 +212,7 @@ class _Talk:
 
 
 def _content(response: types.Object) -> tuple[list[Text | Image | Blob | Other], bool]:
-    """Return what a result says, and whether it says that the call failed."""
+    """Return the content of a result, and whether it means that the call failed."""
     key = next(iter(response), "")
     said = response.get(key)
     texts: list[Json] = said if isinstance(said, list) and len(said) > 1 else [said]

@@ -1,4 +1,4 @@
-"""The service answers, in its exact shape: whole, server-sent, as an array or an object a line."""
+"""Answers as the service writes them: whole, server-sent, as an array or an object a line."""
 
 import base64
 import hashlib
@@ -61,15 +61,15 @@ def stream(answering: Answering[Context]) -> "Stream":
 
 
 def call_id(digest: str) -> str:
-    """Return the id of a call as the service makes them."""
+    """Return an id of a call as the service makes them."""
     return digest[:8]
 
 
 class Stream:
     """Events to the pieces of an answer.
 
-    The last piece is held back until the next: a seal that comes with the part's end belongs on
-    it, and a part that came in several pieces is sealed by an empty one behind them.
+    The last piece is held back until the next comes: the seal of a part is known at the part's
+    end and belongs on that piece. A part of several pieces is sealed by an empty one after them.
     """
 
     def __init__(self, answering: Answering[Context]) -> None:
@@ -88,7 +88,7 @@ class Stream:
         return {"content-type": "text/event-stream" if sse else JSON}
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes that say this event; often those of the one before."""
+        """Return the bytes that are ready after this event, often those of the one before."""
         match event:
             case TextDelta():
                 return self._piece({"text": event.text})
@@ -116,11 +116,11 @@ class Stream:
         return b"\n]" if self._frames else b"[]"
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the piece of an error after all was well, behind what was held back."""
+        """Return what was held back, and the error after it."""
         return self._flush() + self._framed(msgspec.json.decode(error.body)) + self.eof()
 
     def _piece(self, piece: Json) -> bytes:
-        # Two texts that are two parts stay two only where they stand in one piece of the stream.
+        # Readers join the texts of two chunks, so two parts of text must stand in one chunk.
         apart = self._pieces == 0 and self._waiting and _is_alike(self._waiting[-1], piece)
         said = b"" if apart else self._flush()
         self._hold(piece)

@@ -127,8 +127,8 @@ def _budget(budget: int, model: Model, surface: Surface) -> None:
 
 
 def _config(config: GenerationConfig, model: Model, surface: Surface) -> None:
-    for name, most in (("temperature", 2.0), ("top_p", 1.0)):
-        value = getattr(config, name)
+    ranges = (("temperature", config.temperature, 2.0), ("top_p", config.top_p, 1.0))
+    for name, value, most in ranges:
         if value is not None and not 0 <= value <= most:
             raise surface.refused("range", name=name, min=0.0, max=most)
     cap = config.max_output_tokens
