@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
-from tests.contract.guarding.taping import changed, in_loop
+from tests.contract.guards.tapes import changed, in_loop
 from tests.hazards.talking import calling, chat_with
 
 from pondero.cli.app import run

@@ -9,7 +9,7 @@ from tests.contract.mutants import MUTANTS
 from pondero.catalog import Entry
 from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
-from pondero.contract.running import BROKEN
+from pondero.contract.runner import BROKEN
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import home_providers
 

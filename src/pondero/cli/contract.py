@@ -15,7 +15,7 @@ from .command import examples
 
 if TYPE_CHECKING:
     from ..catalog import Entry
-    from ..contract import Counterpart, Result, Scenario
+    from ..contract import Backend, Result, Scenario
 
 _NO = ("", "0", "false", "no", "off")
 _PORT = 9100  # where the emulator is recorded, so that a new recording differs in little
@@ -81,7 +81,7 @@ def contract(
     if junit_file is not None:
         check_place(junit_file)
     scenarios = _scenarios(patterns)
-    other = _counterpart(cassettes, base_url, live=live)
+    other = _backend(cassettes, base_url, live=live)
     entries = _entries(providers, model, cassettes, base_url, live=live)
     skip = _is_set("PONDERO_SKIP_CONTRACT")
     if not skip:
@@ -186,7 +186,7 @@ def _taped(folder: Path, name: str) -> "Entry":
 # -- who answers --------------------------------------------------------------------------------
 
 
-def _counterpart(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Counterpart":
+def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
     from ..contract import Emulated, Reached, Served, Taped
 
     if base_url == "":  # as where a shell's variable is not set
@@ -206,7 +206,7 @@ def _counterpart(cassettes: Path | None, base_url: str | None, *, live: bool) ->
     return Taped(cassettes)
 
 
-def _at_home(entries: "list[Entry]", other: "Counterpart", *, named: bool) -> "list[Entry]":
+def _at_home(entries: "list[Entry]", other: "Backend", *, named: bool) -> "list[Entry]":
     """Return the models whose service is there; raises where a service that was named is not."""
     from ..contract import Reached, Taped
 
@@ -216,7 +216,7 @@ def _at_home(entries: "list[Entry]", other: "Counterpart", *, named: bool) -> "l
     there = []
     for entry in entries:
         try:
-            reached.knock(entry)
+            reached.check_reachable(entry)
         except (MissingKey, TransportError):
             if named:
                 raise

@@ -1,49 +1,46 @@
-"""Scenarios that hold a service, a recording or the emulator to its wire contract."""
+"""The contract kit: scenarios that hold a service, a recording or the emulator to its wire."""
 
 from ..lazy import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .check import Check
-    from .counterpart import Counterpart, Emulated, Reached, Served, Taped, recorded_model
-    from .failure import report
-    from .guarding import Finding, Report, guard
-    from .junit import as_junit, check_place, write
-    from .running import SKIPPED, Result, run, run_one
-    from .scenario import Scenario
+    from .backends import Backend, Emulated, Reached, Served, Taped, recorded_model
+    from .guards import Finding, Report, guard
+    from .reports import as_junit, check_place, report, write
+    from .runner import SKIPPED, Result, named, run, run_one, stand_ins
+    from .scenario import Check, Scenario
     from .scenarios import SCENARIOS
-    from .stand_in import named, stand_ins
 
 _HOMES = {
     "SCENARIOS": "scenarios",
-    "SKIPPED": "running",
-    "Check": "check",
-    "Counterpart": "counterpart",
-    "Emulated": "counterpart",
-    "Finding": "guarding",
-    "Reached": "counterpart",
-    "Report": "guarding",
-    "Result": "running",
+    "SKIPPED": "runner",
+    "Check": "scenario",
+    "Backend": "backends",
+    "Emulated": "backends",
+    "Finding": "guards",
+    "Reached": "backends",
+    "Report": "guards",
+    "Result": "runner",
     "Scenario": "scenario",
-    "Served": "counterpart",
-    "Taped": "counterpart",
-    "as_junit": "junit",
-    "check_place": "junit",
-    "guard": "guarding",
-    "named": "stand_in",
-    "recorded_model": "counterpart",
-    "report": "failure",
-    "run": "running",
-    "run_one": "running",
-    "stand_ins": "stand_in",
-    "write": "junit",
+    "Served": "backends",
+    "Taped": "backends",
+    "as_junit": "reports",
+    "check_place": "reports",
+    "guard": "guards",
+    "named": "runner",
+    "recorded_model": "backends",
+    "report": "reports",
+    "run": "runner",
+    "run_one": "runner",
+    "stand_ins": "runner",
+    "write": "reports",
 }
 
 __all__ = [
     "SCENARIOS",
     "SKIPPED",
+    "Backend",
     "Check",
-    "Counterpart",
     "Emulated",
     "Finding",
     "Reached",

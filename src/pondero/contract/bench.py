@@ -15,7 +15,7 @@ from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageE
 from ..exchange import Answer, Retry, Timeouts, Transport
 from ..thinking import Plan, Policy
 from ..transport import Cassette, Recorded
-from .overheard import Overheard
+from .transports import Listener
 
 _ONCE = Retry(attempts=1, waits=False)
 _USUAL = Policy()  # the user's own policy would change what is compared
@@ -73,7 +73,7 @@ class Bench:
         self.entry = entry
         self.wire: Dialect = dialect(entry.provider.dialect)
         self.strict = strict
-        self.overheard = Overheard(transport, needs_key=live)
+        self.listener = Listener(transport, needs_key=live)
         self._emulator = emulator
         self._plays = plays
         self._urls = {} if url is None else {entry.provider.name: url}
@@ -96,8 +96,8 @@ class Bench:
 
     def record(self, path: Path) -> Cassette:
         """Return a cassette that takes every exchange from here on; who asked for it saves it."""
-        cassette = Cassette(path, self.overheard.inner, record=True)
-        self.overheard.inner = cassette
+        cassette = Cassette(path, self.listener.inner, record=True)
+        self.listener.inner = cassette
         return cassette
 
     # -- asking --------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ class Bench:
         **options: Any,
     ) -> Seen:
         """Ask, and see it all; an error of the service is seen like an answer."""
-        to, before = entry or self.entry, len(self.overheard.exchanges)
-        stream = self._client(to, self.overheard, key).stream(to.id, prompt, thinking, **options)
+        to, before = entry or self.entry, len(self.listener.exchanges)
+        stream = self._client(to, self.listener, key).stream(to.id, prompt, thinking, **options)
         events: list[Event] = []
         reply, error = None, None
         try:
@@ -133,7 +133,7 @@ class Bench:
             raise  # not what the service said
         except PonderoError as wrong:
             error = wrong
-        heard = self.overheard.exchanges[before:]
+        heard = self.listener.exchanges[before:]
         if not heard:
             raise error or AssertionError
         return Seen(
@@ -209,8 +209,7 @@ class _Unsent:
 
     needs_key = False
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
-        del timeouts
+    def send(self, request: HttpRequest, _timeouts: Timeouts, /) -> Answer:
         raise _Caught(request)
 
     def close(self) -> None:

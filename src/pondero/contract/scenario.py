@@ -1,12 +1,63 @@
-"""A scenario: its name, what it shows, what a target must be able to do, and the checks."""
+"""What a scenario is made of: its name, what a model must be able to do, and its checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from ..canon import Json
 from ..catalog import Entry
 from .bench import Bench
-from .check import Check
+
+
+class Check(Struct, frozen=True):
+    """A field, what it should be, what it is. ``offer``: it need not be so everywhere."""
+
+    field: str
+    expected: Json
+    actual: Json
+    holds: bool
+    offer: bool = False
+
+    def __str__(self) -> str:
+        if self.expected is None and self.actual is None:
+            return self.field
+        return f"{self.field}: expected {self.expected!r}, got {self.actual!r}"
+
+
+def same(field: str, expected: Json, actual: Json) -> Check:
+    """Return a check that two values are equal."""
+    return Check(field, expected, actual, bool(expected == actual))
+
+
+def true(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
+    """Return a check of something that is said in words."""
+    return Check(field, expected, actual, holds)
+
+
+def offered(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
+    """Return a check of what the other side may or may not do.
+
+    The emulator does everything, so there it is a failure like any other.
+    """
+    return Check(field, expected, actual, holds, offer=True)
+
+
+class Failing(Exception):
+    """A check that did not hold."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__(str(check))
+        self.check = check
+
+
+class Lacking(Failing):
+    """The other side does not do this; nothing is wrong."""
+
+
+def lacking(why: str) -> Lacking:
+    """Return what to raise where something cannot be done here at all."""
+    return Lacking(Check(why, None, None, holds=False, offer=True))
+
 
 Run = Callable[[Bench], Iterator[Check]]
 
@@ -39,7 +90,7 @@ NEEDS = {
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """One contract. ``row`` is where the documents ask for it.
+    """One scenario of the contract. ``row`` is the ledger's row that asks for it.
 
     ``staged``: its answers must be staged. ``talks``: exchanges are had, so that there is a
     cassette. ``basic``: who refuses this cannot be talked to at all.
@@ -56,7 +107,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     @property
     def cassette(self) -> str:
-        """Return the name of its recording, as the documents have it."""
+        """Return the file name of its recording."""
         return (
             f"{self.name}.jsonl"
             if self.row.startswith("000")
@@ -69,7 +120,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return next((need.otherwise for need in unmet), None)
 
 
-def of(run: Run, *, row: str, needs: Iterable[str] = (), **marks: bool) -> Scenario:
+def scenario_of(run: Run, *, row: str, needs: Iterable[str] = (), **marks: bool) -> Scenario:
     """Return the scenario of a function: its name, and the first line of what it says of itself."""
     shows = (run.__doc__ or "").partition("\n")[0]
     return Scenario(name=run.__name__, shows=shows, row=row, run=run, needs=tuple(needs), **marks)

@@ -8,11 +8,27 @@ from ...dialects import Where
 from ...emulator import Turn
 from ...errors import WireError
 from ..bench import Bench, Seen
-from ..check import Check, offered, same, true
+from ..scenario import Check, offered, same, true
 from ..wire import objects
-from .reading import answered, bare, deltas, grammar, once, replied, thought
+from .shared_checks import (
+    ANSWER,
+    CALLED,
+    QUESTION,
+    SPOKEN,
+    THOUGHT,
+    THOUGHT_OF,
+    TOOL,
+    WEATHER,
+    WIDE,
+    answered,
+    bare,
+    deltas,
+    grammar,
+    once,
+    replied,
+    thought,
+)
 from .tools import called, declared
-from .words import ANSWER, CALLED, QUESTION, SPOKEN, THOUGHT, THOUGHT_OF, TOOL, WEATHER, WIDE
 
 
 def streaming_text(bench: Bench) -> Iterator[Check]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from ...canon import Message, Text, ToolCall, ToolResult
 from ...emulator import Turn
 from ..bench import Bench, Seen
-from ..check import Check, offered, same, true
+from ..scenario import Check, offered, same, true
 from ..wire import says
-from .reading import once, replied
-from .words import ARGUMENTS, CALLED, RESULT, SPOKEN, TOOL, WEATHER, user
+from .shared_checks import ARGUMENTS, CALLED, RESULT, SPOKEN, TOOL, WEATHER, once, replied, user
 
 _MINTED = re.compile(r"[A-Za-z0-9_-]{22}")
 _UNNAMED = (

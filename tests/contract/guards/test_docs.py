@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.contract.guarding.test_planted import OTHERS, PLANTS
+from tests.contract.guards.test_planted import OTHERS, PLANTS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "guard.md").read_text("utf-8")
@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "pondero"
 
 def _codes():
     """Return the codes that are given to a trap, wherever one is made."""
-    files = [*(SOURCE / "dialects").rglob("*.py"), *(SOURCE / "contract" / "guarding").glob("*.py")]
+    files = [*(SOURCE / "dialects").rglob("*.py"), *(SOURCE / "contract" / "guards").glob("*.py")]
     trees = [ast.parse(path.read_text("utf-8")) for path in files]
     for tree in trees:
         for node in ast.walk(tree):

@@ -6,8 +6,7 @@ import pytest
 
 from pondero.contract import Check, Emulated, Result, as_junit, named, report, run, run_one
 from pondero.contract.bench import Bench
-from pondero.contract.check import lacking, offered, same, true
-from pondero.contract.scenario import of
+from pondero.contract.scenario import lacking, offered, same, scenario_of, true
 from pondero.errors import BadRequest
 from pondero.transport import Recorded
 
@@ -64,26 +63,29 @@ def breaks(bench: Bench) -> Iterator[Check]:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_scenario_ends_as_its_checks_do(function, status, detail):
-    result = run_one(GOOGLE, of(function, row="000 A00"), Emulated())
+    result = run_one(GOOGLE, scenario_of(function, row="000 A00"), Emulated())
     assert result.status == status
     assert result.detail.startswith(detail)
     assert (result.check is not None) == (status == "failed")
 
 
 def test_a_refusal_before_somebodys_server_is_unsupported_unless_it_is_of_something_basic():
-    plain = of(is_refused, row="000 A00")
+    plain = scenario_of(is_refused, row="000 A00")
     assert run_one(GOOGLE, plain, Sparing()).status == "unsupported"
-    assert run_one(GOOGLE, of(is_refused, row="000 A00", basic=True), Sparing()).status == "failed"
+    assert (
+        run_one(GOOGLE, scenario_of(is_refused, row="000 A00", basic=True), Sparing()).status
+        == "failed"
+    )
 
 
 def test_what_no_service_does_on_demand_is_skipped_where_it_cannot_be_staged():
-    staged = of(holds, row="000 A00", staged=True)
+    staged = scenario_of(holds, row="000 A00", staged=True)
     assert run_one(GOOGLE, staged, Emulated()).status == "passed"
     assert run_one(GOOGLE, staged, Sparing()).status == "skipped"
 
 
 def test_what_a_model_cannot_do_by_the_catalog_is_not_tried():
-    thinking = of(breaks, row="000 A00", needs=("thinking",))
+    thinking = scenario_of(breaks, row="000 A00", needs=("thinking",))
     result = run_one(named("openai", "gpt-4o"), thinking, Emulated())
     assert result.status == "unsupported"
     assert result.detail == "nothing can be said to this model about thinking"
@@ -102,14 +104,14 @@ def test_an_offer_is_due_on_the_emulator_only():
 
             return nullcontext(Bench(entry, Emulator()))
 
-    scenario = of(offers, row="000 A00")
+    scenario = scenario_of(offers, row="000 A00")
     assert run_one(GOOGLE, scenario, Emulated()).status == "failed"
     assert run_one(GOOGLE, scenario, Elsewhere()).status == "unsupported"
 
 
 def test_one_scenario_that_breaks_does_not_end_the_others():
     heard = []
-    scenarios = [of(each, row="000 A00") for each in (breaks, holds)]
+    scenarios = [scenario_of(each, row="000 A00") for each in (breaks, holds)]
     results = run([GOOGLE], scenarios, Emulated(), done=heard.append)
     assert [result.status for result in results] == ["failed", "passed"]
     assert heard == results
@@ -117,7 +119,7 @@ def test_one_scenario_that_breaks_does_not_end_the_others():
 
 def test_a_failure_shows_the_exchange_it_was_seen_in_without_the_key(monkeypatch):
     monkeypatch.setenv("GEMINI_API_KEY", "AIza" + "x1" * 17)
-    result = run_one(GOOGLE, of(fails, row="000 A00"), Emulated())
+    result = run_one(GOOGLE, scenario_of(fails, row="000 A00"), Emulated())
     shown = report(result)
     assert shown.startswith("google:gemini-3-flash-preview fails\n  field     one\n  expected  1\n")
     assert "streamGenerateContent" in shown
@@ -127,7 +129,7 @@ def test_a_failure_shows_the_exchange_it_was_seen_in_without_the_key(monkeypatch
 
 def test_an_answer_that_is_no_text_is_shown_by_the_json_in_it():
     check = true("reply.text", "words", "", holds=False)
-    passed = run_one(GOOGLE, of(fails, row="000 A00"), Emulated())
+    passed = run_one(GOOGLE, scenario_of(fails, row="000 A00"), Emulated())
     assert passed.exchange is not None
     binary = Recorded(passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',))
     shown = report(Result("google", "x", "fails", "failed", "", check, binary))

@@ -1,4 +1,4 @@
-"""Who answers: the emulator, a service at an address, or recordings of either."""
+"""Who answers a scenario: the emulator, a service at an address, or recordings of either."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,16 +21,15 @@ from ..errors import (
 )
 from ..exchange import Transport
 from ..transport import Cassette, HttpTransport, load
-from .apart import Apart
 from .bench import Bench
-from .check import Lacking
-from .scenario import Scenario
+from .scenario import Lacking, Scenario
+from .transports import FreshHttp
 
 _NOBODY = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, TransportError)
 
 
-class Counterpart(Protocol):
-    """Makes the bench of one scenario."""
+class Backend(Protocol):
+    """Provides the bench a scenario runs on."""
 
     @property
     def stages(self) -> bool:
@@ -39,15 +38,15 @@ class Counterpart(Protocol):
 
     @property
     def sparing(self) -> bool:
-        """Return whether a refusal is something this one cannot do, and no failure."""
+        """Return whether a refusal means "not offered here" and not a failure."""
         ...
 
     @property
-    def proof(self) -> "Counterpart | None":
-        """Return who plays what is recorded here; None where nothing is."""
+    def proof(self) -> "Backend | None":
+        """Return the backend that plays what this one records; None where it records nothing."""
         ...
 
-    def bench(self, entry: Entry, scenario: Scenario) -> AbstractContextManager[Bench]:
+    def bench(self, entry: Entry, scenario: Scenario, /) -> AbstractContextManager[Bench]:
         """Return a bench to run this scenario on."""
         ...
 
@@ -60,9 +59,8 @@ class Emulated:
     proof = None
 
     @contextmanager
-    def bench(self, entry: Entry, scenario: Scenario) -> Iterator[Bench]:
-        """Yield a bench before an emulator that has nothing behind it."""
-        del scenario
+    def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
+        """Yield a bench before a fresh emulator."""
         emulator = Emulator(service=entry.provider.name)
         yield Bench(entry, emulator, emulator=emulator, strict=True)
 
@@ -78,17 +76,16 @@ class Reached:
         self.sparing = url is not None
 
     @contextmanager
-    def bench(self, entry: Entry, scenario: Scenario | None = None) -> Iterator[Bench]:
+    def bench(self, entry: Entry, _scenario: Scenario | None = None, /) -> Iterator[Bench]:
         """Yield a bench before the service."""
-        del scenario
-        transport = Apart()
+        transport = FreshHttp()
         try:
             yield Bench(entry, transport, live=self._url is None, url=self._url)
         finally:
             transport.close()
 
-    def knock(self, entry: Entry) -> None:
-        """Ask one small thing, and raise where there is nobody to hold to a contract."""
+    def check_reachable(self, entry: Entry) -> None:
+        """Ask one small thing, and raise where no service answers."""
         with self.bench(entry) as bench:
             seen = bench.tried("Hello.", stream=False)
         head = seen.exchange.head
@@ -113,9 +110,8 @@ class Served:
         self._port = port
 
     @contextmanager
-    def bench(self, entry: Entry, scenario: Scenario) -> Iterator[Bench]:
+    def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before an emulator that listens as long as the scenario lasts."""
-        del scenario
         from ..emulator import serving  # noqa: PLC0415 - needs an extra
 
         emulator, transport = Emulator(service=entry.provider.name), HttpTransport()
@@ -131,9 +127,9 @@ class Taped:
 
     stages = True
     sparing = False
-    proof: Counterpart | None
+    proof: Backend | None
 
-    def __init__(self, folder: Path, source: Counterpart | None = None) -> None:
+    def __init__(self, folder: Path, source: Backend | None = None) -> None:
         self._folder = folder
         self.source = source
         self.proof = None if source is None else Taped(folder)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from tests.contract.guarding.taping import at, changed, found, guarded, in_loop, refusal
+from tests.contract.guards.tapes import at, changed, found, guarded, in_loop, refusal
 
 from pondero.dialects import NAMES
 

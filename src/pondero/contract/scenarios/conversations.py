@@ -1,4 +1,4 @@
-"""Words: one question, several turns, and who said what."""
+"""Conversations: one question, several turns, roles, and thinking that goes back unchanged."""
 
 from collections.abc import Iterator
 from string import ascii_letters, digits
@@ -7,10 +7,9 @@ from ...canon import Message, Text, Thinking, ToolCall, ToolResult
 from ...catalog import Entry
 from ...emulator import Turn
 from ..bench import Bench, Seen
-from ..check import Check, offered, same, true
+from ..scenario import Check, offered, same, true
 from ..wire import leaves, objects, says, strings
-from .reading import answered, asked, once, replied
-from .words import (
+from .shared_checks import (
     ANSWER,
     CALL,
     COUNTS,
@@ -21,6 +20,10 @@ from .words import (
     THOUGHT,
     TOOL,
     WEATHER,
+    answered,
+    asked,
+    once,
+    replied,
     user,
 )
 

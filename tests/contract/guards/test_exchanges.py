@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.contract.guarding.taping import in_loop
-from tests.contract.guarding.test_clean import HERE, MODELS
+from tests.contract.guards.tapes import in_loop
+from tests.contract.guards.test_clean import HERE, MODELS
 from tests.laws.mutate import wrong_body, wrong_bytes, wrong_stream
 
 from pondero.contract import Report, guard

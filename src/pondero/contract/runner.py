@@ -1,4 +1,4 @@
-"""A scenario run: passed, failed, skipped or unsupported, and what there is to say about it."""
+"""Runs scenarios on models: which models stand for a provider, and the result of each run."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
@@ -7,14 +7,42 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..catalog import Entry
+from ..client import lookup
 from ..errors import BadRequest, NotFound, PonderoError, ServerFailed, Unsupported
 from ..store import hidden
 from ..transport import Recorded
+from .backends import Backend
 from .bench import Bench
-from .check import Check, Failing, Lacking
-from .counterpart import Counterpart
-from .scenario import Scenario
+from .scenario import Check, Failing, Lacking, Scenario
 from .wire import printable
+
+_ANY = "any-model"  # where a server serves whatever it was given
+
+
+def stand_ins(provider: str) -> tuple[Entry, ...]:
+    """Return one model for each way of saying it, the most capable of its kind, best first."""
+    entries = lookup().entries(provider)
+    best: dict[str | None, Entry] = {}
+    for entry in entries:
+        style = entry.capability.style if entry.capability.thinks else None
+        if style not in best or _ability(entry) > _ability(best[style]):
+            best[style] = entry
+    thinking = [entry for style, entry in best.items() if style is not None]
+    found = sorted(thinking, key=_ability, reverse=True) or list(best.values())[:1]
+    return tuple(found) or (lookup().entry(f"{provider}:{_ANY}"),)
+
+
+def named(provider: str, model: str) -> Entry:
+    """Return a model of a provider by its name."""
+    return lookup().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
+
+
+def _ability(entry: Entry) -> tuple[bool, bool, bool, bool, int]:
+    facts = entry.capability
+    several = len(facts.levels) > 1
+    free = facts.tools == "ok" and facts.forced_tools == "ok"
+    return (facts.shown != "never", several, facts.off, free, len(facts.levels))
+
 
 Status = Literal["passed", "failed", "skipped", "unsupported"]
 SKIPPED = "PONDERO_SKIP_CONTRACT is set: nothing was checked"
@@ -45,7 +73,7 @@ class Result(Struct, frozen=True):
 def run(
     entries: Iterable[Entry],
     scenarios: Iterable[Scenario],
-    counterpart: Counterpart,
+    backend: Backend,
     *,
     skip: bool = False,
     done: Callable[[Result], object] = lambda _: None,
@@ -55,36 +83,36 @@ def run(
     todo = tuple(scenarios)
     for entry in entries:
         for scenario in todo:
-            result = _skipped(entry, scenario) if skip else _proven(entry, scenario, counterpart)
+            result = _skipped(entry, scenario) if skip else _proven(entry, scenario, backend)
             done(result)
             results.append(result)
     return results
 
 
-def _proven(entry: Entry, scenario: Scenario, counterpart: Counterpart) -> Result:
+def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
     """Run it; what was recorded is then played, so that what cannot be is found now."""
-    result = run_one(entry, scenario, counterpart)
-    if result.status != "passed" or (proof := counterpart.proof) is None:
+    result = run_one(entry, scenario, backend)
+    if result.status != "passed" or (proof := backend.proof) is None:
         return result
     return run_one(entry, scenario, proof)
 
 
-def run_one(entry: Entry, scenario: Scenario, counterpart: Counterpart) -> Result:
+def run_one(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
     """Return what came of one scenario on one model."""
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
-    if scenario.staged and not counterpart.stages:
+    if scenario.staged and not backend.stages:
         return _result(entry, scenario, "skipped", _NOT_STAGED)
     bench: Bench | None = None
     try:
-        with counterpart.bench(entry, scenario) as bench:
+        with backend.bench(entry, scenario) as bench:
             _hold(scenario.run(bench), strict=bench.strict)
     except (Lacking, Unsupported) as lack:
         return _result(entry, scenario, "unsupported", _line(lack))
     except Failing as failing:
         return _failed(entry, scenario, bench, failing.check)
     except PonderoError as error:
-        if counterpart.sparing and not scenario.basic and isinstance(error, _REFUSALS):
+        if backend.sparing and not scenario.basic and isinstance(error, _REFUSALS):
             return _result(entry, scenario, "unsupported", f"refused: {_line(error)}")
         failed = _failed(entry, scenario, bench, _raised("the exchange", "an answer", error))
         return replace(
@@ -119,7 +147,7 @@ def _skipped(entry: Entry, scenario: Scenario) -> Result:
 
 
 def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, check: Check) -> Result:
-    heard = bench.overheard.exchanges if bench is not None else ()
+    heard = bench.listener.exchanges if bench is not None else ()
     return Result(
         entry.provider.name,
         entry.model,

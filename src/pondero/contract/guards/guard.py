@@ -1,4 +1,8 @@
-"""A saved chat, or an exported thread: the request it would send next, held to its wire's rules."""
+"""A file in, a report out.
+
+Recorded exchanges are judged one by one; of a saved chat or an exported thread it is the request
+that would be sent next.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
@@ -8,15 +12,13 @@ from msgspec.structs import replace
 from ...canon import HttpRequest, Message, Tool
 from ...client import Chat, Client
 from ...dialects import dialect
-from ...errors import BadParameter, Unreachable
+from ...errors import BadParameter, CassetteError, Unreachable
 from ...exchange import Retry, Timeouts
 from ...handoff import Change
 from ...store import from_jsonl
 from ...transport import Recorded
-from .judging import judged
-from .past import Answers, sealed_texts, texts
-from .report import Finding, Kind, Report
-from .seen import Seen, seen
+from .exchanges import Kind, Line, Seen, kind_of, lines, seen
+from .findings import Answers, Finding, Report, judged, returned, sealed_texts, texts
 
 _PROMPT = "go on"
 _CODES = {
@@ -46,8 +48,7 @@ class _Catcher:
     def __init__(self) -> None:
         self.request: HttpRequest | None = None
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> NoReturn:
-        del timeouts
+    def send(self, request: HttpRequest, _timeouts: Timeouts, /) -> NoReturn:
         self.request = request
         raise Unreachable("nothing is sent")
 
@@ -139,3 +140,46 @@ def _sealed(chat: Chat, each: Seen) -> int:
     here = set(texts(each.body))
     proofs = [sealed_texts(part) for message in chat.messages for part in message.parts]
     return sum(1 for proof in proofs if proof and not here.isdisjoint(proof))
+
+
+def guard(data: bytes, name: str = "-") -> Report:
+    """Return what of a recorded conversation its service refuses, or loses, and what is fine.
+
+    ``data`` is a cassette, one of vcrpy's, lines of exchanges, a saved chat or an exported thread;
+    it is told from what is in it. ``name`` is said in errors.
+    """
+    kind = kind_of(data, name)
+    try:
+        if kind in ("chat", "thread"):
+            return guarded(data, name, kind)
+        return _report(lines(data, name, kind), name, kind)
+    except RecursionError:
+        message = f"{name}: something in it is nested too deeply"
+        raise CassetteError(message) from None
+
+
+def _report(found: list[Line | None], name: str, kind: Kind) -> Report:
+    talks = [
+        talk
+        for number, line in enumerate(found, 1)
+        if line and (talk := seen(number, line.recorded, provider=line.provider))
+    ]
+    past = Answers(talks)
+    findings = {each.number: judged(each, past) for each in talks}
+    refused = [each.number for each in talks if each.refused]
+    return Report(
+        name=name,
+        kind=kind,
+        lines=len(found),
+        exchanges=len(talks),
+        with_past=sum(dialect(each.dialect).caller().has_past(each.body) for each in talks),
+        seals=sum(returned(each, past) for each in talks),
+        dialects=_dialects(talks),
+        errors=len(refused),
+        explained=sum(any(f.refused for f in findings[number]) for number in refused),
+        findings=tuple(finding for each in findings.values() for finding in each),
+    )
+
+
+def _dialects(talks: list[Seen]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.dialect for each in talks))

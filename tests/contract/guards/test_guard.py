@@ -4,7 +4,7 @@ import json
 
 import pytest
 from msgspec.structs import replace
-from tests.contract.guarding.taping import changed, found, guarded, in_loop, taped
+from tests.contract.guards.tapes import changed, found, guarded, in_loop, taped
 from tests.hazards.talking import calling, chat_with
 
 from pondero.canon import Head, Message, Text, Thinking, ToolCall, ToolResult

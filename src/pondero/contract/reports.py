@@ -1,14 +1,72 @@
-"""Results as JUnit's XML, for whoever shows test reports."""
+"""Results for people and for CI: a failure in full without secrets, and JUnit's XML."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+import msgspec
+
+from ..canon import HttpRequest
 from ..errors import BadParameter
-from .failure import report
-from .running import Result
-from .wire import printable
+from ..store import hidden
+from ..transport import Recorded, presentable
+from .runner import Result
+from .wire import objects, printable
+
+_LONGEST = 4_000  # characters of a body that are shown
+
+
+def report(result: Result) -> str:
+    """Return what failed, in lines."""
+    lines = [f"{result.provider}:{result.model} {result.scenario}"]
+    if result.check is not None:
+        lines += [
+            f"  field     {result.check.field}",
+            f"  expected  {_value(result.check.expected)}",
+            f"  actual    {_value(result.check.actual)}",
+        ]
+    if result.exchange is not None:
+        lines += _exchange(presentable(result.exchange))
+    return printable(hidden("\n".join(lines)))
+
+
+def _exchange(exchange: Recorded) -> list[str]:
+    request, head = exchange.request, exchange.head
+    lines = [f"  request   {request.method} {request.url}", *_headers(request)]
+    lines += _indented(_text(request.body))
+    if head is None:
+        return [*lines, "  response  none"]
+    kind = head.headers.get("content-type", "")
+    return [*lines, f"  response  {head.status} {kind}".rstrip(), *_indented(_text(exchange.body))]
+
+
+def _headers(request: HttpRequest) -> list[str]:
+    return _indented("\n".join(f"{name}: {value}" for name, value in request.headers.items()))
+
+
+def _text(body: bytes) -> str:
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:  # frames that are no text, with JSON in them
+        found = "\n".join(msgspec.json.encode(each).decode() for each in objects(body))
+        text = f"({len(body):,} bytes)\n{found}"
+    return (
+        text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n({len(text):,} characters in all)"
+    )
+
+
+def _indented(text: str) -> list[str]:
+    return [f"            {line}" for line in text.splitlines()]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def as_junit(results: list[Result]) -> bytes:

@@ -1,14 +1,13 @@
-"""Tokens: each counted once, thinking apart from the answer, the sum as the service has it."""
+"""Token counts: each token counted once, thinking apart from the answer, the service's own sum."""
 
 from collections.abc import Iterator
 
 from ...canon import Usage
 from ...emulator import Turn
 from ..bench import Bench, Seen
-from ..check import Check, offered, same, true
+from ..scenario import Check, offered, same, true
 from ..wire import figures
-from .reading import once, replied
-from .words import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF
+from .shared_checks import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF, once, replied
 
 
 def token_usage(bench: Bench) -> Iterator[Check]:

@@ -1,19 +1,41 @@
-"""A transport that remembers: what was sent, and the bytes that came back."""
+"""Transports of the kit: one that remembers every exchange, one with a fresh connection each."""
 
 from collections.abc import Iterator
 
 from ..canon import Head, HttpRequest
 from ..exchange import Answer, Timeouts, Transport
-from ..transport import Recorded
+from ..transport import HttpTransport, Recorded
 
 
-class Overheard:
+class FreshHttp:
+    """Sends over the network, each time anew, one exchange after the other.
+
+    Some servers close a connection after a stream that they said they keep: a client tries again,
+    but here each scenario has one try, and its failure would be blamed on what it asks.
+    """
+
+    needs_key = True
+
+    def __init__(self) -> None:
+        self._http = HttpTransport()
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Send it and return the answer as soon as its head is there."""
+        self._http.close()
+        return self._http.send(request, timeouts)
+
+    def close(self) -> None:
+        """Close the last connection."""
+        self._http.close()
+
+
+class Listener:
     """Any transport, listened to. ``needs_key``: a request must carry a key of one's own."""
 
     def __init__(self, transport: Transport, *, needs_key: bool = False) -> None:
         self.needs_key = needs_key
         self.inner = transport
-        self._heard: list[_Listening | HttpRequest] = []
+        self._heard: list[_HeardAnswer | HttpRequest] = []
 
     @property
     def exchanges(self) -> tuple[Recorded, ...]:
@@ -26,7 +48,7 @@ class Overheard:
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
         """Send it, and listen to the answer."""
         self._heard.append(request)
-        answer = _Listening(request, self.inner.send(request, timeouts))
+        answer = _HeardAnswer(request, self.inner.send(request, timeouts))
         self._heard[-1] = answer
         return answer
 
@@ -34,7 +56,7 @@ class Overheard:
         """Do nothing: whoever brought the transport closes it."""
 
 
-class _Listening:
+class _HeardAnswer:
     def __init__(self, request: HttpRequest, answer: Answer) -> None:
         self._request = request
         self._answer = answer

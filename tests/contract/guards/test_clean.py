@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.contract.guarding.taping import Tape, guarded, taped
+from tests.contract.guards.tapes import Tape, guarded, taped
 from tests.hazards.talking import chat_with
 
 from pondero.contract import guard

@@ -1,0 +1,272 @@
+"""Exchanges to findings: each wire's own traps, and those that every wire shares.
+
+An earlier answer is found again by what of it is sent back: the id of a call, or a seal.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...canon import Json, Message, Other, Part, Seal, Text, Thinking, ToolCall
+from ...dialects import Given, Sent, Trap, dialect
+from .exchanges import Kind, Seen
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One trap. ``refused``: the service says no; else thinking is lost without a word.
+
+    ``exchange`` counts from 1, ``path`` is the place in its body; None: of a chat or thread, whose
+    next request is judged. ``status`` is what the service answered, where that was recorded.
+    """
+
+    code: str
+    exchange: int | None
+    line: int | None
+    path: str
+    dialect: str
+    model: str | None
+    what: str
+    then: str
+    cure: str
+    refused: bool = True
+    status: int | None = None
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """One file: what it is, what is in it, and what was found.
+
+    ``exchanges`` are those of a wire we know, of ``lines`` in all; ``with_past`` send back what a
+    model said; ``seals`` of the answers went back as they came. ``errors`` are the exchanges a
+    service refused, ``explained`` those of them in which a trap was found.
+    """
+
+    name: str
+    kind: Kind
+    lines: int
+    exchanges: int
+    with_past: int
+    seals: int
+    dialects: tuple[str, ...]
+    errors: int
+    explained: int
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def traps(self) -> tuple[Finding, ...]:
+        """Return what a service refuses."""
+        return tuple(each for each in self.findings if each.refused)
+
+    @property
+    def losses(self) -> tuple[Finding, ...]:
+        """Return where thinking is lost without a word."""
+        return tuple(each for each in self.findings if not each.refused)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made
+
+
+_LONG = 20  # letters; a shorter text of a seal is a word of the wire, not a proof
+_SEALED = Text | Thinking | ToolCall | Other
+
+
+class Answers:
+    """What all answers of a file gave: the order of the lines says nothing, the content all."""
+
+    def __init__(self, exchanges: Iterable[Seen]) -> None:
+        self._calls: dict[str, Given] = {}
+        self._functions: dict[bytes, list[Given]] = {}
+        self._seals: dict[str, Given] = {}
+        self._shared: set[str] = set()
+        for each in exchanges:
+            if each.answer is not None and each.answer.message.parts:
+                self._add(each, each.answer.message)
+        for text in self._shared:  # a scrubbed file: it tells none of them from the other
+            self._calls.pop(text, None)
+            self._seals.pop(text, None)
+        self._sorted = sorted(self._seals)
+
+    def of_call(self, id: str) -> Given | None:
+        """Return the answer that made a call with this id."""
+        return self._calls.get(id)
+
+    def of_function(self, name: str, arguments: Json) -> Sequence[Given]:
+        """Return the answers that called this function so, where the service gives no ids."""
+        return self._functions.get(_fingerprint(name, arguments), ())
+
+    def of_seal(self, text: str) -> Given | None:
+        """Return the answer in one of whose seals this text stands."""
+        return self._seals.get(plain(text))
+
+    def cut(self, text: str) -> Given | None:
+        """Return the answer one of whose seals begins with this text and goes on."""
+        short = plain(text)
+        at = bisect_left(self._sorted, short)
+        found = self._sorted[at] if at < len(self._sorted) else ""
+        return self._seals[found] if found.startswith(short) and found != short else None
+
+    def _add(self, each: Seen, message: Message) -> None:
+        given = Given(each.number, each.provider, each.model, each.body, message)
+        for part in message.parts:
+            if isinstance(part, ToolCall) and part.minted:
+                self._functions.setdefault(_fingerprint(part.name, part.arguments), []).append(
+                    given
+                )
+            elif isinstance(part, ToolCall):
+                self._put(self._calls, part.id, given)
+            for text in sealed_texts(part):
+                self._put(self._seals, plain(text), given)
+
+    def _put(self, where: dict[str, Given], text: str, given: Given) -> None:
+        if where.setdefault(text, given).message.parts != given.message.parts:
+            self._shared.add(text)
+
+
+def seals(parts: Iterable[Part]) -> Iterator[Seal]:
+    """Yield the seals of these parts."""
+    for part in parts:
+        if isinstance(part, _SEALED) and part.seal is not None:
+            yield part.seal
+
+
+def sealed_texts(part: Part) -> list[str]:
+    """Return the texts of a part's seal that are long enough to be a proof, or an id."""
+    return [text for seal in seals([part]) for text in texts(seal.value) if len(text) >= _LONG]
+
+
+def texts(value: Json) -> Iterator[str]:
+    """Yield every text of a JSON value that is not a key."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts(inner)
+
+
+def plain(text: str) -> str:
+    """Return base64 in one spelling: SDKs write the one they got in the other."""
+    return text.rstrip("=").replace("-", "+").replace("_", "/")
+
+
+def _fingerprint(name: str, arguments: Json) -> bytes:
+    try:
+        return msgspec.json.encode([name, arguments or {}], order="deterministic")
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return name.encode("utf-8", "replace")
+
+
+_OPAQUE = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
+_PROOF = re.compile(r"[A-Za-z0-9+/_=-]{64,}")  # longer than any id
+_SCRUBBED = "REDACTED"  # what was there cannot be judged
+_ABOUT_THINKING = frozenset({
+    "thinking_missing", "thinking_lost", "call_unsealed", "calls_split", "follower_alone",
+    "seal_cut", "seal_changed", "seal_misplaced", "thinking_as_text", "thinking_field_missing",
+})  # fmt: skip
+
+
+def judged(each: Seen, past: Answers) -> list[Finding]:
+    """Return what is wrong with one request."""
+    sent = Sent(
+        body=each.body,
+        past=past,
+        provider=each.provider,
+        known=each.known,
+        facts=each.facts,
+        quirks=each.quirks,
+    )
+    places = _places(each.body)
+    cut = {trap.path: trap for trap in _cut(places, past)}
+    found = [trap for trap in dialect(each.dialect).caller().traps(sent) if trap.path not in cut]
+    found += cut.values()
+    if not any(trap.code in _ABOUT_THINKING for trap in found):
+        found += _lost(places, past)
+    scrubbed = {path for path, text in places.items() if _SCRUBBED in text}
+    return [_finding(trap, each) for trap in found if trap.path not in scrubbed]
+
+
+def returned(each: Seen, past: Answers) -> int:
+    """Return how many of the answers' proofs this request sends back as they came."""
+    here = set(_places(each.body).values())
+    return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.of_seal(text))
+
+
+def _finding(trap: Trap, each: Seen) -> Finding:
+    return Finding(
+        **structs.asdict(trap),
+        exchange=each.number,
+        line=each.line or None,
+        dialect=each.dialect,
+        model=each.model,
+        status=each.status,
+    )
+
+
+def _cut(places: dict[str, str], past: Answers) -> Iterator[Trap]:
+    for path, text in places.items():
+        if not _OPAQUE.fullmatch(text) or past.of_seal(text):
+            continue
+        if given := past.cut(text):
+            yield Trap(
+                code="seal_cut",
+                path=path,
+                what=f"a proof of thinking is shorter than exchange {given.number} gave it",
+                then="400: it does not verify",
+                cure="keep it whole: in a stream it may come in pieces, in a column it may be cut",
+            )
+
+
+def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
+    """Find answers whose call and its result are sent back while nothing of a seal of theirs is."""
+    here = {plain(text) for text in places.values()}
+    named: dict[str, str] = {}
+    done: set[int] = set()
+    for path, text in places.items():
+        first = named.setdefault(text, path)
+        given = past.of_call(text) if first != path else None
+        if given is None or given.number in done:
+            continue
+        done.add(given.number)
+        if _is_lost(given, here):
+            yield Trap(
+                code="thinking_lost",
+                path=first,
+                what=f"the call of exchange {given.number} is sent back without the thinking that "
+                "led to it",
+                then="it is taken; the model goes on without what it thought",
+                cure="send the answer back whole, with all it was sealed with",
+                refused=False,
+            )
+
+
+def _is_lost(given: Given, here: set[str]) -> bool:
+    """Return whether thinking of an answer is not there; else, where calls are signed, a proof."""
+    thoughts = [part for part in given.message.parts if isinstance(part, Thinking)]
+    proofs = [texts for part in thoughts if (texts := sealed_texts(part))]
+    if not proofs:
+        longest = [max(sealed_texts(part), key=len, default="") for part in given.message.parts]
+        proofs = [[text] for text in longest if _PROOF.fullmatch(text)]
+    return any(here.isdisjoint(map(plain, texts)) for texts in proofs)
+
+
+def _places(body: Json) -> dict[str, str]:
+    """Return every text of a body by its place."""
+    return dict(_walked(body, ""))
+
+
+def _walked(value: Json, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _walked(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _walked(inner, f"{path}[{number}]")
