@@ -67,6 +67,7 @@ def test_unknown_fields_are_listed_wherever_they_stand():
         *("messages.0.content.0.tone", "tools.0.colour"),
     }
     assert found.request.messages[0].parts == (Text("hi"),)
+    assert found.request.extras == {"metadata": {"user_id": "u"}}
     assert refusal(body)[2].endswith("Extra inputs are not permitted")
 
 
@@ -88,6 +89,13 @@ def test_functions_stay_functions_whatever_else_they_carry():
     assert (function.parameters, function.raw) == (SCHEMA, None)
     assert server.raw == {"type": "search_9", "name": "s"}
     assert found.unknown == ("tools.0.defer_loading",)
+
+
+def test_a_function_without_a_schema_is_kept_as_it_came():
+    found = parsed(raw(tools=[{"name": "look"}]))
+
+    assert found.request.tools[0].raw == {"name": "look"}
+    assert found.unknown == ("tools.0",)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +124,7 @@ def test_calls_and_results_are_read_unpaired_and_with_the_ids_of_other_services(
     assert found.request.messages[1].parts == (
         ToolResult("other:1", (Image(url="https://x/y.png"), Other("anthropic", odd))),
     )
-    assert "messages.1.content.0.new" in found.unknown
+    assert set(found.unknown) == {"messages.1.content.0.new", "messages.1.content.0.content.1"}
 
 
 def test_seals_are_not_verified():

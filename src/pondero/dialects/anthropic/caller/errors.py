@@ -1,7 +1,7 @@
-"""What the service said was wrong, as our errors.
+"""Reads the service's errors into ours, from a response or out of a stream.
 
-The error's code tells most, then its type, then the status. A message is read only where the
-service says two things with one type: a prompt too long and an empty account are both
+The error's code decides, then its type, then the status (wire sheet, section 7). The message is
+read only where one type has two meanings: a prompt that is too long and an empty account are both
 ``invalid_request_error``.
 """
 
@@ -52,13 +52,13 @@ _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return what a response of another status than 200 says; survives anything."""
+    """Return the error of a response that is not 200; any body will do."""
     return failure(json_of(body), head, body=body, status=head.status)
 
 
 def failure(said: Json, head: Head, *, body: bytes, status: int | None) -> ServiceError:
     """Return the error a parsed body stands for; ``status`` is None inside a stream."""
-    if isinstance(said, list) and said:  # Google's front door speaks in arrays
+    if isinstance(said, list) and said:  # Vertex wraps its errors in an array
         said = said[0]
     said = said if isinstance(said, dict) else {}
     inner = said.get("error")

@@ -1,6 +1,7 @@
-"""Content blocks to parts: one small class for each kind of block, fed with its deltas.
+"""Reads content blocks into parts: one small class for each type of block, fed with its deltas.
 
-The class is chosen by the block's type once; a delta then costs one attribute and one list.
+Whole answers and streams both use it. The class is chosen once, by the block's type; a delta then
+costs one attribute and one list.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ Sealer = Callable[[Json], Seal]
 
 
 class Delta(Struct, gc=False):
-    """What any delta may add, in one type: the block knows which of it is its own."""
+    """The fields of every kind of delta in one type; each block reads those of its own kind."""
 
     text: str = ""
     thinking: str = ""
@@ -56,7 +57,7 @@ class Block(Protocol):
         ...
 
     def add(self, delta: Delta, frame: bytes) -> Event | None:
-        """Take a delta, and the frame it came in; return the event it is, if any."""
+        """Take a delta and the frame it came in; return its event, if it has one."""
         ...
 
     def end(self, seal: Sealer) -> Part:
@@ -75,7 +76,7 @@ class _Text(Struct):
 
 class _Thinking(Struct):
     thinking: str | None = None
-    text: str | None = None  # where some who stand in for the service put it
+    text: str | None = None  # some compatible servers put the thinking here
     signature: str = ""
 
 
@@ -103,7 +104,7 @@ _FRAME = Decoder(_Frame)
 
 
 class TextBlock:
-    """Words, and where they are from."""
+    """Text and its citations."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _TEXT, at=at)
@@ -117,7 +118,7 @@ class TextBlock:
         return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
-        """Take words or a citation."""
+        """Take text or a citation."""
         text = delta.text
         if text:
             self._texts.append(text)
@@ -175,7 +176,7 @@ class RedactedBlock:
         return [PartStart(self.index, "thinking")]
 
     def add(self, _delta: Delta, _frame: bytes) -> Event | None:
-        """Take nothing; no delta is known here."""
+        """Ignore the delta: this block has none."""
         return None
 
     def end(self, seal: Sealer) -> Part:
@@ -190,7 +191,7 @@ class ToolUseBlock:
         start = parse(raw, _TOOL_USE, at=at)
         self.index = index
         self._id, self._name = start.id, start.name
-        self._beside = _beside(parse(raw, _ANY, at=at))  # reads all of it: what is left is text
+        self._further = _further(parse(raw, _ANY, at=at))  # reads all of it: what is left is text
         self._input = bytes(start.input).decode()
         self._pieces: list[str] = []
 
@@ -210,12 +211,12 @@ class ToolUseBlock:
         return ToolDelta(self.index, piece)
 
     def end(self, seal: Sealer) -> Part:
-        """Return the call; what else the service said about it is sealed."""
+        """Return the call; further fields of its block are its seal."""
         return ToolCall(
             self._id,
             self._name,
             arguments_of("".join(self._pieces) or self._input),
-            seal(self._beside) if self._beside else None,
+            seal(self._further) if self._further else None,
         )
 
 
@@ -266,9 +267,9 @@ def block(raw: Raw, index: int, *, at: str) -> Block:
     return _BLOCKS.get(kind, OtherBlock)(raw, index, at=at)
 
 
-def _beside(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return a call's further keys; that the model itself made it need not be said."""
-    beside = {key: raw[key] for key in raw if key not in ("type", "id", "name", "input")}
-    if beside.get("caller") == {"type": "direct"}:
-        del beside["caller"]
-    return {key: value for key, value in beside.items() if value is not None}
+def _further(raw: dict[str, Json]) -> dict[str, Json]:
+    """Return the further fields of a call; a direct caller is the default and left out."""
+    further = {key: raw[key] for key in raw if key not in ("type", "id", "name", "input")}
+    if further.get("caller") == {"type": "direct"}:
+        del further["caller"]
+    return {key: value for key, value in further.items() if value is not None}

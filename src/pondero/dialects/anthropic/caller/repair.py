@@ -1,4 +1,7 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""Mends a refused request where the refusal names the cure: thinking dropped, effort lowered.
+
+The exchange sends what ``repair`` returns once more.
+"""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +20,7 @@ _SEALED = ("thinking", "redacted_thinking")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal says no cure."""
+    """Return the request without what was refused; None where the refusal names no cure."""
     body = msgspec.json.decode(request.body)
     if bound := _BOUND.search(error.message):
         return _unbound(request, body, int(bound[1]))
@@ -27,10 +30,10 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
-    """Return it with the service told to drop such blocks; it takes that word beside adaptive.
+    """Return the request with ``drop_block`` set, which the service takes beside adaptive alone.
 
-    It is to be told so for the rest of the thread, with the blocks still there: those made later
-    are bound to them (Messages API, read 2026-11-10).
+    It stays set for the rest of the thread, and the blocks stay in: blocks made later are bound to
+    them (Messages API, read 2026-11-10).
     """
     thinking, headers = body.get("thinking"), request.headers
     if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
@@ -44,12 +47,12 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
 
 
 def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
-    """Return it without thinking from the bad block on: what follows may be bound to it."""
+    """Return the request without thinking from the bad block on: the rest may be bound to it."""
     unsealed = _unseal(body["messages"][at:])
     why = "a thinking signature was not accepted; the conversation goes on without that thinking"
     thinking = body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
-        body["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
+        body["thinking"] = {"type": "disabled"}  # enabled, an open tool loop must begin with it
         why += ", and with none until its tools have answered"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
     return Repair(_sent(request, body, request.headers), note, "thread", tuple(unsealed))

@@ -1,4 +1,4 @@
-"""Writes our requests as the Messages API takes them, and states what a past may hold for it.
+"""Writes our requests as the Messages API takes them; ``takes`` is what handoff may leave in.
 
 Seals of this wire go back byte for byte, in their place. Thinking without a seal, or with the seal
 of another wire, is left out.
@@ -145,7 +145,7 @@ def _messages(messages: Iterable[Message]) -> Iterable[Block]:
 
 
 def _results_first(blocks: list[Block]) -> list[Block]:
-    """Return the blocks with tool results before words: the service looks for them there."""
+    """Return the blocks with tool results first, where the service looks for them."""
     begun = False
     for block in blocks:
         if block["type"] != "tool_result":
@@ -165,7 +165,7 @@ def _text(part: Text) -> Block | None:
 
 
 def _citation(citation: Json) -> Json:
-    """Return a citation as it may be sent: answers have a file id in it, questions do not."""
+    """Return a citation without its file id, which answers have and requests may not."""
     if isinstance(citation, dict) and "file_id" in citation:
         return {key: value for key, value in citation.items() if key != "file_id"}
     return citation
@@ -204,7 +204,7 @@ def _tool_result(part: ToolResult) -> Block:
 
 
 def _id(id: str) -> str:
-    """Return an id in the service's alphabet: another service's may have more letters."""
+    """Return an id in the service's alphabet; ids of other services may have more characters."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())

@@ -1,6 +1,6 @@
 """Reads a whole answer into the events its stream would have given.
 
-Answer, the state of an answer that is being read, is also what the stream fills.
+``Answer`` collects the parts, counts and ending of an answer; the stream fills one too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -101,7 +101,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 
 
 class Answer:
-    """What an answer has been so far; a stream and a whole response both end here."""
+    """The answer as far as it was read."""
 
     def __init__(self, head: Head, where: Where) -> None:
         self.head = head
@@ -114,7 +114,7 @@ class Answer:
         self._last = Delta()
 
     def started(self, opening: Opening) -> list[Event]:
-        """Take the message's head."""
+        """Take the message's head; return its events."""
         self._model = opening.model or self._model
         self._maker = self._maker or opening.model
         self._note("container", opening.container)
@@ -126,7 +126,7 @@ class Answer:
         return events
 
     def ended(self, open_: Block) -> Event:
-        """Take a part that is complete."""
+        """Take a complete part; return its event."""
         part = open_.end(self._seal)
         self.parts.append(part)
         return PartEnd(open_.index, part)
@@ -141,7 +141,7 @@ class Answer:
         self._note("context_management", context_management)
 
     def finished(self) -> Event:
-        """Return the end."""
+        """Return the last event."""
         usage = self._counts.usage()
         word = self._last.stop_reason
         return Finished(

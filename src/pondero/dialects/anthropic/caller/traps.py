@@ -18,19 +18,19 @@ _READER = re.compile(r"claude", re.IGNORECASE)  # its signatures are read on eve
 
 
 class _Placed(NamedTuple):
-    """A block and its place; ``seal`` is empty where it has none."""
+    """A block of a request and its path; ``seal`` is empty where it has none."""
 
     path: str
     block: Mapping[str, Json]
 
     @property
     def kind(self) -> str:
-        """Return the type it says it is."""
+        """Return the block's type."""
         return str(self.block.get("type"))
 
     @property
     def seal(self) -> str:
-        """Return its signature, or the data nobody may read."""
+        """Return the signature, or the data of redacted thinking."""
         value = self.block.get(_SEALS.get(self.kind, ""))
         return value if isinstance(value, str) else ""
 
@@ -48,13 +48,13 @@ class _Turn(NamedTuple):
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the places of a request that the service refuses or loses thinking at."""
     found = _turns(sent.body)
     return [
-        *_shapes(sent, found),
+        *_bad_blocks(sent, found),
         *_empty(found),
         *_pairs(found),
-        *_twice(found),
+        *_duplicate_ids(found),
         *_loop_start(sent, found),
         *_seals(sent, found),
         *_order(sent, found),
@@ -64,25 +64,25 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request has a model's earlier answers in it."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
 
 # -- one block by itself -------------------------------------------------------------------------
 
 
-def _shapes(sent: Sent, found: list[_Turn]) -> Iterator[Trap]:
+def _bad_blocks(sent: Sent, found: list[_Turn]) -> Iterator[Trap]:
     for turn in found:
         for placed in turn.blocks:
             if placed.kind == "thinking" and not isinstance(placed.block.get("thinking"), str):
-                yield _unfielded(placed)
-            if placed.kind in _THOUGHTS and not placed.seal and _signs(sent):
+                yield _text_missing(placed)
+            if placed.kind in _THOUGHTS and not placed.seal and _wants_thinking_back(sent):
                 yield _unsealed(placed)
             if placed.kind == "tool_use":
                 yield from _call(placed)
 
 
-def _unfielded(placed: _Placed) -> Trap:
+def _text_missing(placed: _Placed) -> Trap:
     as_text = "text" in placed.block
     return Trap(
         code="thinking_as_text" if as_text else "thinking_field_missing",
@@ -129,7 +129,7 @@ def _call(placed: _Placed) -> Iterator[Trap]:
 
 
 def _empty(found: list[_Turn]) -> Iterator[Trap]:
-    """Find what is left of turns whose thinking was taken out: no content, or words without any."""
+    """Find messages and texts left empty, as when thinking was taken out of a turn."""
     bare = [turn.path for turn in found[:-1] if not turn.blocks]
     texts = [p.path for turn in found for p in turn.of("text") if p.block.get("text") == ""]
     for path in (*bare, *texts):
@@ -174,7 +174,7 @@ def _pairs(found: list[_Turn]) -> Iterator[Trap]:
                 )
 
 
-def _twice(found: list[_Turn]) -> Iterator[Trap]:
+def _duplicate_ids(found: list[_Turn]) -> Iterator[Trap]:
     seen: set[str] = set()
     for placed in (placed for turn in found for placed in turn.of("tool_use")):
         id = _id(placed, "id")
@@ -197,7 +197,7 @@ def _id(placed: _Placed, key: str) -> str:
 
 
 def _loop_start(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
-    """Find a tool loop still open that does not begin with thinking, while that is enabled."""
+    """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     thinking = sent.body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -242,13 +242,13 @@ def _seals(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         for placed in turn.of(*_THOUGHTS):
             given = sent.past.of_seal(placed.seal) if placed.seal else None
             if given is not None:
-                yield from _unlike(placed, given)
-            elif placed.seal and placed.seal not in known and _signs(sent):
-                yield from _unknown(placed, answer)
+                yield from _changed_seal(placed, given)
+            elif placed.seal and placed.seal not in known and _wants_thinking_back(sent):
+                yield from _unknown_seal(placed, answer)
 
 
-def _unlike(placed: _Placed, given: Given) -> Iterator[Trap]:
-    """Find thinking of another maker, or with another text than it was signed with."""
+def _changed_seal(placed: _Placed, given: Given) -> Iterator[Trap]:
+    """Find thinking that another model made, or whose text was changed after it was signed."""
     if given.model is not None and not _READER.search(given.model):
         yield Trap(
             code="seal_foreign",
@@ -268,8 +268,8 @@ def _unlike(placed: _Placed, given: Given) -> Iterator[Trap]:
         )
 
 
-def _unknown(placed: _Placed, answer: Given | None) -> Iterator[Trap]:
-    """Find a signature that cannot be one, or that the answer did not have."""
+def _unknown_seal(placed: _Placed, answer: Given | None) -> Iterator[Trap]:
+    """Find a signature that is not base64, or that differs from the answer's."""
     field = _SEALS[placed.kind]
     had = answer is not None and any(
         isinstance(part, Thinking) and part.seal for part in answer.message.parts
@@ -306,7 +306,7 @@ def _is_as_given(placed: _Placed, given: Given) -> bool:
 
 
 def _order(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
-    """Find thinking that stands elsewhere among the calls than in the answer it is from."""
+    """Find thinking and calls that are not in the order of their answer."""
     for turn in turns:
         given = _answer(sent, turn)
         was = _sequence(given) if given else []
@@ -340,11 +340,11 @@ def _sequence(given: Given) -> list[str]:
     return keys
 
 
-# -- what thinking is bound to -------------------------------------------------------------------
+# -- what thinking is bound to (wire sheet, section 5) --------------------------------------------
 
 
 def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
-    """Find the first block that is bound to another beginning than it now has."""
+    """Find the first block whose conversation before it was changed since it was signed."""
     if sent.facts.replay != "required" or _drops(sent.body):
         return
     for placed in (placed for turn in turns for placed in turn.of(*_THOUGHTS) if placed.seal):
@@ -372,7 +372,7 @@ def _drops(body: Mapping[str, Json]) -> bool:
 
 
 def _changed(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str | None:
-    """Return the first place before a message that is not as it was when it was answered."""
+    """Return the first path before message ``at`` that differs from the request it answered."""
     for key in ("system", "tools"):
         if _plain(asked.get(key)) != _plain(now.get(key)):
             return key
@@ -387,7 +387,7 @@ def _changed(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str
 
 
 def _plain(value: Json) -> Json:
-    """Return it without cache marks, which may come and go, and with words as a block."""
+    """Return JSON without cache marks, which may come and go, and with plain text as a block."""
     if isinstance(value, dict):
         kept = {key: _plain(inner) for key, inner in value.items() if key != "cache_control"}
         if isinstance(kept.get("content"), str) and "role" in kept:
@@ -444,11 +444,11 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
     return found
 
 
-def _signs(sent: Sent) -> bool:
+def _wants_thinking_back(sent: Sent) -> bool:
     """Return whether the catalog says that this model wants its thinking back."""
     return sent.facts.replay in ("tools", "required")
 
 
 def _dotted(path: str) -> str:
-    """Return a place as this service writes it: messages.1.content.0."""
+    """Return a path as this service writes it: messages.1.content.0."""
     return path.replace("[", ".").replace("]", "")

@@ -1,7 +1,7 @@
-"""Tokens as the service counts them, to disjoint buckets.
+"""Reads the service's token counts into disjoint buckets.
 
-``output_tokens`` includes thinking; ``thinking_tokens`` is told only by newer answers, and what is
-not told is not known. The service gives no total: it is the sum of what it does give.
+``output_tokens`` includes thinking. Only newer answers report ``thinking_tokens``; a count that is
+not reported is unknown, not zero. The service reports no total: ours is the sum of its counts.
 """
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ class Details(Struct):
 
 
 class Counts(Struct):
-    """Each field as far as it was told; a stream's later counts replace earlier ones."""
+    """The counts that were reported; a stream's later counts replace earlier ones."""
 
     input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -33,18 +33,18 @@ class Counts(Struct):
 
     def then(self, later: "Counts") -> "Counts":
         """Return these counts with the later ones written over them."""
-        told = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
-        return Counts(**{name: was if new is None else new for name, new, was in told})
+        reported = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
+        return Counts(**{name: was if new is None else new for name, new, was in reported})
 
     def usage(self) -> Usage:
         """Return the buckets."""
-        told = (
+        reported = (
             self.input_tokens,
             self.cache_read_input_tokens,
             self.cache_creation_input_tokens,
             self.output_tokens,
         )
-        counted = [None if count is None else max(count, 0) for count in told]
+        counted = [None if count is None else max(count, 0) for count in reported]
         given, read, written, output = counted
         details = self.output_tokens_details or Details()
         if (thinking := details.thinking_tokens) is not None:
@@ -61,9 +61,11 @@ class Counts(Struct):
         )
 
     def extras(self) -> dict[str, Json]:
-        """Return what was told beside the buckets."""
+        """Return what was reported beside the buckets."""
         beside = (
             *("cache_creation", "server_tool_use", "iterations"),
             *("service_tier", "inference_geo", "speed"),
         )
-        return {field: told for field in beside if (told := getattr(self, field)) is not None}
+        return {
+            field: reported for field in beside if (reported := getattr(self, field)) is not None
+        }

@@ -27,17 +27,17 @@ def serves(path: str) -> bool:
 
 
 def predicts(path: str) -> bool:
-    """Return whether an address with this path names the model and whether to stream."""
+    """Return whether a path is of rawPredict: it names the model and whether to stream."""
     return _PREDICT.fullmatch(path) is not None
 
 
 def streams(path: str) -> bool:
-    """Return whether the verb of such an address asks for a stream."""
+    """Return whether the verb of a rawPredict path asks for a stream."""
     return path.endswith(":streamRawPredict")
 
 
 def usual(path: str, body: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the body of such an address as it would stand at the usual one, model first."""
+    """Return the body of a rawPredict request as /v1/messages takes it, the model first."""
     found = _PREDICT.fullmatch(path)
     named = {"model": unquote(found["model"])} if found else {}
     passed = ("anthropic_version", *named)

@@ -1,4 +1,8 @@
-"""What the service asks of turns sent back: a result for each call, and thinking untouched."""
+"""The service's rules for a conversation sent back (wire sheet, section 5).
+
+Each call needs a result in the next message, thinking must be as it was given, and a model may
+refuse to go on from an assistant's words. rules.accept calls these checks in the service's order.
+"""
 
 from typing import NamedTuple
 
@@ -11,7 +15,7 @@ from . import types
 from .errors import refuse
 from .models import family
 from .parse import block
-from .seals import prefix, verified
+from .seals import prefix_digest, verified
 
 _UNPAIRED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -27,7 +31,7 @@ _BEGIN = (
 
 
 class Placed(NamedTuple):
-    """A block and where it stands."""
+    """A block, typed where its type is known, and its path."""
 
     at: str
     kind: str
@@ -68,7 +72,7 @@ def _blocks(content: str | list[Raw], at: str) -> list[Placed]:
 
 
 def check_texts(found: list[Turn]) -> None:
-    """Refuse empty messages and empty words."""
+    """Refuse empty messages and empty texts."""
     if not found:
         raise refuse("messages: at least one message is required")
     for number, turn in enumerate(found):
@@ -121,7 +125,7 @@ def _ids(turn: Turn, kind: type[types.ToolUseBlock] | type[types.ToolResultBlock
 
 
 def check_seals(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
-    """Refuse thinking that is not the service's own; return the places of blocks it drops."""
+    """Refuse thinking with a bad signature; return the paths of blocks that are dropped instead."""
     dropped = []
     for turn in found:
         for number, placed in enumerate(turn.blocks):
@@ -136,7 +140,9 @@ def check_seals(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
                     continue
             if proof is None:
                 raise refuse(f"{placed.at}: Invalid {what} block")
-            if _is_bound(proof[0]) and proof[1] != _before(raw, placed, turn.blocks[:number]):
+            if _is_bound(proof[0]) and proof[1] != _digest_before(
+                raw, placed, turn.blocks[:number]
+            ):
                 if not drops:
                     raise refuse(_bound_elsewhere(placed.at, what))
                 dropped.append(placed.at)
@@ -148,13 +154,13 @@ def _is_bound(model: str) -> bool:
     return row is not None and row.bound
 
 
-def _before(raw: Json, placed: Placed, earlier: list[Placed]) -> bytes:
+def _digest_before(raw: Json, placed: Placed, earlier: list[Placed]) -> bytes:
     at = int(placed.at.split(".")[1])
     here = [each.raw for each in earlier if each.at.startswith(f"messages.{at}.")]
     messages = raw["messages"][:at]
     if here:
         messages = [*messages, {"role": "assistant", "content": here}]
-    return prefix(raw.get("system"), raw.get("tools"), messages)
+    return prefix_digest(raw.get("system"), raw.get("tools"), messages)
 
 
 def _bound_elsewhere(at: str, what: str) -> str:
@@ -180,7 +186,7 @@ def check_begin(found: list[Turn]) -> None:
 
 
 def ends_with_words(found: list[Turn]) -> bool:
-    """Return whether the assistant has the last word, other than amid the service's own tools."""
+    """Return whether an assistant's message comes last, other than amid the service's own tools."""
     last = found[-1]
     if last.role != "assistant":
         return False
@@ -188,7 +194,7 @@ def ends_with_words(found: list[Turn]) -> bool:
 
 
 def check_prefill(found: list[Turn], *, thinks: bool) -> None:
-    """Refuse an ending of the assistant's that the model cannot go on from."""
+    """Refuse a last message of the assistant's that the model cannot continue."""
     last = found[-1]
     kinds = [placed.kind for placed in last.blocks]
     if not thinks and ("thinking" in kinds or "redacted_thinking" in kinds):

@@ -1,4 +1,4 @@
-"""The service's errors, in its own shape."""
+"""The service's errors in its own shape (wire sheet, section 7), and the refusals rules raise."""
 
 from collections.abc import Mapping
 from hashlib import sha256

@@ -145,21 +145,17 @@ def _model(facts: Listed, row: Family) -> dict[str, Json]:
         "max_input_tokens": facts.context,
         "max_tokens": row.max_output,
         "capabilities": {
-            "effort": _some(row.efforts, _EFFORTS),
+            "effort": {"supported": bool(row.efforts), **_each(row.efforts, _EFFORTS)},
             "thinking": {
                 "supported": row.thinking != ("disabled",) and bool(row.thinking),
-                "types": {kind: _is(kind in row.thinking) for kind in get_args(Kind)},
+                "types": _each(row.thinking, get_args(Kind)),
             },
         },
     }
 
 
-def _some(has: Sequence[str], of: Sequence[str]) -> Json:
-    return {"supported": bool(has), **{each: _is(each in has) for each in of}}
-
-
-def _is(supported: bool) -> Json:  # noqa: FBT001 - the one thing it says
-    return {"supported": supported}
+def _each(has: Sequence[str], of: Sequence[str]) -> dict[str, Json]:
+    return {name: {"supported": name in has} for name in of}
 
 
 def _label(name: str) -> str:

@@ -79,9 +79,10 @@ def parse(http: HttpRequest) -> Parsed[Context]:
         raw = usual(path, raw) | {"stream": streams(path)}
         sent = encode(raw)
     asked = body(sent, unknown)
-    request = canon(asked, raw, unknown)
+    if unknown.paths:
+        raw = Unknown().known(raw, types.LooseBody)
     return Parsed(
-        request=request,
+        request=canon(asked, raw, unknown),
         intent=intent(asked),
         show=_show(asked),
         unknown=tuple(unknown.paths),
@@ -97,7 +98,7 @@ def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
 
 
 def intent(body: types.Body) -> Intent:
-    """Return what the request says about thinking."""
+    """Return what the request says about thinking, whatever the model makes of it."""
     effort = body.output_config.effort if body.output_config else None
     match body.thinking:
         case None:
@@ -158,6 +159,7 @@ def block(raw: Raw, at: str, unknown: Unknown | None = None) -> tuple[str, types
 
 
 def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed | None:
+    """Return a block's fields on the lenient road; None, and its path listed, for one unread."""
     try:
         if kind in types.LOOSE:
             return _fitting(raw, types.LOOSE[kind], unknown, at)
@@ -168,21 +170,34 @@ def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed 
 
 
 def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
-    """Return a tool: a function of the caller's, or one the service brings."""
+    """Return a tool: a function of the caller's, or one the service brings, as it came.
+
+    A function with settings that canon has no word for is kept as it came too. On the lenient road
+    it stays a function, which other services can be given, and the settings are listed.
+    """
     given: Json = decode(raw)
     if not isinstance(given, dict):
         raise refuse(f"{at}: Input should be a valid dictionary or object to extract fields from")
+    as_given = Tool(str(given.get("name", "")), raw=given)
     if given.get("type") not in (None, "custom"):
-        return Tool(str(given.get("name", "")), raw=given)
+        return as_given
     special = given.keys() - _PLAIN_TOOL
     if unknown is None:
         custom = typed(raw, types.CustomTool, f"{at}.custom")
-        if special or "type" in given:
-            return Tool(custom.name, raw=given)
-    else:
+        return as_given if special or "type" in given else _function(custom)
+    try:
         custom = _fitting(raw, types.LooseTool, unknown, at)
-        special &= {*types.CustomTool.__struct_fields__}
-        unknown.paths += [f"{at}.{name}" for name in sorted(special)]
+    except Rejected:
+        unknown.paths.append(at)
+        return as_given
+    known = special & {*types.CustomTool.__struct_fields__}
+    unknown.paths += [
+        path for name in sorted(known) if (path := f"{at}.{name}") not in unknown.paths
+    ]
+    return _function(custom)
+
+
+def _function(custom: types.CustomTool) -> Tool:
     return Tool(
         custom.name,
         custom.description or "",
@@ -234,20 +249,21 @@ def _call(fields: types.ToolUseBlock) -> ToolCall:
     given: Json = fields.input
     if given.keys() == {"INVALID_JSON"} and isinstance(given["INVALID_JSON"], str):
         given = given["INVALID_JSON"]
-    beside = {"caller": fields.caller, "toolset_name": fields.toolset_name}
-    kept = {key: value for key, value in beside.items() if value is not None}
+    further = {"caller": fields.caller, "toolset_name": fields.toolset_name}
+    kept = {key: value for key, value in further.items() if value is not None}
     seal = Seal(NAME, kept) if kept else None
     return ToolCall(fields.id, fields.name, given, seal, cache=_cache(fields.cache_control))
 
 
 def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> ToolResult:
     content: tuple[Json, ...] = ()
+    # The service puts the block's type into the paths of its refusals; a path we list has none.
+    within = f"{at}.content" if unknown is not None else f"{at}.tool_result.content"
     if isinstance(fields.content, str):
         content = (Text(fields.content),)
     elif fields.content is not None:
         content = tuple(
-            _inner(raw, f"{at}.tool_result.content.{number}", unknown)
-            for number, raw in enumerate(fields.content)
+            _inner(raw, f"{within}.{number}", unknown) for number, raw in enumerate(fields.content)
         )
     return ToolResult(
         fields.tool_use_id,
@@ -378,14 +394,15 @@ def _left_out(value: Json, error: str) -> str | None:
     found = _PLACE.match(error)
     names = _names(found[2] or "") if found else []
     for name in names[:-1]:
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    if not names or not isinstance(value, dict):
+        value = value[int(name)] if isinstance(value, list) else value.get(name, {})
+    if not names or not isinstance(value, dict) or names[-1] not in value:
         return None
     del value[names[-1]]
     return ".".join(names)
 
 
 def _misfit(error: str, at: str, raw: bytes | Raw) -> str:
+    """Return msgspec's words for a misfit in the service's."""
     found = _PLACE.match(error)
     problem, place = (found[1], found[2] or "") if found else (error, "")
     path = _path(at, place, raw)

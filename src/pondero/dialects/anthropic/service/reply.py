@@ -1,4 +1,7 @@
-"""Writes answers in the service's exact shape: whole, or as a stream of events."""
+"""Writes answers in the service's exact shape (wire sheet, sections 3 and 4).
+
+The emulator and gateways call ``reply`` for a whole answer and ``stream`` for a streamed one.
+"""
 
 from hashlib import sha256
 

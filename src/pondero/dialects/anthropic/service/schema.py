@@ -1,4 +1,7 @@
-"""Schemas the service makes a grammar of, for strict tools and shaped answers, and their limits."""
+"""The limits of JSON schemas that the service compiles to a grammar.
+
+These are the schemas of strict tools and of structured answers. rules.accept calls this.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,7 +19,7 @@ _OPTIONALS, _UNIONS, _STRICT_TOOLS = 24, 16, 20
 
 
 def check_tools(tools: Sequence[Json]) -> None:
-    """Refuse tools of the caller's whose schema is no object, or too much for a strict one."""
+    """Refuse functions whose schema is no object, and strict ones that are too complex."""
     strict = []
     for at, tool in enumerate(tools):
         if tool.get("type") not in (None, "custom"):
@@ -38,7 +41,7 @@ def check_tools(tools: Sequence[Json]) -> None:
 
 
 def check_shape(schema: Json, at: str) -> None:
-    """Refuse what no grammar can be made of."""
+    """Refuse a schema that cannot be compiled to a grammar."""
     _check_circles(schema, at)
     for inner in _within(schema):
         kind = inner.get("type")

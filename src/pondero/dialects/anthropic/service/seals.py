@@ -52,7 +52,7 @@ def _covered(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
     messages = list(body["messages"])
     if before:
         messages.append({"role": "assistant", "content": before})
-    return prefix(body.get("system"), body.get("tools"), messages)
+    return prefix_digest(body.get("system"), body.get("tools"), messages)
 
 
 def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
@@ -76,7 +76,7 @@ def verified(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
     return head[4:-32].decode("utf-8", "replace"), head[-16:]
 
 
-def prefix(system: Json, tools: Json, messages: Json) -> bytes:
+def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
     """Return a digest of what a block is bound to; cache marks may come and go."""
     known = [_plain(system), _plain(tools), [_message(message) for message in messages]]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()

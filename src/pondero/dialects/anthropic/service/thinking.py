@@ -1,4 +1,8 @@
-"""What each model takes of thinking, effort, sampling and forced tools; rules.accept calls it."""
+"""What each model takes of thinking, effort, sampling and forced tools.
+
+The refusals are those of the wire sheet, section 2; the models' rows are in models.toml.
+rules.accept calls this.
+"""
 
 from . import types
 from .errors import refuse

@@ -138,7 +138,7 @@ TYPED: dict[str, type[Typed]] = {
     "tool_use": ToolUseBlock,
     "tool_result": ToolResultBlock,
 }
-# Blocks of the service's own tools and betas: taken back as they were given.
+# Blocks of the service's own tools and of betas: they are sent back as they were given.
 UNTYPED = frozenset(
     {
         *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result"),
@@ -148,7 +148,7 @@ UNTYPED = frozenset(
         *("search_result", "compaction", "fallback", "tool_addition", "tool_removal"),
     }
 )
-# Kinds a tool's answer may hold beside words, pictures and documents.
+# Types that the content of a tool result may have beside text, images and documents.
 UNTYPED_RESULTS = frozenset({"search_result", "tool_reference", "browser_state"})
 
 
@@ -320,7 +320,7 @@ BETAS = {
 
 
 class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True, tag="tool_use"):
-    """A call sent back; ids and names of another service's have other letters."""
+    """A call sent back; the ids and names of other services have other characters."""
 
     id: str
     name: str
@@ -333,7 +333,7 @@ class LooseToolResult(ToolResultBlock, frozen=True, kw_only=True, tag="tool_resu
 
 
 class LooseTool(CustomTool, frozen=True, kw_only=True):
-    """A function of the caller's, whatever its name is made of."""
+    """A function of the caller's, under any name."""
 
     name: str
 
