@@ -53,7 +53,7 @@ TABLES = sorted(path.stem for path in Path(tables.__file__).parent.glob("provide
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_whole_and_of_a_provider(name):
-    assert tables.service(name).name == name
+    assert tables.provider_of(name).name == name
     assert name in lookup().catalog.providers
 
 

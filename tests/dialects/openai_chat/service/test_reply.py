@@ -39,7 +39,7 @@ FORMS = ["reasoning_content", "reasoning", "reasoning_details", "content_chunks"
 def form(request, monkeypatch):
     """A service for every way to show thinking."""
     described = {
-        name: tables.Service(
+        name: tables.Provider(
             name=name,
             key_missing="no key",
             thinking=name,
@@ -50,10 +50,10 @@ def form(request, monkeypatch):
         )
         for name in FORMS
     }
-    tables.service.cache_clear()
+    tables.provider_of.cache_clear()
     monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
     yield request.param
-    tables.service.cache_clear()
+    tables.provider_of.cache_clear()
 
 
 def accepted(model="gpt-4o", service="openai-chat", **fields):

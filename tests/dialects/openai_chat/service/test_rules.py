@@ -571,7 +571,7 @@ def test_what_a_call_carries_comes_out_with_it():
 def services(monkeypatch):
     """Two services made up for the purpose."""
     knobs = (tables.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
-    strict = tables.Service(
+    strict = tables.Provider(
         name="strict",
         key_missing="no key",
         thinking="reasoning_content",
@@ -581,13 +581,13 @@ def services(monkeypatch):
         other=tables.Model(thinks="on"),
         must_replay="The `reasoning_content` in the thinking mode must be passed back to the API.",
     )
-    stringy = tables.Service(name="s", key_missing="no key", thinking="none", error="string")
-    flat = tables.Service(name="f", key_missing="no key", thinking="none", error="flat")
+    stringy = tables.Provider(name="s", key_missing="no key", thinking="none", error="string")
+    flat = tables.Provider(name="f", key_missing="no key", thinking="none", error="flat")
     described = {"strict": strict, "stringy": stringy, "flat": flat}
-    tables.service.cache_clear()
+    tables.provider_of.cache_clear()
     monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
     yield
-    tables.service.cache_clear()
+    tables.provider_of.cache_clear()
 
 
 @pytest.mark.usefixtures("services")

@@ -2,22 +2,16 @@
 
 from pondero.dialects.dialect import Caller
 
-from .errors import error
-from .quirks import takes
-from .repair import repair
-from .request import encode
-from .response import decode, recognises
-from .stream import stream
-from .traps import has_past, traps
+from . import errors, quirks, repair, request, response, stream, traps
 
 CALLER = Caller(
-    encode=encode,
-    decode=decode,
-    stream=stream,
-    error=error,
-    recognises=recognises,
-    takes=takes,
-    traps=traps,
-    has_past=has_past,
-    repair=repair,
+    encode=request.encode,
+    decode=response.decode,
+    stream=stream.stream,
+    error=errors.error,
+    recognises=response.recognises,
+    takes=quirks.takes,
+    traps=traps.traps,
+    has_past=traps.has_past,
+    repair=repair.repair,
 )

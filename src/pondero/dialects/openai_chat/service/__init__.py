@@ -1,30 +1,21 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.canon import HttpRequest, Json
 from pondero.dialects import body_model
-from pondero.dialects.dialect import Models, Parsed, Service
+from pondero.dialects.dialect import Models, Service
 
-from . import accept, lists, reply
-
-
-def _parse(http: HttpRequest) -> Parsed[Json]:
-    raise NotImplementedError
-
+from . import address, errors, models, parse, reply, rules, stream
 
 SERVICE = Service(
-    home=accept.HOUSE,
-    serves=accept.serves,
+    home=address.HOME,
+    serves=address.serves,
     model_of=body_model.model_of,
     with_model=body_model.with_model,
-    parse=_parse,
-    accept=accept.request,
-    reply=reply.response,
-    stream=reply.stream,
-    error=reply.error,
+    parse=parse.parse,
+    accept=rules.accept,
+    reply=reply.reply,
+    stream=stream.stream,
+    error=errors.error,
     call_id=reply.call_id,
     restated=reply.restated,
-    models=Models(
-        asks=lists.asks,
-        listed=lists.listed,
-    ),
+    models=Models(asks=address.asks, listed=models.listed),
 )

@@ -1,13 +1,13 @@
-"""How a service of this wire says no: status, headers and body as it would send them."""
+"""Errors in the shapes that providers of this wire have for them: status, headers and body."""
 
+import re
+from collections.abc import Mapping
 from typing import Literal, NoReturn
 
 import msgspec
 
 from pondero.canon import HttpResponse, Json
 from pondero.dialects.dialect import Rejected
-
-from .models import Saying, Service
 
 Shape = Literal["nested", "flat", "string", "object", "router"]
 _TYPES = {
@@ -34,8 +34,36 @@ _ROUTER_TYPES = {
     503: "provider_overloaded",
 }
 
+_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_TYPE = re.compile(r"Expected `(.*)`, got `(.*)`")
+_VALUE = re.compile(r"Invalid (?:enum )?value (.*)")
+_SHORT = re.compile(r"Expected `(array|str)` of length >= 1")
+_ARTICLES = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a decimal",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+_INVALID = "invalid_value"
+_PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
-def denial(
+
+class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A provider's own words for one refusal, and what they come with."""
+
+    text: str
+    status: int = 400
+    code: str | None = None
+    kind: str | None = None
+
+
+def shaped(
     status: int,
     message: str,
     *,
@@ -48,7 +76,7 @@ def denial(
 ) -> HttpResponse:
     """Return an error in one of the shapes this wire has for it.
 
-    ``upstream`` is what a router was told by whoever it asked.
+    ``upstream`` is the error that a router got from the model's own service.
     """
     said: dict[str, Json] = {
         "message": message,
@@ -61,12 +89,10 @@ def denial(
     if retry_after is not None:
         headers["retry-after"] = f"{retry_after:g}"
         headers["retry-after-ms"] = f"{retry_after * 1000:g}"
-    return HttpResponse(
-        status, headers, msgspec.json.encode(_shaped(status, said, shape, upstream))
-    )
+    return HttpResponse(status, headers, msgspec.json.encode(_body(status, said, shape, upstream)))
 
 
-def _shaped(status: int, said: dict[str, Json], shape: Shape, upstream: str | None) -> Json:
+def _body(status: int, said: dict[str, Json], shape: Shape, upstream: str | None) -> Json:
     message, code = said["message"], said["code"]
     match shape:
         case "nested":
@@ -96,19 +122,19 @@ def _object(status: int, said: dict[str, Json]) -> Json:
     return {"object": "error", **said, "param": None, **code}
 
 
-def failure(
+def error(
     status: int, message: str, *, code: str | None, retry_after: float | None
 ) -> HttpResponse:
     """Return an error of the service's own, not of the request's making."""
-    return denial(status, message, code=code or _CODES.get(status), retry_after=retry_after)
+    return shaped(status, message, code=code or _CODES.get(status), retry_after=retry_after)
 
 
 class Denier:
-    """Says no the way one service does."""
+    """Raises refusals in the shape and, where it has its own, in the words of one provider."""
 
-    def __init__(self, service: Service) -> None:
-        self._shape: Shape = service.error
-        self._says = service.says
+    def __init__(self, shape: Shape, says: Mapping[str, Saying]) -> None:
+        self._shape = shape
+        self._says = says
 
     def deny(
         self,
@@ -122,7 +148,7 @@ class Denier:
     ) -> NoReturn:
         """Raise the refusal."""
         raise Rejected(
-            denial(
+            shaped(
                 status,
                 message,
                 param=param,
@@ -133,8 +159,8 @@ class Denier:
             )
         )
 
-    def say(self, name: str, *, param: str | None = None, **facts: Json) -> None:
-        """Raise the refusal of this name in the service's own words, where it has any."""
+    def deny_as(self, name: str, *, param: str | None = None, **facts: Json) -> None:
+        """Raise the refusal of this name if the provider has words of its own for it."""
         if (own := self._says.get(name)) is not None:
             self._own(own, param, facts)
 
@@ -143,15 +169,15 @@ class Denier:
         self.deny(text, status=own.status, param=param, code=own.code, kind=own.kind)
 
     def unknown(self, param: str) -> NoReturn:
-        """Refuse a field that is not there: at the top in old words, further in in newer ones."""
-        self.say("unknown", param=param)
+        """Refuse an unknown field; OpenAI words it differently at the top than further in."""
+        self.deny_as("unknown", param=param)
         if "." in param or "[" in param:
             self.deny(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
         self.deny(f"Unrecognized request argument supplied: {param}")
 
     def unsupported(self, param: str, *, model: str = "", instead: str | None = None) -> NoReturn:
         """Refuse a parameter that this model does not take."""
-        self.say("unsupported", param=param, model=model)
+        self.deny_as("unsupported", param=param, model=model)
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         if instead is not None:
             message += f" Use '{instead}' instead."
@@ -162,6 +188,43 @@ class Denier:
         said = f"'{value}'" if isinstance(value, str) else f"{value:g}"
         message = f"Unsupported value: '{param}' does not support {said} with this model. {only}"
         self.deny(message, param=param, code="unsupported_value")
+
+    def invalid(self, error: str) -> NoReturn:
+        """Refuse a body that does not fit the types, from what msgspec says about it."""
+        found = _AT.match(error)
+        what, path = (found["what"], found["path"] or "") if found else (error, "")
+        if unknown := _UNKNOWN.match(what):
+            self.unknown(f"{path}.{unknown[1]}" if path else unknown[1])
+        if missing := _MISSING.match(what):
+            param = f"{path}.{missing[1]}" if path else missing[1]
+            message = f"Missing required parameter: '{param}'."
+            self.deny(message, param=param, code="missing_required_parameter")
+        if wrong := _TYPE.match(what):
+            message = f"Invalid type for '{path}': {_types(wrong[1], wrong[2])} instead."
+            self.deny(message, param=path, code="invalid_type")
+        if value := _VALUE.match(what):
+            self.deny(f"Invalid value: {value[1]}.{_supported(path)}", param=path, code=_INVALID)
+        if short := _SHORT.match(what):
+            kind, article = ("array", "an") if short[1] == "array" else ("string", "a")
+            message = (
+                f"Invalid '{path}': empty {kind}. Expected {article} {kind} "
+                f"with minimum length 1, but got an empty {kind} instead."
+            )
+            self.deny(message, param=path, code=f"empty_{kind}")
+        self.deny(f"Invalid '{path}': {what}.", param=path or None, code=_INVALID)
+
+
+def _types(expected: str, got: str) -> str:
+    named = [_ARTICLES.get(each, each) for each in expected.split(" | ") if each != "null"]
+    first = "one of " + " or ".join(named) if len(named) > 1 else named[0]
+    if set(named) == {"a string", "an array"}:
+        first = "one of a string or array of objects"
+    return f"expected {first}, but got {_ARTICLES.get(got, got)}"
+
+
+def _supported(path: str) -> str:
+    known = _PARTS if path.endswith(".type") else _ROLES if path.endswith(".role") else ()
+    return f" Supported values are: {listed(known)}." if known else ""
 
 
 def listed(words: tuple[str, ...]) -> str:

@@ -1,11 +1,14 @@
-"""A conversation off the wire, as the service understands it: pairs checked, seals looked at."""
+"""The messages of a request to canon: typed messages to parts, calls paired with their results.
+
+Nothing is checked here; what a service refuses of a conversation is in ``rules``.
+"""
 
 import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -25,33 +28,24 @@ from pondero.canon import (
 )
 
 from . import types
-from .errors import Denier
-from .models import Service
-from .seals import stamp
 from .types import NAME
 
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _TAGGED = re.compile(r"(\s*<think>[\r\n]*)(.*?)([\r\n]*</think>[\r\n]*)(.*)", re.DOTALL)
+_Shown = Text | Image | Blob | Other
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
-_PRECEDING = (
-    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
-    "'tool_calls'."
-)
-_FOLLOWING = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-    "'tool_call_id'. The following tool_call_ids did not have response messages: "
-)
 
 
 class Reader:
-    """Reads the messages of one request, in order."""
+    """Reads the messages of one request, in order.
 
-    def __init__(self, service: Service, denier: Denier, *, model: str) -> None:
-        row = service.find(model)
-        self._form = (row and row.form) or service.form
-        self._service = service
-        self._denier = denier
-        self._model = model
+    ``tags`` is whether thinking stands between tags in the text of an assistant. ``others`` are
+    raw parts that the wire does not have there, by the numbers of message and part.
+    """
+
+    def __init__(self, *, tags: bool, others: Mapping[tuple[int, int], Json]) -> None:
+        self._tags = tags
+        self._others = others
         self._messages: list[Message] = []
         self._open: list[ToolCall] = []  # calls that wait for their results
         self._results: list[Part] = []
@@ -61,127 +55,81 @@ class Reader:
         """Return the system prompt and the conversation after it."""
         system: tuple[Text, ...] = ()
         if isinstance(messages[0], types.System | types.Developer):
-            system = tuple(map(self._text, _texts(messages[0].content)))
+            system = tuple(map(_text, _texts(messages[0].content)))
             messages = messages[1:]
             self._at = 1
         for message in messages:
-            self._check_words(message)
             match message:
                 case types.ToolAnswer() | types.FunctionAnswer():
                     self._answer(message)
                 case types.Assistant():
                     self._settle()
-                    self._say("assistant", self._assistant(message))
+                    self._add("assistant", self._assistant(message))
                 case types.User():
-                    parts = tuple(self._part(part) for part in _parts(message.content))
-                    self._settle(parts)
+                    self._settle(tuple(self._user(message)))
                 case _:
                     self._settle()
-                    self._say("system", tuple(map(self._text, _texts(message.content))))
+                    self._add("system", tuple(map(_text, _texts(message.content))))
             self._at += 1
         self._settle()
         return system, self._messages
 
-    # -- pairs ----------------------------------------------------------------------------------
+    # -- pairs -----------------------------------------------------------------------------------
 
     def _answer(self, message: types.ToolAnswer | types.FunctionAnswer) -> None:
+        """Read a result; one without an id answers the first call that still waits."""
         id_ = message.tool_call_id if isinstance(message, types.ToolAnswer) else None
-        if self._service.strict and isinstance(message, types.ToolAnswer) and not id_:
-            self._missing(f"messages[{self._at}].tool_call_id")
         call = next((call for call in self._open if not id_ or _given(call) == id_), None)
-        if call is None:
-            self._denier.deny(_PRECEDING, param=f"messages.[{self._at}].role")
-        self._open.remove(call)
-        content: list[types.TextPart] = []
-        if message.content:
-            content = _texts(message.content)
-        self._results.append(ToolResult(call.id, tuple(map(self._text, content))))
+        if call is not None:
+            self._open.remove(call)
+        texts = _texts(message.content) if message.content else []
+        content = (self._other(number) or _text(text) for number, text in enumerate(texts))
+        called = call.id if call is not None else id_ or ""
+        self._results.append(ToolResult(called, tuple(content)))
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
         """Close a run of results; what the user says after them stands in the same message."""
-        if self._open:
-            missing = ", ".join(call.id for call in self._open)
-            self._denier.deny(_FOLLOWING + missing, param="messages")
+        self._open = []
         parts = (*self._results, *parts)
         self._results = []
         if parts:
-            self._say("user", parts)
+            self._add("user", parts)
 
-    def _say(self, role: str, parts: tuple[Part, ...]) -> None:
-        self._messages.append(Message(role, parts))  # type: ignore[arg-type]  # one of the three
+    def _add(self, role: Literal["system", "user", "assistant"], parts: tuple[Part, ...]) -> None:
+        self._messages.append(Message(role, parts))
 
-    # -- an assistant's turn --------------------------------------------------------------------
+    # -- an assistant's turn ---------------------------------------------------------------------
 
     def _assistant(self, message: types.Assistant) -> tuple[Part, ...]:
-        parts: list[Part] = [*self._thoughts(message)]
+        parts: list[Part] = [*_thinking(message)]
         if isinstance(message.content, str):
-            parts += self._spoken(message.content)
+            parts += self._said(message.content)
         else:
-            parts += (self._assistant_part(part) for part in message.content or ())
+            for number, part in enumerate(message.content or ()):
+                parts.append(self._other(number) or _assistant_part(part))
         if message.refusal is not None:
             parts.append(Text(message.refusal, Seal(NAME, {"refusal": True})))
         if message.audio is not None:
             parts.append(Other(NAME, {"audio": {"id": message.audio.id}}))
-        calls = [self._call(call, number) for number, call in enumerate(message.tool_calls or ())]
+        read = (self._call(call, number) for number, call in enumerate(message.tool_calls or ()))
+        calls = [call for call in read if call is not None]
         if message.function_call is not None:
             calls.append(_older_call(message.function_call, self._at))
-        if not parts and not calls and message.content is None:
-            where = f"messages.[{self._at}].content"
-            text = f"Invalid value for 'content': expected a string, got null. ({where})"
-            self._denier.deny(text, param=where)
         self._open = calls
         return (*parts, *calls)
 
-    def _thoughts(self, message: types.Assistant) -> Iterable[Thinking]:
-        if message.reasoning_details:
-            self._check_seals(message.reasoning_details)
-            texts = (d.get("text") or d.get("summary") or "" for d in message.reasoning_details)
-            text = "".join(each for each in texts if isinstance(each, str))
-            yield Thinking(text, Seal(NAME, {"reasoning_details": message.reasoning_details}))
-            return
-        for field in ("reasoning_content", "reasoning", "reasoning_text"):
-            if text := getattr(message, field):
-                yield Thinking(text, Seal(NAME, {field: True}))
-                return
-
-    def _check_seals(self, details: list[dict[str, Json]]) -> None:
-        if self._service.thinking != "reasoning_details":
-            return
-        words = ""
-        for number, detail in enumerate(details):
-            words = str(detail.get("text") or detail.get("summary") or words)
-            seal = detail.get("data", detail.get("signature"))
-            is_sealed = "data" in detail or self._form == "signed"
-            if is_sealed and seal != stamp(words, model=self._model):
-                where = f"messages[{self._at}].reasoning_details[{number}]"
-                upstream = self._service.bad_seal_upstream
-                self._denier.deny(self._service.bad_seal, param=where, upstream=upstream)
-
-    def _spoken(self, content: str) -> list[Part]:
-        if self._service.thinking == "think_tags" and (found := _TAGGED.fullmatch(content)):
+    def _said(self, content: str) -> list[Part]:
+        if self._tags and (found := _TAGGED.fullmatch(content)):
             opened, thought, closed, rest = found.groups()
             thinking = Thinking(thought, Seal(NAME, {"tags": [opened, closed]}))
             return [thinking, Text(rest)] if rest else [thinking]
         return [Text(content)] if content else []
 
-    def _assistant_part(self, part: types.AssistantPart) -> Part:
-        match part:
-            case types.RefusalPart():
-                return Text(part.refusal, Seal(NAME, {"refusal": True}))
-            case types.ThinkingPart():
-                texts = part.thinking
-                text = texts if isinstance(texts, str) else "".join(each.text for each in texts)
-                rest = {"closed": part.closed, "signature": part.signature}
-                chunk = {key: value for key, value in rest.items() if value is not None}
-                return Thinking(text, Seal(NAME, {"chunk": chunk}))
-            case _:
-                return self._text(part)
-
-    def _call(self, call: types.Call, number: int) -> ToolCall:
-        where = f"messages[{self._at}].tool_calls[{number}]"
+    def _call(self, call: types.Call, number: int) -> ToolCall | None:
+        """Return a call; None for one that names no function."""
         body = call.custom if call.type == "custom" else call.function
-        if body is None or (self._service.strict and not call.id):
-            self._missing(f"{where}.{'id' if body is not None else call.type}")
+        if body is None:
+            return None
         seal: dict[str, Json] = {}
         if call.extra_content is not None:
             seal["extra_content"] = call.extra_content
@@ -190,97 +138,137 @@ class Reader:
             arguments: Json = body.input
         else:
             arguments = _arguments(body.arguments)
-        if self._service.call_ids and not re.fullmatch(self._service.call_ids, call.id or ""):
-            self._denier.say("call_id", param=f"{where}.id", id=call.id)
-        id_ = call.id or _mint(where, body.name)
+        id_ = call.id or minted(f"messages[{self._at}].tool_calls[{number}]", body.name)
         if not call.id:
             seal["id"] = call.id
         sealed = Seal(NAME, seal) if seal else None
         return ToolCall(id_, body.name, arguments, sealed, minted=not call.id)
 
-    def _missing(self, param: str) -> NoReturn:
-        message = f"Missing required parameter: '{param}'."
-        self._denier.deny(message, param=param, code="missing_required_parameter")
+    # -- a user's turn ---------------------------------------------------------------------------
 
-    # -- content --------------------------------------------------------------------------------
+    def _user(self, message: types.User) -> Iterable[Part]:
+        content = message.content
+        parts = [types.TextPart(content)] if isinstance(content, str) else content
+        for number, part in enumerate(parts):
+            yield self._other(number) or _user_part(part)
 
-    def _text(self, part: types.TextPart) -> Text:
-        return Text(part.text, cache=_cache(part))
-
-    def _part(self, part: types.UserPart) -> Part:
-        match part:
-            case types.TextPart():
-                return self._text(part)
-            case types.ImagePart():
-                media_type, data = self._data(part.image_url.url)
-                url = part.image_url.url if data is None else None
-                return Image(media_type, data, url, part.image_url.detail, _cache(part))
-            case types.AudioPart():
-                kind = _SOUNDS[part.input_audio.format]
-                data = self._decoded(part.input_audio.data)
-                return Blob(kind, data, cache=_cache(part))
-            case types.FilePart():
-                return self._file(part)
-            case _:
-                media_type, data = self._data(part.video_url.url)
-                url = part.video_url.url if data is None else None
-                return Blob(media_type or "video/mp4", data, url, cache=_cache(part))
-
-    def _file(self, part: types.FilePart) -> Part:
-        file = part.file
-        if file.file_data is None:
-            return Other(NAME, {"type": "file", "file": msgspec.to_builtins(file)})
-        media_type, data = self._data(file.file_data)
-        url = file.file_data if data is None else None
-        kind = media_type or "application/octet-stream"
-        return Blob(kind, data, url, file.filename, _cache(part))
-
-    def _data(self, url: str) -> tuple[str | None, bytes | None]:
-        found = _DATA_URL.fullmatch(url)
-        return (found[1] or None, self._decoded(found[2])) if found else (None, None)
-
-    def _decoded(self, data: str) -> bytes:
+    def _other(self, number: int) -> _Shown | None:
+        """Return a part that stands where the wire has no such part; None where it has."""
+        raw = self._others.get((self._at, number))
+        if raw is None:
+            return None
         try:
-            return base64.b64decode(data, validate=True)
-        except (binascii.Error, ValueError):
-            text = "Invalid base64 data in the request."
-            self._denier.deny(text, param="messages", code="invalid_base64")
+            return _user_part(msgspec.convert(raw, types.UserPart))
+        except msgspec.ValidationError:
+            return Other(NAME, raw)
 
-    # -- what a strict service does not know -----------------------------------------------------
 
-    def _check_words(self, message: types.Message) -> None:
-        if not self._service.strict:
+def _thinking(message: types.Assistant) -> Iterable[Thinking]:
+    if message.reasoning_details:
+        texts = (d.get("text") or d.get("summary") or "" for d in message.reasoning_details)
+        text = "".join(each for each in texts if isinstance(each, str))
+        yield Thinking(text, Seal(NAME, {"reasoning_details": message.reasoning_details}))
+        return
+    fields = {
+        "reasoning_content": message.reasoning_content,
+        "reasoning": message.reasoning,
+        "reasoning_text": message.reasoning_text,
+    }
+    for field, said in fields.items():
+        if said:
+            yield Thinking(said, Seal(NAME, {field: True}))
             return
-        where = f"messages[{self._at}]"
-        for field in ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details"):
-            if getattr(message, field, None) is not None:
-                self._check_word(field, f"{where}.{field}")
-        for number, call in enumerate(getattr(message, "tool_calls", None) or ()):
-            if call.extra_content is not None:
-                self._check_word("extra_content", f"{where}.tool_calls[{number}].extra_content")
-        content = getattr(message, "content", None)
-        for number, part in enumerate(content if isinstance(content, list) else ()):
-            if isinstance(part, types.ThinkingPart | types.VideoPart):
-                self._check_word(str(part.__struct_config__.tag), f"{where}.content[{number}].type")
-            if getattr(part, "cache_control", None) is not None:
-                self._check_word("cache_control", f"{where}.content[{number}].cache_control")
 
-    def _check_word(self, word: str, param: str) -> None:
-        if word not in self._service.words:
-            self._denier.unknown(param)
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _assistant_part(part: types.AssistantPart) -> Part:
+    match part:
+        case types.RefusalPart():
+            return Text(part.refusal, Seal(NAME, {"refusal": True}))
+        case types.ThinkingPart():
+            texts = part.thinking
+            text = texts if isinstance(texts, str) else "".join(each.text for each in texts)
+            rest = {"closed": part.closed, "signature": part.signature}
+            chunk = {key: value for key, value in rest.items() if value is not None}
+            return Thinking(text, Seal(NAME, {"chunk": chunk}))
+        case _:
+            return _text(part)
+
+
+def _user_part(part: types.UserPart) -> _Shown:
+    if isinstance(part, types.TextPart):
+        return _text(part)
+    encoded = base64_in(part)
+    data = None if encoded is None else decoded(encoded)
+    if encoded is not None and data is None:
+        return Other(NAME, msgspec.to_builtins(part))
+    cache = _cache(part)
+    match part:
+        case types.AudioPart():
+            return Blob(_SOUNDS[part.input_audio.format], data, cache=cache)
+        case types.ImagePart():
+            url = part.image_url.url
+            shown = url if data is None else None
+            return Image(_media_type(url), data, shown, part.image_url.detail, cache)
+        case types.FilePart(file=file):
+            if file.file_data is None:
+                return Other(NAME, {"type": "file", "file": msgspec.to_builtins(file)})
+            url = file.file_data
+            kind = _media_type(url) or "application/octet-stream"
+            return Blob(kind, data, url if data is None else None, file.filename, cache)
+        case _:
+            url = part.video_url.url
+            kind = _media_type(url) or "video/mp4"
+            return Blob(kind, data, url if data is None else None, cache=cache)
+
+
+def base64_in(part: types.UserPart) -> str | None:
+    """Return the base64 text that a part holds; None where it holds none."""
+    match part:
+        case types.AudioPart():
+            return part.input_audio.data
+        case types.ImagePart():
+            url = part.image_url.url
+        case types.FilePart():
+            url = part.file.file_data or ""
+        case types.VideoPart():
+            url = part.video_url.url
+        case _:
+            return None
+    found = _DATA_URL.fullmatch(url)
+    return found[2] if found else None
+
+
+def decoded(data: str) -> bytes | None:
+    """Return the bytes of base64 text; None where it is not valid."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _media_type(url: str) -> str | None:
+    found = _DATA_URL.fullmatch(url)
+    return found[1] or None if found else None
+
+
+def _text(part: types.TextPart) -> Text:
+    return Text(part.text, cache=_cache(part))
 
 
 def _texts(content: str | list[types.TextPart]) -> list[types.TextPart]:
     return [types.TextPart(content)] if isinstance(content, str) else content
 
 
-def _parts(content: str | list[types.UserPart]) -> Sequence[types.UserPart]:
-    return [types.TextPart(content)] if isinstance(content, str) else content
-
-
-def _cache(part: Json) -> Cache | None:
-    mark = getattr(part, "prompt_cache_breakpoint", None) or part.cache_control
+def _cache(part: types.UserPart) -> Cache | None:
+    breakpoint_ = None if isinstance(part, types.VideoPart) else part.prompt_cache_breakpoint
+    mark = breakpoint_ or part.cache_control
     return None if mark is None else Cache(mark.ttl)
+
+
+# -- calls ---------------------------------------------------------------------------------------
 
 
 def _arguments(text: str) -> Json:
@@ -292,15 +280,17 @@ def _arguments(text: str) -> Json:
 
 
 def _given(call: ToolCall) -> str:
+    """Return the id that the request gave a call; empty where the id is ours."""
     return call.seal.value.get("id") or "" if call.minted and call.seal else call.id
 
 
 def _older_call(function: types.Function, at: int) -> ToolCall:
     seal = Seal(NAME, {"function_call": True, "id": None})
-    id_ = _mint(f"messages[{at}].function_call", function.name)
+    id_ = minted(f"messages[{at}].function_call", function.name)
     return ToolCall(id_, function.name, _arguments(function.arguments), seal, minted=True)
 
 
-def _mint(where: str, name: str) -> str:
+def minted(where: str, name: str) -> str:
+    """Return an id of our own for a call that has none."""
     digest = hashlib.sha256(f"{where} {name}".encode()).digest()
     return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")

@@ -1,6 +1,11 @@
-"""The services that speak this wire, from their tables: what each takes and gives back."""
+"""The tables of the providers that speak this wire: what each takes and gives back.
+
+A provider's table is ``providers/NAME.toml``; the lenient road has a table of its own,
+``lenient.toml``. The lists of models that providers give are here as well.
+"""
 
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -8,25 +13,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from pondero.canon import Json
+from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.dialects.dialect import Listed
+
+from .address import listed_model
+from .errors import Denier, Saying, Shape
 
 Place = Literal[
     "none", "reasoning_content", "reasoning", "reasoning_details", "content_chunks", "think_tags"
 ]
 Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
-Form = Literal["signed", "plain", "summary", "text"]
+Form = Literal["signed", "plain", "summary", "text", "encrypted"]
 
 _SNAPSHOT = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4}|latest)$")
 _USUAL = "compatible"
-
-
-class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A service's own words for one refusal, and what they come with."""
-
-    text: str
-    status: int = 400
-    code: str | None = None
-    kind: str | None = None
+_CREATED = 1_700_000_000
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +75,7 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: tuple[str, ...] = ()
 
 
-class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One service.
 
     What it takes. ``strict``: unknown fields are refused, but for ``fields`` and the clones'
@@ -129,7 +130,12 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: dict[str, Any] = {}
     native_finish: bool = False
     nulls: bool = True
-    error: Literal["nested", "flat", "string", "object", "router"] = "nested"
+    error: Shape = "nested"
+
+    @property
+    def denier(self) -> Denier:
+        """Return what refuses requests as this provider does."""
+        return Denier(self.error, self.says)
 
     def find(self, name: str) -> Model | None:
         """Return the row of a model; a dated snapshot or a fine-tune is its model."""
@@ -144,10 +150,17 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def service(name: str) -> Service:
-    """Return a service's table; one nobody described is a compatible one."""
+def provider_of(name: str) -> Provider:
+    """Return a provider's table; one that has none is like a compatible server."""
     table = _table(name) or {**(_table(_USUAL) or {}), "name": name}
-    return msgspec.convert(table, Service)
+    return msgspec.convert(table, Provider)
+
+
+@cache
+def lenient_provider() -> Provider:
+    """Return the table that requests are read by where no provider's rules apply."""
+    path = files(__package__).joinpath("lenient.toml")
+    return msgspec.toml.decode(path.read_text(encoding="utf-8"), type=Provider)
 
 
 def _table(name: str) -> dict[str, Any] | None:
@@ -159,3 +172,39 @@ def _table(name: str) -> dict[str, Any] | None:
     below = _table(own.pop("like")) if "like" in own else None
     says = {**(below or {}).get("says", {}), **own.get("says", {})}
     return {**(below or {}), **own, "says": says, "name": name}
+
+
+# -- lists of models -----------------------------------------------------------------------------
+
+
+def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+    """Return the list, or the one model that is asked for; or raise Rejected."""
+    table = provider_of(provider)
+    check_key(http, table)
+    names = [each.name for each in known if table.find(each.name) is not None]
+    name = listed_model(http)
+    if name is None:
+        return _answer({"object": "list", "data": [_model(name, provider) for name in names]})
+    if name not in names:
+        message = f"The model '{name}' does not exist"
+        table.denier.deny(message, status=404, param="model", code="model_not_found")
+    return _answer(_model(name, provider))
+
+
+def check_key(http: HttpRequest, provider: Provider) -> None:
+    """Refuse a request without a key, where the provider wants one."""
+    if provider.keyless:
+        return
+    key = http.headers.get("authorization", "")
+    scheme, _, token = key.partition(" ")
+    if not http.headers.get("api-key") and (scheme.lower() != "bearer" or not token.strip()):
+        provider.denier.deny(provider.key_missing, status=401)
+
+
+def _model(name: str, provider: str) -> Json:
+    return {"id": name, "object": "model", "created": _CREATED, "owned_by": provider}
+
+
+def _answer(value: Json) -> HttpResponse:
+    headers = {"content-type": "application/json", "x-request-id": "req_emulated"}
+    return HttpResponse(200, headers, msgspec.json.encode(value))

@@ -1,115 +1,200 @@
-"""A request's bytes to the strict types, or the service's own complaint about them."""
+"""A request of this wire to canon, in two steps that the strict and the lenient road share.
 
-import re
-from typing import NoReturn
+``rules.accept`` takes the steps by a provider's table, with its checks between them. ``parse``
+takes them by a table of its own that has every provider's fields and knobs, and refuses nothing
+but what cannot be read at all.
+"""
 
 import msgspec
+from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
+from pondero.dialects.dialect import Parsed
 
 from . import types
-from .errors import Denier, listed
-from .lenient import FIELDS, eased
-from .models import Service
+from .address import unnamed_model
+from .lenient import Passed, fitting, known
+from .messages import Reader
+from .models import Model, Place, Provider, lenient_provider
+from .thinking import Wish, wish_of
 
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
-_TYPE = re.compile(r"Expected `(.*)`, got `(.*)`")
-_VALUE = re.compile(r"Invalid (?:enum )?value (.*)")
-_SHORT = re.compile(r"Expected `(array|str)` of length >= 1")
-_ARTICLES = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a decimal",
-    "bool": "a boolean",
-    "array": "an array",
-    "object": "an object",
-    "null": "null",
-}
-_ROLES = ("system", "assistant", "user", "function", "tool", "developer")
-_PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
-
-_TOP = set(types.Body.__struct_fields__)
+_TOP = frozenset(types.Body.__struct_fields__)
 
 
-def parse(
-    data: bytes, service: Service, denier: Denier, *, named: str | None
-) -> tuple[types.Body, dict[str, Json]]:
-    """Return the typed request, and the fields beside it that the service takes.
+class Context(Struct, frozen=True):
+    """What an answer depends on besides the canon request.
 
-    ``named`` is the model where the body says none.
+    ``place`` is where thinking goes in an answer that shows it.
     """
+
+    provider: Provider
+    place: Place
+    include_usage: bool = False
+    include_obfuscation: bool = True
+
+
+def parse(http: HttpRequest) -> Parsed[Context]:
+    """Return a request as it is meant, whatever model or provider it is for.
+
+    Raises Rejected for what is not JSON or holds no messages.
+    """
+    provider, passed = lenient_provider(), Passed()
+    raw = loaded(http.body, provider)
+    named = unnamed_model(http.url, keyless=True)
+    typed = body(raw, provider, named=named, passed=passed)
+    wish = wish_of(typed, rest_of(raw), provider, provider.other or Model(), passed)
+    return Parsed(
+        request=canon(typed, raw, provider, passed=passed),
+        intent=wish.intent,
+        show=wish.show,
+        unknown=tuple(passed.paths),
+        context=context_of(typed, provider, wish),
+    )
+
+
+def loaded(data: bytes, provider: Provider) -> dict[str, Json]:
+    """Return the JSON object that a body is."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        denier.deny("We could not parse the JSON body of your request.")
+        provider.denier.deny("We could not parse the JSON body of your request.")
     if not isinstance(raw, dict):
-        denier.deny("Invalid type for the request body: expected an object.", code="invalid_type")
-    beside = {key: value for key, value in raw.items() if key not in _TOP}
-    knobs = {knob.path[0] for knob in service.knob}
-    if service.strict:
-        for key in beside:
-            if key not in service.fields and key not in knobs:
-                denier.unknown(key)
-    known = {key: value for key, value in raw.items() if key in _TOP}
-    if isinstance(messages := known.get("messages"), list):
-        _check_fields(messages, service, denier)
-    if not service.strict:
-        known = eased(known)
-    if named is not None and known.get("model") is None:
-        known["model"] = named
+        text = "Invalid type for the request body: expected an object."
+        provider.denier.deny(text, code="invalid_type")
+    return raw
+
+
+def rest_of(raw: dict[str, Json]) -> dict[str, Json]:
+    """Return the fields beside the typed ones, which only some providers take."""
+    return {key: value for key, value in raw.items() if key not in _TOP}
+
+
+def body(
+    raw: dict[str, Json], provider: Provider, *, named: str | None, passed: Passed | None = None
+) -> types.Body:
+    """Return the typed request; ``named`` is the model where the body names none.
+
+    A provider that is not strict passes over what it does not know. With ``passed``, what was
+    passed over is listed there, and what does not fit the types is passed over too.
+    """
+    fields = {key: value for key, value in raw.items() if key in _TOP}
+    if not provider.strict:
+        fields = known(fields, passed or Passed())
+    if passed is not None:
+        passed.tools = raw["tools"] if isinstance(raw.get("tools"), list) else []
+        fields.pop("tools", None)
+        taken = {*provider.fields, *(knob.path[0] for knob in provider.knob)}
+        passed.paths += (key for key in rest_of(raw) if key not in taken)
+    if named is not None and fields.get("model") is None:
+        fields["model"] = named
     try:
-        return msgspec.convert(known, types.Body), beside
+        return msgspec.convert(fields, types.Body)
     except msgspec.ValidationError as error:
-        _complain(str(error), denier)
+        if passed is None:
+            provider.denier.invalid(str(error))
+    try:
+        return msgspec.convert(fitting(fields, passed), types.Body)
+    except msgspec.ValidationError as error:
+        provider.denier.invalid(str(error))
 
 
-def _check_fields(messages: list[Json], service: Service, denier: Denier) -> None:
-    """Refuse what a service has on no list of a message's fields."""
-    for index, message in enumerate(messages):
-        role = str(message.get("role")) if isinstance(message, dict) else ""
-        known = FIELDS.get(role, set())
-        for key in message if known else ():
-            if key in service.foreign or (service.closed and key not in known):
-                where = f"messages.{index}.{key}"
-                denier.say("field", param=where, index=index, role=role, field=key)
-                denier.unknown(where)
-        content = message.get("content") if known else None
-        for part in content if service.parts and isinstance(content, list) else ():
-            kind = part.get("type") if isinstance(part, dict) else None
-            if kind not in service.parts:
-                denier.say("part", index=index, kind=kind)
+def canon(
+    body: types.Body, raw: dict[str, Json], provider: Provider, *, passed: Passed | None = None
+) -> Request:
+    """Return the canon request; with ``passed``, unknown parts and tools are kept in it as raw."""
+    tags = provider.thinking == "think_tags"
+    others = passed.parts if passed is not None else {}
+    system, messages = Reader(tags=tags, others=others).read(body.messages)
+    if passed is not None:
+        tools = tuple(_raw_tool(tool) for tool in passed.tools)
+    else:
+        tools = tuple(_tool(tool) for tool in body.tools or ())
+    stop = body.stop or ()
+    return Request(
+        model=body.model,
+        messages=tuple(messages),
+        system=system,
+        tools=tools,
+        tool_choice=_choice(body),
+        output=_output(body),
+        max_tokens=body.max_completion_tokens or body.max_tokens,
+        temperature=body.temperature,
+        top_p=body.top_p,
+        top_k=body.top_k,
+        stop=(stop,) if isinstance(stop, str) else tuple(stop),
+        stream=bool(body.stream),
+        extras=_extras(raw, provider, only_known=passed is not None) or None,
+    )
 
 
-def _complain(error: str, denier: Denier) -> NoReturn:
-    found = _AT.match(error)
-    what, path = (found["what"], found["path"] or "") if found else (error, "")
-    if unknown := _UNKNOWN.match(what):
-        denier.unknown(f"{path}.{unknown[1]}" if path else unknown[1])
-    if missing := _MISSING.match(what):
-        param = f"{path}.{missing[1]}" if path else missing[1]
-        message = f"Missing required parameter: '{param}'."
-        denier.deny(message, param=param, code="missing_required_parameter")
-    if wrong := _TYPE.match(what):
-        expected = [_ARTICLES.get(each, each) for each in wrong[1].split(" | ") if each != "null"]
-        first = "one of " + " or ".join(expected) if len(expected) > 1 else expected[0]
-        if set(expected) == {"a string", "an array"}:
-            first = "one of a string or array of objects"
-        got = _ARTICLES.get(wrong[2], wrong[2])
-        message = f"Invalid type for '{path}': expected {first}, but got {got} instead."
-        denier.deny(message, param=path, code="invalid_type")
-    if value := _VALUE.match(what):
-        supported = _PARTS if path.endswith(".type") else _ROLES if path.endswith(".role") else ()
-        message = f"Invalid value: {value[1]}."
-        if supported:
-            message += f" Supported values are: {listed(supported)}."
-        denier.deny(message, param=path, code="invalid_value")
-    if short := _SHORT.match(what):
-        kind = "array" if short[1] == "array" else "string"
-        message = (
-            f"Invalid '{path}': empty {kind}. Expected {'an' if kind == 'array' else 'a'} {kind} "
-            f"with minimum length 1, but got an empty {kind} instead."
-        )
-        denier.deny(message, param=path, code=f"empty_{kind}")
-    denier.deny(f"Invalid '{path}': {what}.", param=path or None, code="invalid_value")
+def context_of(body: types.Body, provider: Provider, wish: Wish) -> Context:
+    """Return what the answer to a request depends on."""
+    options = body.stream_options
+    return Context(
+        provider,
+        wish.place,
+        include_usage=bool(options and options.include_usage),
+        include_obfuscation=not options or options.include_obfuscation is not False,
+    )
+
+
+def _extras(raw: dict[str, Json], provider: Provider, *, only_known: bool) -> dict[str, Json]:
+    knobs = {knob.path[0] for knob in provider.knob}
+    return {
+        key: value
+        for key, value in rest_of(raw).items()
+        if key not in knobs and (not only_known or key in provider.fields)
+    }
+
+
+def _tool(tool: types.OfferedFunction | types.OfferedCustom) -> Tool:
+    if isinstance(tool, types.OfferedCustom):
+        raw = {"type": "custom", "custom": tool.custom}
+        return Tool(str(tool.custom.get("name", "")), raw=raw)
+    function = tool.function
+    return Tool(function.name, function.description or "", function.parameters, function.strict)
+
+
+def _raw_tool(tool: Json) -> Tool:
+    """Return a tool of any kind: a function that can be called, or else the tool as it came.
+
+    Some clients write a function flat, as the Responses API has it.
+    """
+    tool = tool if isinstance(tool, dict) else {}
+    flat = tool if tool.get("type", "function") == "function" else {}
+    function = tool.get("function") if isinstance(tool.get("function"), dict) else flat
+    name = function.get("name")
+    if not isinstance(name, str):
+        inner = tool.get(str(tool.get("type")))
+        name = inner.get("name") if isinstance(inner, dict) else None
+        return Tool(str(name or tool.get("name") or tool.get("type") or ""), raw=tool)
+    description, strict = function.get("description"), function.get("strict")
+    return Tool(
+        name,
+        description if isinstance(description, str) else "",
+        function.get("parameters"),
+        strict if isinstance(strict, bool) else None,
+    )
+
+
+def _choice(body: types.Body) -> ToolChoice | None:
+    choice, parallel = body.tool_choice, body.parallel_tool_calls
+    if choice is None:
+        return None if parallel is None else ToolChoice(parallel=parallel)
+    if isinstance(choice, types.ChosenFunction):
+        return ToolChoice("tool", choice.function.name, parallel)
+    if isinstance(choice, types.ChosenCustom):
+        return ToolChoice("tool", choice.custom.name, parallel)
+    if isinstance(choice, str):
+        return ToolChoice(choice, None, parallel)
+    return ToolChoice(parallel=parallel)
+
+
+def _output(body: types.Body) -> Output | None:
+    match body.response_format:
+        case types.ObjectFormat():
+            return Output()
+        case types.SchemaFormat(json_schema=schema):
+            return Output(schema.schema, schema.name, schema.strict)
+        case _:
+            return None

@@ -1,11 +1,26 @@
-"""What a service refuses of a request that is well formed: ranges, pairs and model by model."""
+"""Every check of a request, in the order in which the service makes them.
 
-from pondero.canon import Json
+The order is behaviour: of a request with two faults, the service names a certain one.
+"""
 
-from . import types
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+import msgspec
+
+from pondero.canon import HttpRequest, Json
+from pondero.dialects.dialect import Accepted
+
+from . import parse, types
+from .address import serves, unnamed_model
 from .errors import Denier
-from .models import Model, Service
-from .thinking import field_at, is_forced
+from .lenient import FIELDS
+from .messages import base64_in, decoded, minted
+from .models import Model, Provider, check_key, provider_of
+from .parse import Context
+from .seals import sealer, stamp
+from .thinking import field_at, is_forced, wish_of
 
 _RANGES = {
     "temperature": (0, 2),
@@ -16,49 +31,136 @@ _RANGES = {
 _DEFAULTS = {"temperature": 1, "top_p": 1, "presence_penalty": 0, "frequency_penalty": 0}
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 _NOT_WHILE_THINKING = ("logprobs", "top_logprobs", "logit_bias")
+_PRECEDING = (
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
+    "'tool_calls'."
+)
+_FOLLOWING = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+    "'tool_call_id'. The following tool_call_ids did not have response messages: "
+)
 
 
-def check(
+def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
+    """Return what was asked, or raise Rejected as the emulated provider of this name would."""
+    table = provider_of(provider)
+    denier = table.denier
+    _check_address(http, denier)
+    check_key(http, table)
+    raw = parse.loaded(http.body, table)
+    _check_fields(raw, table, denier)
+    named = unnamed_model(http.url, keyless=table.keyless)
+    body = parse.body(raw, table, named=named)
+    model = _model(body.model, table, denier)
+    rest = parse.rest_of(raw)
+    _check_apart(body, rest, table, denier)
+    wish = wish_of(body, rest, table, model)
+    _check(body, rest, table, model, denier, thinks=wish.thinks)
+    _Conversation(table, model, body.model).check(body.messages)
+    request = parse.canon(body, raw, table)
+    return Accepted(
+        request=request,
+        intent=wish.intent,
+        thinks=wish.thinks,
+        shown=wish.thinks and wish.place != "none",
+        context=parse.context_of(body, table, wish),
+        seal=sealer(body.model),
+        seed=msgspec.json.encode(request),
+        caches="always",
+    )
+
+
+def _check_address(http: HttpRequest, denier: Denier) -> None:
+    path = http.url.partition("?")[0]
+    if http.method != "POST" or not serves(path):
+        denier.deny(f"Invalid URL ({http.method} {path})", status=404)
+
+
+def _model(name: str, provider: Provider, denier: Denier) -> Model:
+    model = provider.find(name)
+    if model is None:
+        denier.deny_as("no_model", param="model", model=name)
+        text = f"The model `{name}` does not exist or you do not have access to it."
+        denier.deny(text, status=404, code="model_not_found")
+    if model.elsewhere:
+        text = "This model is only supported in v1/responses and not in v1/chat/completions."
+        denier.deny(text, status=404, param="model")
+    return model
+
+
+# -- fields, before they are typed ---------------------------------------------------------------
+
+
+def _check_fields(raw: dict[str, Json], provider: Provider, denier: Denier) -> None:
+    knobs = {knob.path[0] for knob in provider.knob}
+    for key in parse.rest_of(raw) if provider.strict else ():
+        if key not in provider.fields and key not in knobs:
+            denier.unknown(key)
+    messages = raw.get("messages")
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        _check_message(message, index, provider, denier)
+
+
+def _check_message(message: Json, index: int, provider: Provider, denier: Denier) -> None:
+    """Refuse fields and kinds of parts that this provider does not have in any message."""
+    role = str(message.get("role")) if isinstance(message, dict) else ""
+    known = FIELDS.get(role, set())
+    for key in message if known else ():
+        if key in provider.foreign or (provider.closed and key not in known):
+            where = f"messages.{index}.{key}"
+            denier.deny_as("field", param=where, index=index, role=role, field=key)
+            denier.unknown(where)
+    content = message.get("content") if known else None
+    for part in content if provider.parts and isinstance(content, list) else ():
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind not in provider.parts:
+            denier.deny_as("part", index=index, kind=kind)
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+
+def _check(
     body: types.Body,
-    beside: dict[str, Json],
-    service: Service,
+    rest: dict[str, Json],
+    provider: Provider,
     model: Model,
     denier: Denier,
     *,
     thinks: bool,
 ) -> None:
     """Raise the refusal, if there is one."""
-    _check_ranges(body, beside, denier)
-    _check_caps(body, service, model, denier)
+    _check_ranges(body, rest, denier)
+    _check_caps(body, provider, model, denier)
     _check_company(body, denier)
-    if service.strict and body.top_k is not None and "top_k" not in service.words:
+    if provider.strict and body.top_k is not None and "top_k" not in provider.words:
         denier.unknown("top_k")
     for name in model.refuses:
-        if getattr(body, name, None) is not None or beside.get(name) is not None:
+        if getattr(body, name, None) is not None or rest.get(name) is not None:
             denier.unsupported(name, model=body.model)
-    if not service.schemas and isinstance(body.response_format, types.SchemaFormat):
-        denier.say("schema", param="response_format")
-    if (model.forced or service.forced) == "refused" and is_forced(body):
-        denier.say("forced", param="tool_choice", model=body.model)
+    if not provider.schemas and isinstance(body.response_format, types.SchemaFormat):
+        denier.deny_as("schema", param="response_format")
+    if (model.forced or provider.forced) == "refused" and is_forced(body):
+        denier.deny_as("forced", param="tool_choice", model=body.model)
     if thinks:
-        _check_thinking(body, beside, service, model, denier)
+        _check_thinking(body, rest, provider, model, denier)
 
 
-def check_apart(
-    body: types.Body, beside: dict[str, Json], service: Service, denier: Denier
+def _check_apart(
+    body: types.Body, rest: dict[str, Json], provider: Provider, denier: Denier
 ) -> None:
     """Raise the refusal of two fields that say the same thing, if both are there."""
-    asked = {"reasoning_effort": body.reasoning_effort, **beside}
-    for pair in service.apart:
+    asked = {"reasoning_effort": body.reasoning_effort, **rest}
+    for pair in provider.apart:
         if all(field_at(asked, tuple(each.split("."))) is not None for each in pair):
-            denier.say("apart", param=pair[0], one=pair[0], other=pair[1])
+            denier.deny_as("apart", param=pair[0], one=pair[0], other=pair[1])
             text = f"'{pair[0]}' and '{pair[1]}' cannot be specified at the same time."
             denier.deny(text, param=pair[0], code="invalid_parameter_combination")
 
 
-def _check_ranges(body: types.Body, beside: dict[str, Json], denier: Denier) -> None:
+def _check_ranges(body: types.Body, rest: dict[str, Json], denier: Denier) -> None:
     for name, (least, most) in _RANGES.items():
-        value = getattr(body, name, None) if name in body.__struct_fields__ else beside.get(name)
+        value = getattr(body, name, None) if name in body.__struct_fields__ else rest.get(name)
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -75,11 +177,11 @@ def _check_ranges(body: types.Body, beside: dict[str, Json], denier: Denier) -> 
             denier.deny(text, param=name, code=code)
 
 
-def _check_caps(body: types.Body, service: Service, model: Model, denier: Denier) -> None:
+def _check_caps(body: types.Body, provider: Provider, model: Model, denier: Denier) -> None:
     if body.max_tokens is not None and body.max_completion_tokens is not None:
         text = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
         denier.deny(text, param="max_tokens", code="invalid_parameter_combination")
-    if service.strict and body.max_tokens is not None and model.thinks != "no":
+    if provider.strict and body.max_tokens is not None and model.thinks != "no":
         denier.unsupported("max_tokens", instead="max_completion_tokens")
     for name in ("max_tokens", "max_completion_tokens"):
         cap = getattr(body, name)
@@ -115,17 +217,15 @@ def _check_company(body: types.Body, denier: Denier) -> None:
 
 
 def _check_thinking(
-    body: types.Body, beside: dict[str, Json], service: Service, model: Model, denier: Denier
+    body: types.Body, rest: dict[str, Json], provider: Provider, model: Model, denier: Denier
 ) -> None:
-    if (model.sampling or service.sampling) == "default":
+    if (model.sampling or provider.sampling) == "default":
         for name, default in _DEFAULTS.items():
-            value = (
-                getattr(body, name, None) if name in body.__struct_fields__ else beside.get(name)
-            )
+            value = getattr(body, name, None) if name in body.__struct_fields__ else rest.get(name)
             if value is not None and value != default:
                 denier.value(name, value, only=f"Only the default ({default}) value is supported.")
         for name in _NOT_WHILE_THINKING:
-            if beside.get(name):
+            if rest.get(name):
                 denier.unsupported(name)
     if body.tools and not model.tools:
         text = (
@@ -134,11 +234,136 @@ def _check_thinking(
             "reasoning_effort to 'none'."
         )
         denier.deny(text, param="reasoning_effort")
-    if (model.forced or service.forced) == "not_thinking" and is_forced(body):
-        denier.say("forced", param="tool_choice", model=body.model)
-    words = model.must_replay or service.must_replay
+    if (model.forced or provider.forced) == "not_thinking" and is_forced(body):
+        denier.deny_as("forced", param="tool_choice", model=body.model)
+    words = model.must_replay or provider.must_replay
     for index, message in enumerate(body.messages if words else ()):
         if isinstance(message, types.Assistant) and message.tool_calls:
             fields = _THOUGHTS if model.must_replay else _THOUGHTS[:1]
             if words and all(getattr(message, field) is None for field in fields):
                 denier.deny(words.format(index=index))
+
+
+# -- the conversation ----------------------------------------------------------------------------
+
+
+class _Conversation:
+    """Checks the messages of one request, in order: fields, pairs of call and result, and seals."""
+
+    def __init__(self, provider: Provider, model: Model, name: str) -> None:
+        self._provider = provider
+        self._denier = provider.denier
+        self._form = model.form or provider.form
+        self._model = name
+        self._open: list[tuple[str, str]] = []  # unanswered calls: the id given, and the id shown
+        self._at = 0
+
+    def check(self, messages: Sequence[types.Message]) -> None:
+        """Raise the refusal, if there is one."""
+        begins = isinstance(messages[0], types.System | types.Developer)
+        for self._at, message in enumerate(messages[begins:], start=int(begins)):
+            if self._provider.strict:
+                self._check_words(message)
+            match message:
+                case types.ToolAnswer() | types.FunctionAnswer():
+                    self._check_answer(message)
+                case types.Assistant():
+                    self._check_answered()
+                    self._check_assistant(message)
+                case types.User():
+                    self._check_media(message)
+                    self._check_answered()
+                case _:
+                    self._check_answered()
+        self._check_answered()
+
+    def _check_answer(self, message: types.ToolAnswer | types.FunctionAnswer) -> None:
+        id_ = message.tool_call_id if isinstance(message, types.ToolAnswer) else None
+        if self._provider.strict and isinstance(message, types.ToolAnswer) and not id_:
+            self._missing(f"messages[{self._at}].tool_call_id")
+        call = next((call for call in self._open if not id_ or call[0] == id_), None)
+        if call is None:
+            self._denier.deny(_PRECEDING, param=f"messages.[{self._at}].role")
+        self._open.remove(call)
+
+    def _check_answered(self) -> None:
+        if self._open:
+            missing = ", ".join(shown for _, shown in self._open)
+            self._denier.deny(_FOLLOWING + missing, param="messages")
+
+    def _check_assistant(self, message: types.Assistant) -> None:
+        self._check_seals(message.reasoning_details or [])
+        calls = [self._call(call, number) for number, call in enumerate(message.tool_calls or ())]
+        if (older := message.function_call) is not None:
+            calls.append(("", minted(f"messages[{self._at}].function_call", older.name)))
+        said = (message.content, message.refusal, message.audio)
+        if not calls and not _thought(message) and all(each is None for each in said):
+            where = f"messages.[{self._at}].content"
+            text = f"Invalid value for 'content': expected a string, got null. ({where})"
+            self._denier.deny(text, param=where)
+        self._open = calls
+
+    def _call(self, call: types.Call, number: int) -> tuple[str, str]:
+        provider, where = self._provider, f"messages[{self._at}].tool_calls[{number}]"
+        body = call.custom if call.type == "custom" else call.function
+        if body is None or (provider.strict and not call.id):
+            self._missing(f"{where}.{'id' if body is not None else call.type}")
+        if provider.call_ids and not re.fullmatch(provider.call_ids, call.id or ""):
+            self._denier.deny_as("call_id", param=f"{where}.id", id=call.id)
+        return call.id or "", call.id or minted(where, body.name)
+
+    def _check_seals(self, details: list[dict[str, Json]]) -> None:
+        provider = self._provider
+        if provider.thinking != "reasoning_details":
+            return
+        words = ""
+        for number, detail in enumerate(details):
+            words = str(detail.get("text") or detail.get("summary") or words)
+            seal = detail.get("data", detail.get("signature"))
+            is_sealed = "data" in detail or self._form == "signed"
+            if is_sealed and seal != stamp(words, model=self._model):
+                where = f"messages[{self._at}].reasoning_details[{number}]"
+                upstream = provider.bad_seal_upstream
+                self._denier.deny(provider.bad_seal, param=where, upstream=upstream)
+
+    def _check_media(self, message: types.User) -> None:
+        for part in message.content if isinstance(message.content, list) else ():
+            data = base64_in(part)
+            if data is not None and decoded(data) is None:
+                text = "Invalid base64 data in the request."
+                self._denier.deny(text, param="messages", code="invalid_base64")
+
+    def _missing(self, param: str) -> NoReturn:
+        message = f"Missing required parameter: '{param}'."
+        self._denier.deny(message, param=param, code="missing_required_parameter")
+
+    # -- fields of the clones, which a strict provider does not know -----------------------------
+
+    def _check_words(self, message: types.Message) -> None:
+        where = f"messages[{self._at}]"
+        if isinstance(message, types.Assistant):
+            self._check_thoughts(message, where)
+        for number, part in enumerate(message.content if isinstance(message.content, list) else ()):
+            if isinstance(part, types.ThinkingPart | types.VideoPart):
+                self._check_word(str(part.__struct_config__.tag), f"{where}.content[{number}].type")
+            if isinstance(part, types.RefusalPart | types.ThinkingPart):
+                continue
+            if part.cache_control is not None:
+                self._check_word("cache_control", f"{where}.content[{number}].cache_control")
+
+    def _check_thoughts(self, message: types.Assistant, where: str) -> None:
+        for field in ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details"):
+            if getattr(message, field) is not None:
+                self._check_word(field, f"{where}.{field}")
+        for number, call in enumerate(message.tool_calls or ()):
+            if call.extra_content is not None:
+                self._check_word("extra_content", f"{where}.tool_calls[{number}].extra_content")
+
+    def _check_word(self, word: str, param: str) -> None:
+        if word not in self._provider.words:
+            self._denier.unknown(param)
+
+
+def _thought(message: types.Assistant) -> bool:
+    texts = (message.reasoning_content, message.reasoning, message.reasoning_text)
+    return bool(message.reasoning_details) or any(texts)

@@ -1,13 +1,43 @@
-"""The emulated service's own proof that a thought is the one it gave: a keyed digest of it."""
+"""What the emulated service puts into opaque slots, and how it knows its own again."""
 
 import base64
 import hashlib
 import hmac
+from collections.abc import Sequence
+
+from pondero.canon import Json, Part, Seal, Thinking, ToolCall
+from pondero.dialects.dialect import Sealer
+
+from .types import NAME
 
 _SECRET = b"pondero emulates; nothing is protected by this"
 
 
 def stamp(text: str, *, model: str) -> str:
-    """Return the proof for a thought of this model."""
+    """Return a keyed digest: the proof that a thought is the one this model gave."""
     message = f"{model}\0{text}".encode("utf-8", "surrogatepass")
     return base64.b64encode(hmac.digest(_SECRET, message, hashlib.sha256)).decode()
+
+
+def sealer(model: str) -> Sealer:
+    """Return the emulated service's sealer for one answer of this model.
+
+    The slot of a thought takes a text, or the whole list of details that was recorded with it; the
+    slot of a call takes fields of the call. No seal of this wire covers what stands before it.
+    """
+
+    def seal(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
+        if isinstance(part, Thinking):
+            return opened(part.seal).get("reasoning_details") or stamp(shown, model=model)
+        if isinstance(part, ToolCall):
+            return opened(part.seal) or None
+        return None
+
+    return seal
+
+
+def opened(seal: Seal | None) -> dict[str, Json]:
+    """Return what a seal of this wire holds; another wire's stays shut."""
+    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+        return {}
+    return seal.value

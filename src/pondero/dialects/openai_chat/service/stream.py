@@ -1,0 +1,179 @@
+"""A streamed answer, event by event, in the provider's exact shape."""
+
+import msgspec
+
+from pondero.canon import (
+    Event,
+    Finished,
+    HttpResponse,
+    Json,
+    PartEnd,
+    PartStart,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+)
+from pondero.dialects.dialect import Answering
+
+from .parse import Context
+from .parts import (
+    base_of,
+    call_id_of,
+    call_of,
+    ending,
+    finish_reason,
+    headers_of,
+    refused,
+    thinking_writer,
+    usage_of,
+)
+
+_DONE = b"data: [DONE]\n\n"
+_NO_WORDS = {"content": "", "refusal": None}
+
+
+def stream(answering: Answering[Context]) -> "Stream":
+    """Return an encoder for one streamed answer."""
+    return Stream(answering)
+
+
+class Stream:
+    """Events -> chunks. Feed events as they come, then call eof()."""
+
+    def __init__(self, answering: Answering[Context]) -> None:
+        context = answering.context
+        self._provider = context.provider
+        self._seal = answering.seal
+        self._base = base_of(answering, "chat.completion.chunk", None)
+        self._asked_usage = context.include_usage
+        self._padded = self._provider.obfuscation and context.include_obfuscation
+        self._writer = thinking_writer(answering)
+        self._refuses = answering.refuses
+        self._told: set[int] = set()  # parts of which a delta was given
+        self._calls: dict[int, int] = {}  # our index of a call -> the wire's
+        self._handlers = {
+            Started: self._start,
+            PartStart: self._begin,
+            TextDelta: self._text,
+            ThinkingDelta: self._thinking,
+            ToolDelta: self._arguments,
+            PartEnd: self._end,
+            Finished: self._finish,
+        }
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers this stream is sent with."""
+        return headers_of("text/event-stream; charset=utf-8", self._base)
+
+    def feed(self, event: Event) -> bytes:
+        """Return the chunks that say this event; some say nothing."""
+        handler = self._handlers.get(type(event))
+        return handler(event) if handler is not None else b""  # type: ignore[operator]  # by type
+
+    def eof(self) -> bytes:
+        """Return the marker of the end, where there is one."""
+        return _DONE if self._provider.done else b""
+
+    def fail(self, error: HttpResponse) -> bytes:
+        """Return the chunk of an error after all was well."""
+        if self._provider.error != "router":
+            return b"data: " + error.body + b"\n\n"
+        said = msgspec.json.decode(error.body)["error"]
+        choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+        told = {"code": error.status, "message": said["message"]}
+        return _framed({**self._base, "error": told, "choices": [choice]}) + _DONE
+
+    def _start(self, event: Started) -> bytes:
+        if event.model is not None:
+            self._base["model"] = event.model
+        words = {"content": None, "refusal": ""} if self._refuses else _NO_WORDS
+        first = self._chunk({"role": "assistant", **words})
+        comment = self._provider.comment
+        return first if comment is None else f": {comment}\n\n".encode() + first
+
+    def _begin(self, event: PartStart) -> bytes:
+        if event.kind != "tool_call":
+            return b""
+        number = self._calls[event.index] = len(self._calls)
+        function = {"name": event.name, "arguments": ""}
+        id_ = call_id_of(event.id, self._provider)
+        call = {"index": number, "id": id_, "type": "function", "function": function}
+        return self._chunk({"tool_calls": [call]})
+
+    def _text(self, event: TextDelta) -> bytes:
+        self._told.add(event.index)
+        return self._chunk({"refusal" if self._refuses else "content": event.text})
+
+    def _thinking(self, event: ThinkingDelta) -> bytes:
+        self._told.add(event.index)
+        delta = self._writer.more(event.text)
+        return b"" if delta is None else self._chunk(delta)
+
+    def _arguments(self, event: ToolDelta) -> bytes:
+        self._told.add(event.index)
+        call = {"index": self._calls[event.index], "function": {"arguments": event.json}}
+        return self._chunk({"tool_calls": [call]})
+
+    def _end(self, event: PartEnd) -> bytes:
+        """Say what the deltas did not: a part given whole, a seal, what a call carries along."""
+        part, told = event.part, event.index in self._told
+        if isinstance(part, Text) and refused(part):
+            return self._chunk({"refusal": part.text}) if not told else b""
+        if isinstance(part, Text):
+            return self._text(TextDelta(event.index, part.text)) if not told and part.text else b""
+        if isinstance(part, Thinking):
+            before = (
+                b""
+                if told or not part.text
+                else self._thinking(ThinkingDelta(event.index, part.text))
+            )
+            last = self._writer.end(part)
+            return before if last is None else before + self._chunk(last)
+        if isinstance(part, ToolCall):
+            return self._end_call(event.index, part, told=told)
+        return b""
+
+    def _end_call(self, index: int, call: ToolCall, *, told: bool) -> bytes:
+        whole = call_of(call, self._provider, self._seal)
+        number = self._calls[index]
+        rest = {key: whole[key] for key in whole if key not in ("id", "type", "function")}
+        said = b""
+        if not told:
+            said = self._arguments(ToolDelta(index, whole["function"]["arguments"]))
+        return said + (self._chunk({"tool_calls": [{"index": number, **rest}]}) if rest else b"")
+
+    def _finish(self, event: Finished) -> bytes:
+        finish, provider = finish_reason(event.finish, event.raw_finish), self._provider
+        if not self._asked_usage and provider.usage != "always":
+            return self._chunk({}, finish=finish)
+        usage = usage_of(event.usage, provider)
+        if provider.usage_at == "finish":
+            return self._chunk({}, finish=finish, usage=usage)
+        if provider.usage_at == "in choice":
+            return self._chunk({}, finish=finish, choice={"usage": usage})
+        end = self._chunk({}, finish=finish)
+        if provider.usage_at == "empty choice":
+            return end + self._chunk({"content": ""}, usage=usage)
+        return end + _framed({**self._base, "choices": [], "usage": usage})
+
+    def _chunk(
+        self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
+    ) -> bytes:
+        own = {"index": 0, "delta": delta, "logprobs": None, **(choice or {})}
+        if finish is not None or self._provider.nulls:
+            own |= ending(finish, self._provider)
+        chunk = {**self._base, "choices": [own]}
+        if self._asked_usage or usage is not None:
+            chunk["usage"] = usage
+        if self._padded and finish is None:
+            chunk["obfuscation"] = "x" * (-len(str(delta)) % 32)
+        return _framed(chunk)
+
+
+def _framed(chunk: Json) -> bytes:
+    return b"data: " + msgspec.json.encode(chunk) + b"\n\n"
