@@ -123,8 +123,8 @@ def posted(body: Any, **headers: str) -> HttpRequest:
     return HttpRequest("POST", "https://api.openai.com/v1/responses", named, data)
 
 
-def accepted(body: Any, *, service: str = "openai", **headers: str) -> Accepted:
-    return SERVICE.accept(posted(body, **headers), service)
+def accepted(body: Any, *, provider: str = "openai", **headers: str) -> Accepted:
+    return SERVICE.accept(posted(body, **headers), provider)
 
 
 def refused(body: Any, **headers: str) -> Any:

@@ -1,4 +1,4 @@
-"""The Responses wire: items in, items out, thinking as sealed items between them."""
+"""The Responses wire of OpenAI: items in and out, with thinking as sealed items among them."""
 
 from pondero.canon import Json
 from pondero.dialects.dialect import Caller, Dialect, Service

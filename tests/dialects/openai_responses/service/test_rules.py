@@ -169,7 +169,7 @@ def test_an_item_may_change_the_effort_where_the_model_takes_it():
 
 
 def test_a_deployment_whose_rules_nobody_knows_takes_any_model():
-    found = accepted({"model": "any/thing", "input": "Hi"}, service="lmstudio")
+    found = accepted({"model": "any/thing", "input": "Hi"}, provider="lmstudio")
 
     assert found.request.model == "any/thing"
 
@@ -431,7 +431,7 @@ def test_another_address_is_not_there():
 )
 def test_a_deployment_says_no_in_its_own_shape(change, message):
     with pytest.raises(Rejected) as caught:
-        accepted({"input": "Hi"} | change, service="xai-responses")
+        accepted({"input": "Hi"} | change, provider="xai-responses")
 
     assert caught.value.response.status == 400
     assert json.loads(caught.value.response.body) == {"code": "invalid-argument", "error": message}
@@ -439,7 +439,7 @@ def test_a_deployment_says_no_in_its_own_shape(change, message):
 
 def test_no_key_is_400_there():
     with pytest.raises(Rejected) as caught:
-        accepted({"model": "grok-4.3", "input": "Hi"}, service="xai-responses", authorization="")
+        accepted({"model": "grok-4.3", "input": "Hi"}, provider="xai-responses", authorization="")
 
     assert caught.value.response.status == 400
 
@@ -453,7 +453,7 @@ def test_no_key_is_400_there():
     ],
 )
 def test_a_deployment_thinks_and_shows_in_its_own_way(model, thinks, shown):
-    found = accepted({"model": model, "input": "Hi"}, service="xai-responses")
+    found = accepted({"model": model, "input": "Hi"}, provider="xai-responses")
 
     assert (found.thinks, found.shown) == (thinks, shown)
 

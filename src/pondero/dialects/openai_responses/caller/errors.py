@@ -1,4 +1,4 @@
-"""What the service said was wrong: a body or an event to an error of our tree."""
+"""An error of the service, in a body or in a stream, to one of our tree."""
 
 import re
 from typing import Any
@@ -76,20 +76,20 @@ _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return what the service said was wrong; survives HTML and nothing at all."""
+    """Return the error in a body; HTML and an empty body give one too."""
     raw = json_of(body)
     told = {"message": readable(body, status=head.status)} if raw is None else _told(raw)
     return _build(head, told, body)
 
 
 def in_stream(head: Head, raw: Json) -> ServiceError:
-    """Return an error that came after the answer had begun well."""
+    """Return the error in an answer that began with status 200."""
     told = _told({"error": raw})
     return _build(head, told, dumped(raw).encode(), begun=True)
 
 
 def _told(raw: Json) -> dict[str, Any]:
-    """Return message, code and type, from whichever of the known shapes this is."""
+    """Return the object with message, code and type, from any of the shapes seen in recordings."""
     if isinstance(raw, list) and raw:
         raw = raw[0]
     if not isinstance(raw, dict):
@@ -164,7 +164,7 @@ def _retry_after(head: Head, told: dict[str, Any], message: str) -> float | None
 
 
 def _until_reset(head: Head) -> float | None:
-    """Return when the limit that is spent is whole again; which one it is, `remaining` says."""
+    """Return the seconds until a spent limit is reset; `remaining` says which one is spent."""
     waits = {
         kind: _duration(_header(head, f"x-ratelimit-reset-{kind}") or "")
         for kind in ("requests", "tokens")

@@ -1,7 +1,8 @@
-"""Messages to input items, and the pairing this service insists on.
+"""Messages to input items, for ``request``; thinking and its follower stay together.
 
-An item of thinking goes back only together with what was made after it, and what was made after
-it keeps its id only together with the thinking: each is refused without the other.
+The service refuses an item of thinking without the item that followed it, and a follower that has
+its id without the thinking. So thinking is sent only with its follower, and a follower keeps its
+id only with its thinking.
 """
 
 from base64 import b64encode
@@ -38,7 +39,7 @@ class Thread:
         self.items: Items = []
         self._pairing = quirks.get("pairing") is not False
         self._cache = cache and quirks.get("cache_marks") is not False
-        self._nameless: set[str] = set()  # calls that came without an id
+        self._nameless: set[str] = set()  # calls whose ids the service did not give
         self._custom: set[str] = set()  # calls of tools that take plain text
 
     def add(self, message: Message) -> None:
@@ -49,7 +50,7 @@ class Thread:
             self._given(message.role, message.parts)
 
     def system(self, texts: Sequence[Text]) -> None:
-        """Take the system prompt as an item, where `instructions` cannot hold it."""
+        """Take the system prompt as an item, where ``instructions`` cannot hold it."""
         self._say("developer", [self._content(text) for text in texts])
 
     # -- the caller's side of the conversation ---------------------------------------------------
@@ -153,13 +154,13 @@ class Thread:
 
 
 class _Turn:
-    """One answer on its way back."""
+    """Writes the items of one answer that is sent back."""
 
     def __init__(self, items: Items, *, pairing: bool) -> None:
         self._items = items
         self._pairing = pairing
-        self._waiting: Items = []  # thinking whose follower has not come yet
-        self._last: str | None = None  # the thinking that went back last
+        self._waiting: Items = []  # thinking whose follower has not been added yet
+        self._last: str | None = None  # the id of the thinking added last
         self._message: tuple[Json, Items] | None = None  # the message being filled
 
     def thinking(self, part: Thinking) -> None:
@@ -168,7 +169,7 @@ class _Turn:
         if value is None:
             return
         item = {"type": "reasoning", **value}
-        item.setdefault("summary", [])  # required, also when there is none
+        item.setdefault("summary", [])  # required, even if empty
         self._waiting.append(item)
 
     def text(self, part: Text) -> None:
@@ -214,7 +215,7 @@ class _Turn:
         self._message = None
         value = opened(part.seal) or {}
         self._follow(value)
-        if not self._is_orphan(value):  # such an item cannot go without its id
+        if not self._is_orphan(value):  # it is refused without its id
             self._items.append(part.raw)
 
     def end(self) -> None:
@@ -222,7 +223,7 @@ class _Turn:
             self._release()
 
     def _follow(self, value: dict[str, Any]) -> dict[str, Json]:
-        """Let the waiting thinking go ahead if this was made after it; return this one's keys."""
+        """Add the waiting thinking if this item followed it; return the item's other keys."""
         after = value.get("after")
         waiting = self._waiting
         if waiting:
@@ -237,7 +238,7 @@ class _Turn:
         return keys
 
     def _is_orphan(self, value: dict[str, Any]) -> bool:
-        """Return whether the thinking this was made after did not go back."""
+        """Return whether the thinking before this item was left out."""
         after = value.get("after")
         return self._pairing and after is not None and after != self._last
 

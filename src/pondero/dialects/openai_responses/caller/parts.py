@@ -1,4 +1,4 @@
-"""Output items to parts, whether they come whole or in pieces."""
+"""Output items to parts, whole or in pieces, for ``response`` and ``stream``."""
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "summary_text", "r
 
 
 class Seen(Struct, gc=False):
-    """What kinds of parts an answer has had so far; the finish word depends on it."""
+    """The kinds of parts that an answer has so far; its finish depends on them."""
 
     text: bool = False
     calls: bool = False
@@ -41,7 +41,7 @@ class Seen(Struct, gc=False):
 
 
 class Piece(Struct, gc=False):
-    """A part that is being written; ``section`` is the paragraph of thinking it has come to."""
+    """A part that is being read; ``section`` is the current paragraph of thinking."""
 
     index: int
     kind: PartKind
@@ -50,7 +50,7 @@ class Piece(Struct, gc=False):
 
 
 class Item(Struct):
-    """An item that is being written; a message holds a piece for each of its contents."""
+    """An item that is being read; a message has a piece for each of its contents."""
 
     raw: dict[str, Json]
     type: str
@@ -67,7 +67,7 @@ class Item(Struct):
 
 
 class Items:
-    """The items of one answer, in the making; every method adds its events to ``out``."""
+    """The items of one answer as they are read; every method adds its events to ``out``."""
 
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
@@ -83,13 +83,13 @@ class Items:
 
     @property
     def none_came(self) -> bool:
-        """Return whether no item was seen at all."""
+        """Return whether the answer has had no item."""
         return not self._parts and not self._ended
 
     def find(self, place: int, kind: str, out: list[Event]) -> Item | None:
-        """Return the item an event speaks of (-1: the latest), None where it is over.
+        """Return the item of an event by its place (-1: the latest), None where it has ended.
 
-        An item that nobody announced begins now, as ``kind``.
+        An item that was not announced begins now, as ``kind``.
         """
         place = self.latest if place < 0 else place
         if place in self._ended:
@@ -99,7 +99,7 @@ class Items:
     # -- beginnings ----------------------------------------------------------------------------
 
     def begin(self, place: int, raw: Json, out: list[Event], *, at: str = "$.item") -> Item:
-        """An item begins, at this place of the output (-1: the next one)."""
+        """Begin an item at this place of the output (-1: the next one)."""
         raw = as_dict(raw, at=at)
         kind = raw.get("type")
         if not isinstance(kind, str):
@@ -122,7 +122,7 @@ class Items:
         return item
 
     def piece(self, item: Item, number: int, kind: PartKind, out: list[Event]) -> Piece:
-        """Return a message's content by its number; it begins unless it has, as this kind."""
+        """Return a content of a message by its number; where it is new, it begins as this kind."""
         piece = item.pieces.get(number)
         if piece is None:
             return self._start(item, number, kind, out)
@@ -153,7 +153,7 @@ class Items:
     # -- ends ----------------------------------------------------------------------------------
 
     def end(self, place: int, raw: Json, out: list[Event], *, at: str = "$.item") -> None:
-        """An item is complete; one that never began begins now."""
+        """End an item; one that was not announced begins now."""
         raw = as_dict(raw, at=at)
         if place < 0:
             place = self._place_of(raw)
@@ -164,21 +164,21 @@ class Items:
         self._close(place, item, out, at=at)
 
     def _place_of(self, raw: dict[str, Json]) -> int:
-        """Return the place of an item that was given none: by its id, else the latest one's."""
+        """Return the place of an item that came without one: found by its id, else the latest."""
         for place, item in self.open.items():
             if item.id is not None and item.id == raw.get("id"):
                 return place
         return self.latest if self.latest in self.open else self.latest + 1
 
     def _abandon(self, place: int, out: list[Event]) -> None:
-        """End an item of which no more will come; what a beginning sealed is preliminary."""
+        """End an item without its final form; the seal it began with is not final, so it goes."""
         item = self.open[place]
         if item.type == "reasoning":
             item.raw = {}
         self._close(place, item, out, at=f"$.output[{place}]")
 
     def end_rest(self, output: list[Json], out: list[Event]) -> None:
-        """The answer is complete: what is still open ends, by its final form where there is one."""
+        """End every open item when the answer is complete, in its final form where there is one."""
         for place, item in sorted(self.open.items()):
             final = output[place] if 0 <= place < len(output) else None
             if isinstance(final, dict) and final.get("type") == item.type:
@@ -216,7 +216,7 @@ class Items:
         self._put(piece, Thinking(text, self._seal(self._replayable(item.raw))), out)
 
     def _replayable(self, raw: dict[str, Json]) -> dict[str, Json]:
-        """Return what goes back; nothing where only an id is left of what was not stored."""
+        """Return what is sent back; nothing where all there is is the id of an unstored item."""
         value = thinking_value(raw)
         kept = self.stored or value.get("encrypted_content") or value.get("content")
         return value if kept else {}
@@ -230,7 +230,7 @@ class Items:
         value = follower_value(item.raw, _OF_CALL, item.after.id if item.after else None)
         piece = item.pieces[0]
         arguments: Json = given
-        if not isinstance(given, dict):  # an object is not of this wire, and clear enough
+        if not isinstance(given, dict):  # not of this wire, but unambiguous
             arguments = _settle(piece, as_text(given, at=f"{at}.{key}"), ToolDelta, out)
         if item.type == "custom_tool_call":
             value["type"] = item.type
@@ -253,7 +253,7 @@ class Items:
             self._end_content(item, number, part, value, out, at=f"{at}.content[{number}]")
         if not content and not item.pieces:
             self._start(item, 0, "text", out)
-        for piece in item.pieces.values():  # begun, and not in the final form
+        for piece in item.pieces.values():  # announced, and missing in the final form
             text = "".join(piece.texts)
             thought = piece.kind == "thinking"
             self._saw_text(text, thought=thought)
@@ -302,7 +302,7 @@ class Items:
 
 
 def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
-    """Return the part's text; what the final form has beyond the pieces is said as one more."""
+    """Return the part's text; what the final form has beyond the deltas becomes one more."""
     streamed = "".join(piece.texts)
     if final != streamed and final.startswith(streamed):
         out.append(delta(piece.index, final[len(streamed) :]))
@@ -323,7 +323,7 @@ def _mint(answer_id: str | None, position: int, name: str) -> str:
     return minted(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))
 
 
-# -- values of the shape they must have -----------------------------------------------------------
+# -- JSON of the right type, or Malformed --------------------------------------------------------
 
 
 def as_dict(value: Json, *, at: str) -> dict[str, Json]:
@@ -334,7 +334,7 @@ def as_dict(value: Json, *, at: str) -> dict[str, Json]:
 
 
 def as_text(value: Json, *, at: str) -> str:
-    """Return the value if it is text; nothing at all reads as no text."""
+    """Return the value if it is text; null is empty text."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -343,7 +343,7 @@ def as_text(value: Json, *, at: str) -> str:
 
 
 def as_list(value: Json, *, at: str) -> list[Json]:
-    """Return the value if it is a list; nothing at all reads as an empty one."""
+    """Return the value if it is a list; null is an empty one."""
     if value is None:
         return []
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""Refused requests, changed as the refusal itself suggests."""
 
 import re
 
@@ -19,11 +19,11 @@ _DROPPED = Adjustment(
     "dropped",
     "sealed thinking could not be read by the service, as after a change of account",
 )
-_NAMELESS = ("message", "function_call", "custom_tool_call")  # what may go without its id
+_NAMELESS = ("message", "function_call", "custom_tool_call")  # items that are taken without an id
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal says no cure."""
+    """Return the request without what was refused; None where the refusal names no cure."""
     body = msgspec.json.decode(request.body)
     if unsealed := _unsealed(body, error.message):
         return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
@@ -37,7 +37,7 @@ def _sent(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _unsealed(body: dict[str, Json], message: str) -> list[str]:
-    """Take out thinking that cannot be read here, and the ids that would ask for it."""
+    """Remove thinking that the service cannot read, and the ids of items that would require it."""
     items = body.get("input")
     if not isinstance(items, list) or not _UNREADABLE.search(message):
         return []

@@ -1,11 +1,11 @@
-"""Canon to the Responses wire, without anything stored at the service.
+"""Canon to a request of the Responses wire; nothing is stored at the service.
 
-Every answer comes back with its thinking sealed (``include``), and goes back with it (``store``
-is false), so a thread lives with the caller alone.
+Answers are asked for with sealed thinking (``include``), which is sent back with them, and
+``store`` is false: a thread lives with the caller alone.
 
-Quirks of a deployment: ``system = "message"`` has no instructions; and, where false, ``encrypted``
-gives no sealed thinking, ``pairing`` does not bind thinking to what follows it, ``cache_marks``
-knows no breakpoints.
+Quirks of a deployment: with ``system = "message"`` there is no ``instructions`` field. Where they
+are false, there is no sealed thinking (``encrypted``), thinking is not bound to what follows it
+(``pairing``), or there are no cache breakpoints (``cache_marks``).
 """
 
 import json
@@ -30,7 +30,7 @@ from pondero.thinking import Plan
 from .input import Thread
 
 UNSAID = frozenset({"stop", "top_k"})
-"""Parameters this wire has no word for; whoever plans must say so, they are not sent."""
+"""Parameters that this wire does not have; the plan reports them as dropped."""
 
 _SEALED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
@@ -38,7 +38,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request as this wire says it, the plan's fields and headers merged in."""
+    """Return the request on this wire, with the plan's fields and headers."""
     body = _body(request, plan, target.quirks)
     if request.extras:
         body = overlaid(body, _extras(request.extras, body))
@@ -47,7 +47,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def takes(_quirks: Mapping[str, Json]) -> Takes:
-    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    """Return what of a past this wire takes back."""
     return Takes(seals="route+model", id_pattern=r"\S{1,64}")
 
 
@@ -81,7 +81,7 @@ def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str,
 
 
 def _thinks(plan: Plan) -> bool:
-    """Return whether there will be thinking to seal; who never thinks refuses to be asked."""
+    """Return whether there will be thinking to seal; models that never think refuse the field."""
     asked = plan.fields.get("reasoning")
     effort = asked.get("effort") if isinstance(asked, dict) else None
     return bool(plan.will_think) or (asked is not None and effort != "none")
@@ -121,11 +121,11 @@ def _format(output: Output) -> Json:
     return written
 
 
-# -- what is laid over it --------------------------------------------------------------------------
+# -- extras, address, bytes ------------------------------------------------------------------------
 
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the extras, which may ask for more to be included and never for less."""
+    """Return the extras; their ``include`` adds to ours and does not replace it."""
     include, ours = extras.get("include"), body.get("include")
     if not isinstance(include, list) or ours is None:
         return extras
@@ -153,7 +153,7 @@ def _bytes(body: dict[str, Json]) -> bytes:
 
 
 def _written(value: Json) -> Json:
-    """Return the value with every lone half of a surrogate pair, which no UTF-8 has, as U+FFFD."""
+    """Return the value with U+FFFD for every lone surrogate, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

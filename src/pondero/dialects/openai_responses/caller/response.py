@@ -1,4 +1,4 @@
-"""A whole answer to events, how it ended, and whether a body is of this wire at all."""
+"""A whole answer to events, its finish, and whether a body is of this wire."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _KEPT = ("reasoning", "service_tier", "usage")
 
 
 class Answer(Struct, gc=False):
-    """A response object, as far as the caller reads it. ``output`` is only opened on demand."""
+    """A response object, as far as the caller reads it; ``output`` is decoded on demand."""
 
     id: str | None = None
     model: str | None = None
@@ -38,7 +38,7 @@ _output = msgspec.json.Decoder(list[Any])
 
 
 def decode(head: Head, body: bytes, where: Where) -> list[Event]:
-    """Return the events of a whole answer, the same a stream would give."""
+    """Return the events of a whole answer, as its stream would give them."""
     answer = parse(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)
@@ -56,7 +56,7 @@ def decode(head: Head, body: bytes, where: Where) -> list[Event]:
 
 
 def recognises(raw: Json, *, stream: bool) -> int:
-    """Return how surely this JSON (a body, or a stream's first object) is ours: 0 to 100."""
+    """Return how surely a body, or the first object of a stream, is of this wire: 0 to 100."""
     if not isinstance(raw, dict):
         return 0
     if stream:
@@ -70,7 +70,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
     return 15 if isinstance(inner, dict) and "message" in inner and "param" in inner else 0
 
 
-# -- how it ended ----------------------------------------------------------------------------------
+# -- its finish ------------------------------------------------------------------------------------
 
 
 def finished(answer: Answer, seen: Seen) -> Finished:
@@ -89,7 +89,7 @@ def finished(answer: Answer, seen: Seen) -> Finished:
 
 
 def reason(answer: Answer) -> str | None:
-    """Return why the answer is incomplete, in the service's word."""
+    """Return why the answer is incomplete, in the service's words."""
     details = answer.incomplete_details
     found = details.get("reason") if isinstance(details, dict) else None
     return found if isinstance(found, str) else None

@@ -1,4 +1,4 @@
-"""A Responses stream to events: one short method for each kind of event that says something."""
+"""A streamed answer to events: one short method for each kind of wire event that matters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from .response import Answer, answer_decoder, finished
 
 
 class Frame(Struct, gc=False):
-    """One event of the stream, as far as it is read; -1 stands for a place not given."""
+    """One event of the stream, as far as it is read; -1 is a place that was not given."""
 
     type: str = ""
     delta: str = ""
@@ -98,7 +98,7 @@ class _Reading:
             raise Truncated("the stream ended before response.completed")
 
     def _odd(self, payload: bytes) -> Frame:
-        """Return a frame that is not as we know them: tolerable, or Malformed."""
+        """Return an empty frame for one that can be ignored; raises Malformed for any other."""
         if payload.strip() == b"[DONE]":
             return Frame()
         try:
@@ -134,11 +134,11 @@ class _Reading:
             raise in_stream(self._head, answer.error)
         if self._open or self._items.none_came:
             self._complete(answer, out)
-        self.over = True  # whatever follows is not of this answer
+        self.over = True  # what follows is not of this answer
         out.append(finished(answer, self._items.seen))
 
     def _complete(self, answer: Answer, out: list[Event]) -> None:
-        """Take from the whole answer what the stream itself did not say."""
+        """Add the items of the final answer that the stream did not bring."""
         output: list[Json] = []
         if answer.output:
             output = parse(answer.output, _output, at="$.response.output")
@@ -221,7 +221,7 @@ class _Reading:
     def _arguments(self, frame: Frame, out: list[Event]) -> None:
         item = self._open.get(frame.output_index) or self._open.get(self._items.latest)
         if item is None or not item.call_id:
-            return  # a call that nobody announced: it comes whole when it is done
+            return  # an unannounced call comes whole with its end
         if delta := frame.delta:
             piece = item.pieces[0]
             piece.texts.append(delta)

@@ -1,6 +1,6 @@
-"""Where items sent back over this wire are refused, or lose thinking.
+"""Places in a request whose items the service refuses, or whose thinking it loses.
 
-The caller's own reading of the rules for replay; the service's side is not asked.
+This is the caller's own reading of the rules for replay, written apart from the service's side.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class _Placed(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Return whether the caller wrote it: words of the user, results of tools."""
+        """Return whether the caller wrote it: a message of the user, or a result."""
         return self.kind in _GIVEN or (
             self.kind == "message" and self.item.get("role") != "assistant"
         )
@@ -41,7 +41,7 @@ class _Placed(NamedTuple):
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return what the service would refuse or lose of the past in this request."""
     items = _items(sent.body)
     return [
         *_shapes(items),
@@ -54,7 +54,7 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request sends back output of a model."""
     return any(not placed.is_ours for placed in _items(body))
 
 
@@ -141,7 +141,7 @@ def _pairs(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
 
 
 def _is_stored(body: Mapping[str, Json]) -> bool:
-    """Return whether the conversation goes on from what the service keeps."""
+    """Return whether the request refers to what the service has stored."""
     kept = ("previous_response_id", "conversation", "prompt")
     items = body.get("input")
     refers = isinstance(items, list) and any(
@@ -174,15 +174,15 @@ def _unfollowed(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
 
 
 def _is_open(placed: _Placed) -> bool:
-    """Return whether the thinking is readable as it is: of models that hide none of it."""
+    """Return whether the thinking is plain text, as of models that hide none of it."""
     return bool(placed.item.get("content")) and not placed.text("encrypted_content")
 
 
 def _may_follow(sent: Sent, thought: str, after: _Placed) -> bool:
-    """Return whether an item is taken for what the thinking led to.
+    """Return whether the service takes an item for the follower of this thinking.
 
-    It is known by its id, or by the call it makes; where nothing is stored, words without an id
-    will do.
+    It recognises a follower by its id or the id of its call; where nothing is stored, a message
+    without an id will do.
     """
     given = sent.past.of_seal(thought)
     names = _names(given) if given else set()
@@ -204,7 +204,7 @@ def _names(given: Given) -> set[str]:
 
 
 def _alone(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
-    """Find items sent with their ids and without the thinking that led to them."""
+    """Find items with their ids but without the thinking that led to them."""
     if _is_stored(sent.body):
         return
     here = {id for placed in items if placed.kind == "reasoning" for id in _ids(sent, placed)}
@@ -241,7 +241,7 @@ def _sealed_with(given: Given, sealed: str) -> set[str]:
 
 
 def _led_to(given: Given, id: str) -> str | None:
-    """Return the thinking that an answer's item came after, by its id."""
+    """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
         value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
@@ -251,7 +251,7 @@ def _led_to(given: Given, id: str) -> str | None:
 
 
 def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
-    """Find thinking sent by an id alone that the service was told not to keep."""
+    """Find thinking sent by its id alone, although nothing was stored."""
     for placed in items:
         id = placed.text("id")
         sealed = placed.text("encrypted_content") or placed.item.get("content")

@@ -1,4 +1,4 @@
-"""What an answer cost, in counts that do not overlap."""
+"""Token counts of an answer, in buckets that do not overlap."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pondero.canon import Json, Usage
 
 
 def usage(raw: Json) -> Usage:
-    """Return the counts in disjoint buckets: on this wire the details are inside the totals."""
+    """Return the counts in disjoint buckets; on this wire the totals include the details."""
     if not isinstance(raw, dict):
         return Usage()
     given, written = _count(raw, "input_tokens"), _count(raw, "output_tokens")
@@ -32,7 +32,7 @@ def _count(raw: Any, key: str) -> int | None:
     value = raw.get(key) if isinstance(raw, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # One recorded answer counts -9 tokens; a count is never below nothing, nor endless.
+    # One recorded answer counts -9 tokens; a count is neither negative nor infinite.
     return max(0, int(value)) if -1e18 < value < 1e18 else None
 
 

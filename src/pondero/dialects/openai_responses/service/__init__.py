@@ -5,7 +5,7 @@ from pondero.dialects.dialect import Models, Service
 from . import address, errors, models, parse, reply, rules, stream
 
 SERVICE = Service(
-    home=rules.HOME,
+    home=address.HOME,
     serves=address.serves,
     model_of=address.model_of,
     with_model=address.with_model,

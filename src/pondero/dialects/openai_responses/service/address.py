@@ -1,12 +1,16 @@
-"""Where requests of this wire go, which model they name, and who may knock: with a key."""
+"""The address of this wire: its path, the model a request names, and the key it must bring.
+
+A gateway uses this without the rules; ``models`` and ``rules`` check addresses and keys here.
+"""
 
 from pondero.canon import HttpRequest
 from pondero.dialects.body_model import model_of, with_model
 
 from .errors import refuse
 
-__all__ = ["check_address", "check_key", "model_of", "serves", "with_model"]
+__all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_model"]
 
+HOME = "openai"  # the provider that is meant where none is named
 _PATH = "/responses"
 _NO_KEY = (
     "You didn't provide an API key. You need to provide your API key in an Authorization header "
@@ -17,12 +21,12 @@ _NO_KEY = (
 
 
 def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
+    """Return whether this path is the wire's."""
     return path.endswith(_PATH)
 
 
 def check_address(http: HttpRequest) -> None:
-    """Refuse another address than this one, then a request without a key."""
+    """Refuse any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
     if not serves(f"/{path}") or http.method != "POST":
         refuse(f"Invalid URL ({http.method} /{path})", param=None, status=404)

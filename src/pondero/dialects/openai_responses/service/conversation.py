@@ -1,4 +1,4 @@
-"""Input items to messages: what the service understands of a conversation that comes back."""
+"""Input items to messages: how the service understands a conversation that is sent back to it."""
 
 import json
 import re
@@ -57,7 +57,11 @@ _OF_CALLERS = frozenset({
 
 
 class Conversation:
-    """Messages in the making; ``add`` the items in order, then take ``messages``."""
+    """Collects messages: ``add`` the items in order, then take ``messages``.
+
+    With ``unknown`` (the lenient road) items and contents that would be refused are kept as
+    ``Other`` parts, and their paths listed.
+    """
 
     def __init__(self, *, model: str, route: str | None, unknown: Unknown | None = None) -> None:
         self._model = model
@@ -66,17 +70,17 @@ class Conversation:
         self._done: list[Message] = []
         self._role: Role | None = None
         self._parts: list[Part] = []
-        self._spoken = False  # the caller's message being filled has words already
-        self._after: str | None = None  # the latest thinking of the answer being filled
+        self._spoken = False  # the message being filled has content, not only tool results
+        self._after: str | None = None  # the id of the latest thinking in the answer being filled
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return all that was said."""
+        """Return the messages so far."""
         self._turn(None)
         return tuple(self._done)
 
     def add(self, raw: Json, number: int) -> None:
-        """Take the next item, or refuse it; on the lenient road an odd one is kept as it came."""
+        """Take the next item, or refuse it."""
         at = f"input[{number}]"
         kind = kind_of(raw, at=at, otherwise="message")
         if self._unknown is None or kind == "message":
@@ -107,7 +111,7 @@ class Conversation:
                 self._result(item, at)
 
     def _turn(self, role: Role | None, *, spoken: bool = False) -> None:
-        """Begin another message where this role, or this item, cannot join the one there is."""
+        """Begin another message unless this role, and this item, can join the one being filled."""
         again = role is not None and role != "assistant" and spoken and self._spoken
         if role == self._role and not again and role != "system":
             self._spoken = self._spoken or spoken
@@ -140,7 +144,7 @@ class Conversation:
         self._keep(raw, callers=callers)
 
     def _keep(self, raw: Json, *, callers: bool) -> None:
-        """Keep an item as it came."""
+        """Keep an item as it came, as the caller's or as the model's."""
         self._turn("user" if callers else "assistant")
         after = {} if self._after is None else {"after": self._after}
         self._parts.append(Other(NAME, raw, self._seal(after)))
@@ -198,7 +202,7 @@ class Conversation:
 
 
 def arguments_text(arguments: Json) -> str:
-    """Return the arguments of a call as text; what is text already is no JSON and stays."""
+    """Return the arguments of a call as text; arguments that are text were not JSON, and stay."""
     if isinstance(arguments, str):
         return arguments
     try:
@@ -208,7 +212,7 @@ def arguments_text(arguments: Json) -> str:
 
 
 def _arguments(text: str, value: dict[str, Json]) -> Json:
-    """Return the arguments; where writing them again would give another text, note this one."""
+    """Return the arguments; their text is kept in ``value`` where encoding would change it."""
     try:
         arguments = msgspec.json.decode(text) if text else {}
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -221,7 +225,7 @@ def _arguments(text: str, value: dict[str, Json]) -> Json:
 
 
 def given(content: str | list[Json], *, at: str, unknown: Unknown | None) -> Iterable[Part]:
-    """Return what a caller gave: words, pictures, files."""
+    """Return the parts of a caller's content: text, images, files."""
     if isinstance(content, str):
         return (Text(content),)
     return [
@@ -232,7 +236,7 @@ def given(content: str | list[Json], *, at: str, unknown: Unknown | None) -> Ite
 def _content(
     raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: Unknown | None
 ) -> Strict | None:
-    """Return a content as its type, or refuse it; None for an odd one on the lenient road."""
+    """Return a content as its type, or refuse it; on the lenient road None is returned instead."""
     try:
         kind = kind_of(raw, at=at)
         if kind not in kinds:
@@ -296,7 +300,8 @@ def _file(part: InputFile, at: str) -> Part:
         message = f"Invalid '{at}.file_data'. Expected a base64-encoded data URL."
         refuse(message, param=f"{at}.file_data", code="invalid_value")
     data = _bytes(inline[2], f"{at}.file_data")
-    nameless = part.filename == f"file.{inline[1].rpartition('/')[2]}"  # a name must stand there
+    # A file without a name is sent with this one, because the wire requires a name.
+    nameless = part.filename == f"file.{inline[1].rpartition('/')[2]}"
     return Blob(inline[1], data=data, name=None if nameless else part.filename, cache=cache)
 
 

@@ -1,4 +1,4 @@
-"""How the service says no: its statuses, its error body, and the wording of its rules."""
+"""Errors in the service's shape, and the wording of its refusals."""
 
 import math
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ _OUT_OF_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 def body_of(
     status: int, message: str, *, param: str | None = None, code: str | None = None
 ) -> HttpResponse:
-    """Return an error of this status in the service's shape."""
+    """Return the body of an error in the service's shape."""
     kind = _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     if code in _OUT_OF_QUOTA:
         kind = code or kind
@@ -53,23 +53,23 @@ def error(
 def refuse(
     message: str, *, param: str | None, code: str | None = None, status: int = 400
 ) -> NoReturn:
-    """Raise the refusal."""
+    """Raise Rejected with this error."""
     raise Rejected(body_of(status, message, param=param, code=code))
 
 
 def missing(param: str) -> NoReturn:
-    """Refuse a request that lacks something."""
+    """Refuse a request that lacks a parameter."""
     message = f"Missing required parameter: '{param}'."
     refuse(message, param=param, code="missing_required_parameter")
 
 
 def unknown(param: str) -> NoReturn:
-    """Refuse a parameter that is not one."""
+    """Refuse a parameter that the wire does not have."""
     refuse(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
 
 
 def invalid(value: object, supported: Iterable[str], *, param: str) -> NoReturn:
-    """Refuse a word that is not of the vocabulary."""
+    """Refuse a word that the wire does not have."""
     message = f"Invalid value: '{value}'. Supported values are: {listed(supported)}."
     refuse(message, param=param, code="invalid_value")
 
@@ -90,7 +90,7 @@ def unsupported_parameter(param: str) -> NoReturn:
 
 
 def flat(refusal: HttpResponse, *, model: Json) -> HttpResponse:
-    """Return a refusal as deployments say it whose errors are two plain strings, all with 400."""
+    """Return a refusal as xAI writes it: two plain strings, always with status 400."""
     told = msgspec.json.decode(refusal.body)["error"]
     message = told["message"]
     if told["code"] == "model_not_found":

@@ -1,4 +1,4 @@
-"""What each model takes: the service's own table, and the refusals that follow from it."""
+"""The service's own table of models (models.toml), and the list of models it answers with."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,15 +44,15 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     elsewhere: bool = False
 
 
-class Manner(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a deployment says no."""
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one deployment does differently: ``flat`` errors are two plain strings."""
 
     flat: bool = False
 
 
 class _Book(Struct, frozen=True, forbid_unknown_fields=True):
     model: tuple[Model, ...]
-    provider: Mapping[str, Manner]
+    provider: Mapping[str, Deployment]
 
 
 ANY = Model(
@@ -64,11 +64,11 @@ ANY = Model(
     concise=True,
     sampling=True,
 )
-"""A model of a deployment whose rules nobody wrote down: all is taken."""
+"""Any model of a deployment that the table does not have: it takes everything."""
 
 
 def model_of(name: str, *, provider: str) -> Model:
-    """Return the row of a model, or refuse a name that is none."""
+    """Return the row of a model, or refuse a name that the deployment does not have."""
     rows = table().get(provider)
     if rows is None:
         return ANY
@@ -83,14 +83,14 @@ def model_of(name: str, *, provider: str) -> Model:
     return row
 
 
-def manner_of(provider: str) -> Manner:
-    """Return how a deployment says no."""
-    return _book().provider.get(provider, Manner())
+def deployment_of(provider: str) -> Deployment:
+    """Return what a deployment does differently."""
+    return _book().provider.get(provider, Deployment())
 
 
 @cache
 def table() -> Mapping[str, Mapping[str, Model]]:
-    """Return the rows of each deployment by the names of their models."""
+    """Return the rows of each deployment by model name."""
     rows: dict[str, dict[str, Model]] = {}
     for row in _book().model:
         rows.setdefault(row.provider, {}).update(dict.fromkeys(row.match, row))
@@ -107,30 +107,30 @@ def _book() -> _Book:
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return what is asked for, if it is this."""
+    """Return whether a request asks for the list of models, or for one of them."""
     path = urlsplit(http.url).path
     return "models" if http.method == "GET" and _MODELS.fullmatch(path) else None
 
 
 def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked for; or raise Rejected."""
+    """Return the list, or the one model asked for; raises Rejected where there is none."""
     check_key(http)
     rows = table().get(provider)
     names = [each.name for each in known if rows is None or each.name in rows]
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     if found is None or found["model"] is None:
-        return _said({"object": "list", "data": [_model(name, provider) for name in names]})
+        return _json({"object": "list", "data": [_model(name, provider) for name in names]})
     name = unquote(found["model"])
     if name not in names:
         message = f"The model '{name}' does not exist"
         refuse(message, param="model", code="model_not_found", status=404)
-    return _said(_model(name, provider))
+    return _json(_model(name, provider))
 
 
 def _model(name: str, provider: str) -> Json:
     return {"id": name, "object": "model", "created": _CREATED, "owned_by": provider}
 
 
-def _said(value: Json) -> HttpResponse:
+def _json(value: Json) -> HttpResponse:
     headers = {"content-type": "application/json", "x-request-id": "req_emulated"}
     return HttpResponse(200, headers, msgspec.json.encode(value))

@@ -1,4 +1,4 @@
-"""What must stand together in the input: calls and results, thinking and what follows it."""
+"""Checks of what must stand together in an input: calls and results, thinking and its follower."""
 
 from typing import NoReturn
 
@@ -14,7 +14,7 @@ _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compact
 
 
 def check(items: list[Json], *, store: bool) -> None:
-    """Refuse an input whose pieces do not belong together."""
+    """Refuse an input with ids, calls or thinking that lack their counterpart."""
     _check_ids(items)
     _check_calls(items)
     _check_thinking(items, store=store)
@@ -60,7 +60,7 @@ def _check_thinking(items: list[Json], *, store: bool) -> None:
 
 
 def _known(item: Json, number: int, *, store: bool) -> str | None:
-    """Return the id of thinking that we can read: sealed by us, stored with us, or in the open."""
+    """Return the id of thinking that is sealed by us, stored, or plain; refuse any other."""
     id: str | None = item.get("id")
     text: str | None = item.get("encrypted_content")
     if text is not None:
@@ -95,7 +95,7 @@ def _refuse_seal(text: str) -> NoReturn:
 
 
 def _check_follower(items: list[Json], number: int) -> None:
-    """Refuse thinking without what it led to: the next item, unchanged and by its id."""
+    """Refuse thinking that the item it led to does not follow, by the id it came with."""
     ours = recognise(items[number]["id"])
     follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)
     if follower is not None and not _is_given(follower) and isinstance(follower.get("id"), str):

@@ -1,8 +1,9 @@
-"""A request of this wire to canon, in steps.
+"""A request of this wire to canon, in steps, and what its answer needs to know of it.
 
-``rules.accept`` takes the steps one by one, with the service's checks between them, and refuses
-whatever is not of the wire. ``parse`` takes them in a row for a gateway: the steps are then given
-an ``Unknown``, which collects what they would refuse and they go on.
+There are two roads. ``rules.accept`` is the strict one: it calls the steps one by one, with the
+service's checks between them, and they refuse whatever the wire does not have. ``parse`` is the
+lenient one, for gateways: it passes an ``Unknown`` to every step, which then lists what it would
+have refused and goes on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,12 +33,12 @@ _MODES: dict[str, Literal["none", "auto", "required"]] = {
     "auto": "auto",
     "required": "required",
 }
-# What the canon says by itself; everything else of a body is kept as extras.
-_SAID = frozenset({
+# Fields that canon has words for; all others of a body are kept as extras.
+_IN_CANON = frozenset({
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text",
     "reasoning", "max_output_tokens", "temperature", "top_p", "stream", "store", "include",
 })  # fmt: skip
-# What an answer repeats of the request.
+# Fields that every answer repeats.
 _REPEATED = (
     "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls",
     "prompt_cache_key", "safety_identifier", "service_tier", "temperature", "text", "tool_choice",
@@ -47,15 +48,16 @@ _PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "stric
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """What an answer needs to know of the request beside its canon.
+    """What an answer needs to know of the request, beyond canon.
 
-    ``settings`` are fields of the body that the answer repeats as they came, ``reasoning`` is the
-    one it repeats as it was understood. ``sealed`` is whether thinking goes out with its opaque
-    slot, ``stored`` whether the service says that it keeps the answer. ``namespaces`` says in
-    which group a tool was offered, where it was in one; its calls name the group again.
+    ``settings`` are the fields of the body that the answer repeats as they came; ``reasoning`` is
+    repeated as the service understood it. ``sealed`` is whether thinking has its opaque slot
+    (``encrypted_content``), ``stored`` whether the answer is marked as stored. ``namespaces`` has
+    the namespace of each tool that was offered in one; calls of that tool name it again.
 
-    Only the rules know the model's: ``phases``, whether messages are marked as commentary or
-    answer, and ``preliminary``, whether a stream begins thinking with a slot that is not final.
+    Two facts depend on the model, so only the rules set them: ``phases``, whether messages are
+    marked as commentary or final answer, and ``preliminary``, whether a stream announces thinking
+    with a slot that is not the final one yet.
     """
 
     settings: Mapping[str, Json]
@@ -68,7 +70,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 def parse(http: HttpRequest) -> Parsed[Context]:
-    """Return what a request asks for, whatever the service's rules would say about it."""
+    """Return what a request asks for, read leniently and without the service's rules."""
     unknown = Unknown()
     raw = json_of(http.body)
     create = body(raw, unknown)
@@ -86,7 +88,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
 
 
 def json_of(data: bytes) -> dict[str, Any]:
-    """Return the body as JSON, or refuse it."""
+    """Return the body as a JSON object, or refuse it."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -97,7 +99,7 @@ def json_of(data: bytes) -> dict[str, Any]:
 
 
 def body(raw: dict[str, Json], unknown: Unknown | None = None) -> Create:
-    """Return the body as its type."""
+    """Return the body as its type, or refuse it."""
     return read(raw, Create if unknown is None else AnyCreate, unknown=unknown)
 
 
@@ -115,9 +117,10 @@ def messages_of(
     route: str | None = None,
     unknown: Unknown | None = None,
 ) -> tuple[Message, ...]:
-    """Return the conversation of the input; seals in it are of this model and route.
+    """Return the messages of the input; their seals name this model and route.
 
-    On the lenient road the tools of ``additional_tools`` join the others, and the item goes.
+    On the lenient road items of ``additional_tools`` make no message: ``canon`` adds their tools
+    to the others, so that they can be offered on any wire.
     """
     conversation = Conversation(model=create.model, route=route, unknown=unknown)
     for number, item in enumerate(items):
@@ -127,7 +130,7 @@ def messages_of(
 
 
 def updated(items: list[Json]) -> Json:
-    """Return the effort that items of the input set last."""
+    """Return the effort set by the last ``configuration_update`` of the input."""
     effort = None
     for item in items:
         if item.get("type") == "configuration_update":
@@ -137,26 +140,25 @@ def updated(items: list[Json]) -> Json:
 
 
 def intent_of(effort: Json) -> Intent:
-    """Return the wish that an effort stands for."""
+    """Return the intent behind an effort."""
     if not isinstance(effort, str):
         return UNSET
     return Intent("off") if effort == "none" else Intent("level", effort)
 
 
 def context_of(create: Create, raw: dict[str, Json]) -> Context:
-    """Return what the answer needs to know, as far as the request itself says it."""
+    """Return what the answer needs to know, as far as the request alone can say."""
     asked = create.reasoning or Reasoning()
-    offered = {tool.get("name"): group for _, tool, group in _offered(create) if group}
     return Context(
         settings={name: raw[name] for name in _REPEATED if name in raw},
         reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
         sealed=SEALED in (create.include or ()),
         stored=create.store is not False,
-        namespaces={name: group for name, group in offered.items() if isinstance(name, str)},
+        namespaces=_namespaces(create),
     )
 
 
-# -- the canon of it -----------------------------------------------------------------------------
+# -- canon -------------------------------------------------------------------------------------
 
 
 def canon(
@@ -169,7 +171,7 @@ def canon(
     extras = {
         key: value
         for key, value in raw.items()
-        if key not in _SAID and key in create.__struct_fields__ and value is not None
+        if key not in _IN_CANON and key in create.__struct_fields__ and value is not None
     }
     system, messages = _system(create, messages, lenient=unknown is not None)
     return Request(
@@ -210,7 +212,7 @@ def _system(
 
 
 def _more(create: Create, body: Json) -> dict[str, Json]:
-    """Return what of the fields we know says more than the canon can."""
+    """Return what ``store``, ``include`` and ``reasoning`` say beyond canon."""
     more: dict[str, Json] = {}
     if create.store:
         more["store"] = True
@@ -239,7 +241,7 @@ def _tool(raw: Json, at: str) -> Tool:
 
 
 def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
-    """Return every tool that is offered, wherever it stands; the first of each name."""
+    """Return every tool that is offered anywhere in the body; of two with one name, the first."""
     tools: dict[str, Tool] = {}
     for at, raw, _ in _offered(create):
         tool = _known_tool(raw, at, unknown)
@@ -251,7 +253,7 @@ def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
 
 
 def _known_tool(raw: Json, at: str, unknown: Unknown) -> Tool:
-    """Return a function as any wire can say it, and any other tool as it came."""
+    """Return a function in the terms of every wire, and any other tool as it came."""
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
         tool = read(raw, AnyFunction, at=at, unknown=unknown)
@@ -261,8 +263,16 @@ def _known_tool(raw: Json, at: str, unknown: Unknown) -> Tool:
     return Tool(name, description if isinstance(description, str) else "", raw=raw)
 
 
+def _namespaces(create: Create) -> dict[str, str]:
+    """Return the namespace of each tool that is offered in one, by the tool's name."""
+    found: dict[Json, str | None] = {}
+    for _, tool, namespace in _offered(create):
+        found.setdefault(tool.get("name"), namespace)
+    return {name: each for name, each in found.items() if isinstance(name, str) and each}
+
+
 def _offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
-    """Yield every tool with its place, and the group it is in where it is in one."""
+    """Yield every tool with its path and its namespace, from ``tools`` and ``additional_tools``."""
     yield from _opened(create.tools, "tools", None)
     for number, item in enumerate(items_of(create)):
         if item.get("type") == "additional_tools":
@@ -270,7 +280,7 @@ def _offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]
 
 
 def _opened(
-    tools: Json, at: str, group: str | None
+    tools: Json, at: str, namespace: str | None
 ) -> Iterator[tuple[str, dict[str, Json], str | None]]:
     for number, tool in enumerate(tools if isinstance(tools, list) else ()):
         if not isinstance(tool, dict):
@@ -279,7 +289,7 @@ def _opened(
         if tool.get("type") == "namespace":
             yield from _opened(tool.get("tools"), f"{where}.tools", str(tool.get("name")))
         else:
-            yield where, tool, group
+            yield where, tool, namespace
 
 
 def _choice(create: Create, extras: dict[str, Json], unknown: Unknown | None) -> ToolChoice | None:
@@ -308,7 +318,10 @@ def _object_choice(
     if kind in ("function", "custom"):
         name = choice.get("name")
         if name is None:
-            missing("tool_choice.name")
+            if unknown is None:
+                missing("tool_choice.name")
+            unknown.paths.append("tool_choice")
+            return None
         if unknown is None and not any(tool.get("name") == name for tool in tools):
             message = f"Tool choice '{kind}' not found in 'tools' parameter."
             refuse(message, param="tool_choice")

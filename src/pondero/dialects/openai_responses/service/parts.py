@@ -1,4 +1,4 @@
-"""Parts of an answer to output items; whole answers and streams both write them here."""
+"""Parts of an answer to output items, for ``reply`` and ``stream``."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class Writer:
         self._answering = answering
         self._context = answering.context
         self._stem = stem_of(answering.seed)
-        self._thought: int | None = None  # where the latest thinking stands
+        self._thought: int | None = None  # the place of the latest thinking
         self._custom = {
             tool.name
             for tool in answering.request.tools
@@ -35,7 +35,7 @@ class Writer:
     def head(
         self, place: int, kind: str, *, id: str | None = None, name: str | None = None
     ) -> Item:
-        """Return an item as it begins, with nothing in it."""
+        """Return an item as it begins, still empty."""
         if kind == "thinking":
             item = {"id": self._issue("rs", place, None), "type": "reasoning", "summary": []}
             self._thought = place
@@ -59,13 +59,13 @@ class Writer:
         else:
             item |= {"id": self._issue("fc", place, self._thought), "type": "function_call"}
             item |= {"status": "in_progress", "arguments": "", "call_id": id, "name": name}
-        group = self._context.namespaces.get(name or "")
-        if group is not None:
-            item["namespace"] = group
+        namespace = self._context.namespaces.get(name or "")
+        if namespace is not None:
+            item["namespace"] = namespace
         return item
 
     def opening(self, head: Item, before: Sequence[Item]) -> Item:
-        """Return an item of thinking as a stream first shows it: its seal is not the final one."""
+        """Return an item of thinking as a stream announces it: its slot is not final yet."""
         if not (self._context.sealed and self._context.preliminary):
             return head
         sealed = self._answering.seal(Thinking(""), "", before)
@@ -80,10 +80,10 @@ class Writer:
         cut: bool = False,
         refused: bool = False,
     ) -> Item:
-        """Return an item as it ends; a part that has a seal of ours goes out as the seal says.
+        """Return an item as it ends; a part with a seal of this wire is written as the seal has it.
 
-        ``before`` are the items of the answer that precede it, ``cut`` and ``refused`` how the
-        answer ended, where this is the last of them.
+        ``before`` are the items before it in the answer. Where it is the last one, ``cut`` and
+        ``refused`` say how the answer ended.
         """
         head = {**head, "status": "incomplete" if cut else "completed"}
         match part:

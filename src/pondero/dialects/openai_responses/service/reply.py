@@ -1,4 +1,4 @@
-"""The service answers: the response object, whole, with its items inside."""
+"""A whole answer: the response object, with the items in it. ``stream`` writes it too."""
 
 import json
 
@@ -23,7 +23,7 @@ from .parse import Context
 from .parts import Item, Writer
 from .seals import stem_of
 
-_CREATED_AT = 1_763_164_800  # there is no clock here, and a time must stand there
+_CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
 _INCOMPLETE = {
     "length": "max_output_tokens",
     "exhausted": "max_output_tokens",
@@ -80,7 +80,7 @@ class Ending(Struct, frozen=True):
 
 
 def ending(finish: Finish, raw: str | None) -> Ending:
-    """Return the status and the reason that say this finish."""
+    """Return the status and the reason of this finish."""
     if raw in _REASONS:
         return Ending("incomplete", raw)
     if finish in _INCOMPLETE:
@@ -103,7 +103,7 @@ def answer(
     usage: Usage | None = None,
     model: str | None = None,
 ) -> Item:
-    """Return the response object; without an end, as it begins."""
+    """Return the response object; without ``end``, as a stream begins with it."""
     settings = answering.context.settings
     stem = stem_of(answering.seed)
     done = end is not None and end.status == "completed"
@@ -148,7 +148,7 @@ def _or(value: Json, otherwise: float) -> Json:
 
 
 def usage_of(usage: Usage) -> Item | None:
-    """Return the counts as this wire adds them up: details are inside the totals."""
+    """Return the counts as this wire has them: the totals include the details."""
     if usage == Usage():
         return None
     given = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -166,7 +166,7 @@ def usage_of(usage: Usage) -> Item | None:
 
 
 def written(value: Json) -> bytes:
-    """Return a body."""
+    """Return JSON as the service writes it; lone surrogates are escaped."""
     try:
         return msgspec.json.encode(value)
     except (OverflowError, UnicodeEncodeError):

@@ -1,4 +1,7 @@
-"""Every check of the emulated service, in its own order and words."""
+"""Every check of the emulated service, in its own order and words; the emulator calls ``accept``.
+
+The order is behaviour: a request with two faults gets the refusal that comes first here.
+"""
 
 from typing import Any
 
@@ -11,13 +14,12 @@ from pondero.dialects.dialect import Accepted, Rejected
 from . import parse
 from .address import check_address
 from .errors import flat, invalid, refuse, unsupported, unsupported_parameter
-from .models import Model, manner_of, model_of
+from .models import Model, deployment_of, model_of
 from .pairing import check as check_pairing
 from .parse import SEALED, Context
 from .seals import sealer
 from .types import INCLUDABLE, Create, Reasoning
 
-HOME = "openai"
 _UNVERIFIED = "org-unverified"
 _NO_INPUT = (
     "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
@@ -29,14 +31,14 @@ _UNVERIFIED_NO = (
 
 
 def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
-    """Return what was asked, or raise Rejected. ``provider`` names the emulated deployment."""
+    """Return what was asked, or raise Rejected as the provider of this name would."""
     raw: dict[str, Json] = {}
     try:
         check_address(http)
         raw = parse.json_of(http.body)
         return _accepted(http, raw, provider)
     except Rejected as refusal:
-        if not manner_of(provider).flat:
+        if not deployment_of(provider).flat:
             raise
         raise Rejected(flat(refusal.response, model=raw.get("model"))) from None
 
@@ -60,7 +62,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         sealed=thought.sealed,
         phases=model.phases,
         preliminary=True,
-        namespaces={},
+        namespaces={},  # no recording shows what the service makes of them
     )
     seed = msgspec.json.encode(raw)
     return Accepted(
@@ -79,7 +81,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
 
 
 def _check_input(create: Create) -> None:
-    """Refuse an input that is empty, or that goes on from what only the service could keep."""
+    """Refuse an empty input, and one that refers to what is stored: nothing is stored here."""
     if create.previous_response_id is not None:
         message = f"Previous response with id '{create.previous_response_id}' not found."
         refuse(message, param="previous_response_id", code="previous_response_not_found")
@@ -115,7 +117,7 @@ def _check_verified(create: Create, http: HttpRequest) -> None:
 
 
 class _Thought(Struct, frozen=True):
-    """How this request will be thought about; the answer echoes it."""
+    """How the model will think about this request; the answer repeats it as ``reasoning``."""
 
     effort: str | None
     summary: str | None
@@ -125,15 +127,15 @@ class _Thought(Struct, frozen=True):
     sealed: bool
 
     def echo(self) -> dict[str, Any]:
-        """Return it as the answer's `reasoning`."""
+        """Return the answer's ``reasoning``."""
         echo = {"effort": self.effort, "summary": self.summary, "context": self.context}
         return {**echo, "mode": self.mode} if self.mode else echo
 
 
 def _think(create: Create, model: Model, updated: str | None) -> _Thought:
-    """Return how it will think, or refuse what this model does not take.
+    """Return how the model will think, or refuse what it does not take.
 
-    ``updated`` is an effort that an item of the input put in place of the request's.
+    ``updated`` is the effort of a ``configuration_update``, which replaces the request's own.
     """
     asked = create.reasoning or Reasoning()
     summary = asked.summary or asked.generate_summary
@@ -163,7 +165,7 @@ def _think(create: Create, model: Model, updated: str | None) -> _Thought:
 
 
 def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
-    """Return how a model thinks that cannot be told how: always, or never."""
+    """Return how a model without efforts thinks: always or never."""
     asked = create.reasoning or Reasoning()
     said = (
         ("effort", asked.effort),
@@ -187,7 +189,7 @@ def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
 
 
 def _check_model(create: Create, model: Model, thought: _Thought) -> None:
-    """Refuse what does not go together with this model or with thinking."""
+    """Refuse parameters that this model does not take, or not while it thinks."""
     if thought.thinks and not model.sampling:
         for name in ("temperature", "top_p"):
             if getattr(create, name) is not None:

@@ -1,4 +1,4 @@
-"""What the service can recognise again: item ids and sealed thinking of its own making.
+"""Item ids and sealed thinking that the emulated service can recognise again.
 
 Real ids of one answer share a stem, and real sealed thinking is opaque; here both carry a keyed
 digest, so that a changed or foreign one is told apart from the request alone, with nothing stored.
@@ -23,7 +23,7 @@ _OPENING = "gAAAAA"
 
 
 class Mark(Struct, frozen=True):
-    """What an id of ours says: which answer, where in it, after which thinking, stored or not."""
+    """What an id holds: the answer, the place in it, the thinking before it, stored or not."""
 
     stem: str
     place: int
@@ -40,14 +40,14 @@ class Sealed(Struct, frozen=True):
 
 
 def stem_of(seed: bytes) -> str:
-    """Return the stem of all ids in one answer."""
+    """Return the stem that all ids of one answer share."""
     return blake2b(seed, key=_KEY, digest_size=8).hexdigest()
 
 
 def sealer(seed: bytes, *, model: str, stored: bool) -> Sealer:
-    """Return what fills ``encrypted_content`` in one answer: text that only this file can open.
+    """Return the sealer of one answer: it fills ``encrypted_content`` of thinking.
 
-    It holds the id of its item, so that neither is taken back with another.
+    The sealed text holds the id of its item: neither is accepted together with another.
     """
     stem = stem_of(seed)
 
@@ -61,14 +61,14 @@ def sealer(seed: bytes, *, model: str, stored: bool) -> Sealer:
 
 
 def issue(prefix: str, mark: Mark) -> str:
-    """Return an id."""
+    """Return the id that holds this mark."""
     thought = _NO_THOUGHT if mark.thought is None else mark.thought
     said = f"{mark.stem}{thought:04x}{mark.place & 0xFFFF:04x}{int(mark.stored)}"
     return f"{prefix}_{said}{_digest(prefix + said, 4).hex()}"
 
 
 def recognise(id: str) -> Mark | None:
-    """Return what an id of ours says; None where it is not ours."""
+    """Return what an id holds; None where it was not issued here."""
     found = _ID.fullmatch(id)
     if found is None:
         return None
@@ -80,13 +80,13 @@ def recognise(id: str) -> Mark | None:
 
 
 def seal(sealed: Sealed) -> str:
-    """Return thinking that only we can open."""
+    """Return the text of sealed thinking."""
     inside = msgspec.json.encode(sealed)
     return _OPENING + urlsafe_b64encode(_digest(inside.decode(), 16) + inside).decode()
 
 
 def unseal(text: str) -> Sealed | None:
-    """Return what is inside; None where it was changed or is not ours."""
+    """Return what sealed thinking holds; None where it was changed or not sealed here."""
     if not text.startswith(_OPENING):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Canon's events to the service's stream of server-sent events."""
+"""Events of canon to the service's server-sent events."""
 
 from msgspec import Struct
 from msgspec.json import decode
@@ -32,7 +32,7 @@ _LAST = {"incomplete": "response.incomplete", "failed": "response.failed"}
 
 
 class Open(Struct):
-    """An item being sent. ``begun``: its first paragraph was announced."""
+    """An item being sent; ``begun`` is whether its content was announced."""
 
     place: int
     head: Item
@@ -42,7 +42,10 @@ class Open(Struct):
 
 
 class Stream:
-    """Events in, bytes out. An item's end waits for the next event: it may be the answer's end."""
+    """Events in, bytes out.
+
+    The end of an item waits for the next event: if that ends the answer, the item's status says so.
+    """
 
     def __init__(self, answering: Answering[Context]) -> None:
         self._shown = answering.shown
@@ -63,42 +66,42 @@ class Stream:
         return {"content-type": kind, "x-request-id": self._writer.request_id}
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes that say this event; may be empty."""
-        if isinstance(event, UsageNow):  # counts come with the end
+        """Return the bytes of this event; may be empty."""
+        if isinstance(event, UsageNow):  # this wire sends counts with the end
             return b""
         if isinstance(event, Started):
             self._model = event.model
-        said = self._begin()
+        data = self._begin()
         if self._held is not None:
             end = ending(event.finish, event.raw_finish) if isinstance(event, Finished) else None
-            said += self._close(*self._held, end)
+            data += self._close(*self._held, end)
             self._held = None
         match event:
             case TextDelta() | ThinkingDelta():
-                return said + self._delta(self._open[event.index], event.text)
+                return data + self._delta(self._open[event.index], event.text)
             case ToolDelta():
-                return said + self._delta(self._open[event.index], event.json)
+                return data + self._delta(self._open[event.index], event.json)
             case PartStart():
-                return said + self._start(event)
+                return data + self._start(event)
             case PartEnd():
                 if (item := self._open.pop(event.index, None)) is not None:
                     self._held = (item, event.part)
             case Finished():
-                return said + self._end(event)
+                return data + self._end(event)
             case _:
                 pass
-        return said
+        return data
 
     def eof(self) -> bytes:
         """Return the bytes that end the stream: this wire has none after its last event."""
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the event of an error after all was well."""
+        """Return the event of an error in the middle of a stream."""
         told: Item = decode(error.body)["error"]
-        return self._begin() + self._say("error", **{k: told[k] for k in _TOLD})
+        return self._begin() + self._emit("error", **{k: told[k] for k in _TOLD})
 
-    def _say(self, kind: str, **fields: Json) -> bytes:
+    def _emit(self, kind: str, **fields: Json) -> bytes:
         self._number += 1
         return _event(kind, self._number - 1, fields)
 
@@ -107,13 +110,13 @@ class Stream:
             return b""
         self._begun = True
         whole = answer(self._answering, [], model=self._model)
-        return self._say("response.created", response=whole) + self._say(
+        return self._emit("response.created", response=whole) + self._emit(
             "response.in_progress", response=whole
         )
 
     def _start(self, event: PartStart) -> bytes:
         place = len(self._output)
-        if event.kind == "other":  # what it is comes with its end
+        if event.kind == "other":  # its content comes with its end
             self._output.append({})
             self._open[event.index] = Open(place, {}, event.kind, [])
             return b""
@@ -123,13 +126,13 @@ class Stream:
         first = (
             self._writer.opening(head, self._output[:place]) if event.kind == "thinking" else head
         )
-        return self._say("response.output_item.added", output_index=place, item=first)
+        return self._emit("response.output_item.added", output_index=place, item=first)
 
     def _end(self, event: Finished) -> bytes:
         end = ending(event.finish, event.raw_finish)
         model = event.model or self._model
         whole = answer(self._answering, self._output, end=end, usage=event.usage, model=model)
-        return self._say(_LAST.get(end.status, "response.completed"), response=whole)
+        return self._emit(_LAST.get(end.status, "response.completed"), response=whole)
 
     # -- deltas ------------------------------------------------------------------------------------
 
@@ -139,24 +142,24 @@ class Stream:
         item.texts.append(text)
         at = {"item_id": item.head["id"], "output_index": item.place}
         if item.kind == "tool_call":
-            return self._say(f"response.{_argument_events(item.head)}.delta", **at, delta=text)
+            return self._emit(f"response.{_argument_events(item.head)}.delta", **at, delta=text)
         if item.kind == "thinking":
             at["summary_index"] = 0
-            said = self._open_paragraph(item, {"type": "summary_text", "text": ""}, at)
-            return said + self._say("response.reasoning_summary_text.delta", **at, delta=text)
+            data = self._open_paragraph(item, {"type": "summary_text", "text": ""}, at)
+            return data + self._emit("response.reasoning_summary_text.delta", **at, delta=text)
         at["content_index"] = 0
         if self._refuses:
-            said = self._open_paragraph(item, {"type": "refusal", "refusal": ""}, at)
-            return said + self._say("response.refusal.delta", **at, delta=text)
+            data = self._open_paragraph(item, {"type": "refusal", "refusal": ""}, at)
+            return data + self._emit("response.refusal.delta", **at, delta=text)
         part = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
-        said = self._open_paragraph(item, part, at)
-        return said + self._say("response.output_text.delta", **at, delta=text, logprobs=[])
+        data = self._open_paragraph(item, part, at)
+        return data + self._emit("response.output_text.delta", **at, delta=text, logprobs=[])
 
     def _open_paragraph(self, item: Open, part: Item, at: Item) -> bytes:
         if item.begun:
             return b""
         item.begun = True
-        return self._say(f"response.{_PARAGRAPH[item.kind]}.added", **at, part=part)
+        return self._emit(f"response.{_PARAGRAPH[item.kind]}.added", **at, part=part)
 
     # -- ends --------------------------------------------------------------------------------------
 
@@ -168,56 +171,56 @@ class Stream:
         self._output[item.place] = whole
         match part:
             case Thinking():
-                said = self._close_thinking(item, part, whole)
+                data = self._close_thinking(item, part, whole)
             case Text():
-                said = self._close_text(item, part, whole)
+                data = self._close_text(item, part, whole)
             case ToolCall():
-                said = self._close_call(item, whole)
+                data = self._close_call(item, whole)
             case Other():
-                said = self._say("response.output_item.added", output_index=item.place, item=whole)
+                data = self._emit("response.output_item.added", output_index=item.place, item=whole)
             case _:
-                said = b""
-        return said + self._say("response.output_item.done", output_index=item.place, item=whole)
+                data = b""
+        return data + self._emit("response.output_item.done", output_index=item.place, item=whole)
 
     def _rest(self, item: Open, text: str) -> bytes:
-        """Say what no delta has said."""
+        """Return the delta of the text that no delta has carried yet."""
         sent = "".join(item.texts)
         return self._delta(item, text[len(sent) :]) if text.startswith(sent) else b""
 
     def _close_thinking(self, item: Open, part: Thinking, whole: Item) -> bytes:
-        said = self._rest(item, part.text) if whole.get("summary") else b""
+        data = self._rest(item, part.text) if whole.get("summary") else b""
         if not item.begun:
-            return said
+            return data
         at = {"item_id": item.head["id"], "output_index": item.place, "summary_index": 0}
         text = "".join(item.texts)
         paragraph = {"type": "summary_text", "text": text}
-        said += self._say("response.reasoning_summary_text.done", **at, text=text)
-        return said + self._say("response.reasoning_summary_part.done", **at, part=paragraph)
+        data += self._emit("response.reasoning_summary_text.done", **at, text=text)
+        return data + self._emit("response.reasoning_summary_part.done", **at, part=paragraph)
 
     def _close_text(self, item: Open, part: Text, whole: Item) -> bytes:
-        said = self._rest(item, part.text)
+        data = self._rest(item, part.text)
         at = {"item_id": item.head["id"], "output_index": item.place, "content_index": 0}
         content = whole["content"][0]
         empty = {**content, "text": "", "annotations": []}
-        said += self._open_paragraph(item, empty, at)
+        data += self._open_paragraph(item, empty, at)
         for number, annotation in enumerate(part.citations):
-            said += self._say(
+            data += self._emit(
                 "response.output_text.annotation.added",
                 **at,
                 annotation_index=number,
                 annotation=annotation,
             )
         if content["type"] == "refusal":
-            said += self._say("response.refusal.done", **at, refusal=part.text)
+            data += self._emit("response.refusal.done", **at, refusal=part.text)
         else:
-            said += self._say("response.output_text.done", **at, text=part.text, logprobs=[])
-        return said + self._say("response.content_part.done", **at, part=content)
+            data += self._emit("response.output_text.done", **at, text=part.text, logprobs=[])
+        return data + self._emit("response.content_part.done", **at, part=content)
 
     def _close_call(self, item: Open, whole: Item) -> bytes:
         kind = "input" if whole["type"] == "custom_tool_call" else "arguments"
-        said = self._rest(item, whole[kind])
+        data = self._rest(item, whole[kind])
         at = {"item_id": item.head["id"], "output_index": item.place}
-        return said + self._say(
+        return data + self._emit(
             f"response.{_argument_events(item.head)}.done", **at, **{kind: whole[kind]}
         )
 

@@ -1,4 +1,7 @@
-"""The request as the service types it: strict, every unknown key refused."""
+"""The types of a request: strict, so that every key the wire does not have is refused.
+
+Types that begin with ``Any`` are for the lenient road: the same fields with fewer limits.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -14,7 +17,7 @@ Object = dict[str, Any]
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Nothing but what is written here."""
+    """An object with no other keys than these."""
 
 
 # -- the body ----------------------------------------------------------------------------------
@@ -93,13 +96,13 @@ class Create(Strict, frozen=True):
 
 
 class AnyReasoning(Reasoning, frozen=True):
-    """`reasoning` for the lenient road: newer efforts, of which there may be more than we know."""
+    """`reasoning` with any effort: clients have words that are newer than ours."""
 
     effort: Any = None
 
 
 class AnyCreate(Create, frozen=True):
-    """The body for the lenient road: the same fields, and no ranges."""
+    """The body without ranges."""
 
     max_output_tokens: int | None = None
     max_tool_calls: int | None = None
@@ -122,7 +125,7 @@ INCLUDABLE = (
 
 
 class Function(Struct, frozen=True, kw_only=True):
-    """A function tool; recorded answers show that more keys are let pass here."""
+    """A function tool; recordings show that the service ignores other keys here."""
 
     type: Literal["function"]
     name: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[a-zA-Z0-9_-]+$")]
@@ -135,7 +138,7 @@ class Function(Struct, frozen=True, kw_only=True):
 
 
 class AnyFunction(Function, frozen=True):
-    """A function tool for the lenient road: any name will do."""
+    """A function tool with any name."""
 
     name: str
 
@@ -151,7 +154,7 @@ class JsonSchema(Strict, frozen=True):
 
 
 class AnyJsonSchema(JsonSchema, frozen=True):
-    """`text.format` for the lenient road: any name will do."""
+    """`text.format` with a schema of any name."""
 
     name: str
 
@@ -160,7 +163,7 @@ class AnyJsonSchema(JsonSchema, frozen=True):
 
 
 class InputMessage(Strict, frozen=True):
-    """What anybody said; an answer of the model's may come with its id, status and phase."""
+    """A message; one of the model's may have its id, status and phase."""
 
     role: Literal["user", "assistant", "system", "developer"]
     content: str | list[Object]
@@ -185,7 +188,7 @@ class ReasoningText(Strict, frozen=True):
 
 
 class ReasoningItem(Strict, frozen=True):
-    """Thinking that comes back; `summary` is required, also when empty."""
+    """Thinking that is sent back; `summary` is required, even if empty."""
 
     type: Literal["reasoning"]
     summary: list[SummaryText]
@@ -196,7 +199,7 @@ class ReasoningItem(Strict, frozen=True):
 
 
 class FunctionCall(Strict, frozen=True):
-    """A call that comes back; the arguments are text."""
+    """A call that is sent back; the arguments are text."""
 
     type: Literal["function_call"]
     call_id: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -209,7 +212,7 @@ class FunctionCall(Strict, frozen=True):
 
 
 class CustomCall(Strict, frozen=True):
-    """A call with free text that comes back."""
+    """A call of a custom tool that is sent back; the input is free text."""
 
     type: Literal["custom_tool_call"]
     call_id: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -222,25 +225,25 @@ class CustomCall(Strict, frozen=True):
 
 
 class AnyReasoningItem(ReasoningItem, frozen=True):
-    """Thinking for the lenient road: some clients send it back without a summary."""
+    """Thinking that may lack its summary, as some clients send it back."""
 
     summary: list[SummaryText] = []
 
 
 class AnyFunctionCall(FunctionCall, frozen=True):
-    """A call for the lenient road: ids of other services are longer."""
+    """A call with an id of any length: other services have longer ones."""
 
     call_id: str
 
 
 class AnyCustomCall(CustomCall, frozen=True):
-    """A call with free text for the lenient road."""
+    """A call of a custom tool with an id of any length."""
 
     call_id: str
 
 
 class CallOutput(Strict, frozen=True):
-    """What a tool answered."""
+    """The result of a tool."""
 
     type: Literal["function_call_output", "custom_tool_call_output"]
     call_id: str
@@ -256,14 +259,14 @@ class CallOutput(Strict, frozen=True):
 
 
 class Breakpoint(Strict, frozen=True):
-    """The end of a prefix to cache."""
+    """Marks the end of a prefix to cache."""
 
     mode: Literal["explicit"]
     ttl: Literal["30m", "12h"] | None = None
 
 
 class InputText(Strict, frozen=True):
-    """Words given."""
+    """Text of the caller."""
 
     type: Literal["input_text"]
     text: str
@@ -271,7 +274,7 @@ class InputText(Strict, frozen=True):
 
 
 class InputImage(Strict, frozen=True):
-    """A picture given."""
+    """An image of the caller."""
 
     type: Literal["input_image"]
     detail: Literal["low", "high", "auto", "original"] | None = None
@@ -281,7 +284,7 @@ class InputImage(Strict, frozen=True):
 
 
 class InputFile(Strict, frozen=True):
-    """A file given."""
+    """A file of the caller."""
 
     type: Literal["input_file"]
     detail: Literal["low", "high", "auto"] | None = None
@@ -293,21 +296,21 @@ class InputFile(Strict, frozen=True):
 
 
 class Sound(Strict, frozen=True):
-    """The data of a sound."""
+    """The data of a recording."""
 
     data: str
     format: Literal["mp3", "wav"]
 
 
 class InputAudio(Strict, frozen=True):
-    """A sound given."""
+    """Audio of the caller."""
 
     type: Literal["input_audio"]
     input_audio: Sound
 
 
 class OutputText(Strict, frozen=True):
-    """Words of the model's that come back."""
+    """Text of the model that is sent back."""
 
     type: Literal["output_text"]
     text: str
@@ -316,7 +319,7 @@ class OutputText(Strict, frozen=True):
 
 
 class Refusal(Strict, frozen=True):
-    """A refusal of the model's that comes back."""
+    """A refusal of the model that is sent back."""
 
     type: Literal["refusal"]
     refusal: str
@@ -370,4 +373,4 @@ HOSTED: dict[str, tuple[str, ...]] = {
     "tool_search_output": ("tools",),
     "web_search_call": ("id", "action", "status"),
 }
-"""Items of tools that the service runs, or that need more than a function: what each must have."""
+"""Items of hosted tools and other kinds that are kept as they come, with their required keys."""

@@ -1,4 +1,4 @@
-"""JSON to the strict types, and what is wrong with it in the service's own words."""
+"""JSON to the types of the wire; what does not fit is refused in the service's own words."""
 
 import re
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -33,8 +33,8 @@ _NAMES = {
 def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = None) -> T:
     """Return the value as this type, or refuse it; ``at`` is where in the body it stands.
 
-    With ``unknown``, the lenient road, fields that the type does not have and optional ones whose
-    values it does not know are left out and collected there.
+    With ``unknown`` (the lenient road), two kinds of fields are left out and listed there: those
+    the type does not have, and optional ones with a value the type does not allow.
     """
     try:
         return msgspec.convert(raw, kind)
@@ -46,28 +46,32 @@ def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = No
 
 
 def _read_known(raw: Json, kind: type[T], at: str, unknown: Unknown) -> T:
+    """Return the value as this type without what the type does not know, or refuse it."""
     known = unknown.known(raw, kind, at=at)
+    latest = ("", "$")  # what was wrong with the field left out last, and where
     while True:
         try:
             return msgspec.convert(known, kind)
         except msgspec.ValidationError as error:
             what, inner = _located(error)
-            path = _joined(at, inner.removeprefix("$"))
             steps = _STEP.findall(inner.removeprefix("$"))
-            if _FIELD.search(what) or not steps or not steps[-1][0]:
+            if (field := _FIELD.search(what)) and latest[1] == f"{inner}.{field[2]}":
+                _refuse(latest[0], _joined(at, latest[1].removeprefix("$")), raw, latest[1], kind)
+            path = _joined(at, inner.removeprefix("$"))
+            if field or not steps or not steps[-1][0]:
                 _refuse(what, path, known, inner, kind)
-            known = _without(known, steps)
-            unknown.paths.append(path)
+            known, latest = _without(known, steps), (what, inner)
+            unknown.paths.append(path.removesuffix("[...]"))  # a value inside a mapping
 
 
 def _located(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what is wrong, and where: a path that begins with ``$``."""
+    """Split the message of an error into what is wrong and where, a path that begins with ``$``."""
     found = _AT.match(str(error))
     return (found[1], found[2] or "$") if found else (str(error), "$")
 
 
 def _without(raw: Json, steps: list[tuple[str, str]]) -> Json:
-    """Return a copy of the value that lacks the field at a path."""
+    """Return a copy of the value without the field at this path."""
     (name, number), *rest = steps
     if number:
         return [
@@ -127,7 +131,7 @@ def _value(raw: Json, path: str) -> Json:
 
 
 def _words(kind: type[Struct], path: str) -> tuple[str, ...]:
-    """Return the vocabulary of a field, from its type."""
+    """Return the words that a field may have, from its type."""
     hint: Any = kind
     for name, number in _STEP.findall(path.removeprefix("$")):
         if number:
