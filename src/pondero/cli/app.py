@@ -39,12 +39,10 @@ _CODES = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError
 class _Lazy(Group):
     """A group whose commands are imported only when they run or are listed."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(import_module(_COMMANDS[cmd_name], __package__), cmd_name)

@@ -16,14 +16,12 @@ from ..canon import Event
 from ..errors import PonderoError, UnknownThread
 from ..store import hidden
 from ..transport import AsyncTap
-from .bar import Bar
 from .colours import DARK, THEMES
-from .completion import Completion
 from .conversation import Conversation, unforeseen
-from .outside import cleaned, examined, export, wire
 from .page import Page
 from .picker import Picker
-from .prompt import Prompt
+from .prompt import Completion, Prompt
+from .reports import cleaned, examined, export, wire
 from .state import (
     Action,
     Choosing,
@@ -36,7 +34,7 @@ from .state import (
     reduce,
     trouble,
 )
-from .views import ThoughtView
+from .views import Bar, ThoughtView
 
 _FRAMES_A_SECOND = 30
 
@@ -257,8 +255,7 @@ class ChatApp(App[None]):
         self._frame()
         self.dispatch(cleaned(ended))
 
-    def _stop(self, effect: effects.Stop) -> None:
-        del effect
+    def _stop(self, _effect: effects.Stop) -> None:
         if self._turn is not None:
             self._turn.cancel()
 
@@ -268,8 +265,7 @@ class ChatApp(App[None]):
     def _note(self, effect: effects.Note) -> None:
         self._conversation.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
 
-    def _begin(self, effect: effects.Begin) -> None:
-        del effect
+    def _begin(self, _effect: effects.Begin) -> None:
         self._conversation.keeper.begin()
 
     def _open(self, effect: effects.Open) -> None:
@@ -311,12 +307,10 @@ class ChatApp(App[None]):
         past = self._conversation.keeper.page(effect.first, effect.last)
         self.dispatch(actions.Turned(past, effect.first))
 
-    def _wire(self, effect: effects.Wire) -> None:
-        del effect
+    def _wire(self, _effect: effects.Wire) -> None:
         self.dispatch(actions.Reported(wire(self._tap)))
 
-    def _examine(self, effect: effects.Examine) -> None:
-        del effect
+    def _examine(self, _effect: effects.Examine) -> None:
         self.dispatch(actions.Reported(examined()))
 
     def _restore(self, effect: effects.Restore) -> None:
@@ -326,6 +320,5 @@ class ChatApp(App[None]):
     def _dress(self, effect: effects.Dress) -> None:
         self.theme = effect.theme
 
-    def _quit(self, effect: effects.Quit) -> None:
-        del effect
+    def _quit(self, _effect: effects.Quit) -> None:
         self.exit()

@@ -1,14 +1,36 @@
-"""The input line: several lines if need be, with history and completion."""
+"""The input line, with history, and the completions above it."""
 
 from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from .state import COMMANDS
+
+
+class Completion(Static):
+    """Lines to choose from; the chosen one is marked."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="completion")
+
+    def on_mount(self) -> None:
+        """Take no place before there is something to show."""
+        self.display = False
+
+    def show(self, lines: tuple[str, ...], chosen: int) -> None:
+        """Show these lines, one of them marked."""
+        self.display = bool(lines)
+        rows = [
+            Content.styled(f"▸ {line}", "bold $accent") if at == chosen else Content(f"  {line}")
+            for at, line in enumerate(lines)
+        ]
+        self.update(Content("\n").join(rows))
+
 
 Complete = Callable[[str], tuple[str, ...]]
 

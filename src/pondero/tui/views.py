@@ -1,4 +1,4 @@
-"""How each cell looks."""
+"""How each cell looks, and the status line."""
 
 import asyncio
 from contextlib import suppress
@@ -13,7 +13,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
-from .state import Called, Cell, Said, Spoken, Thought, Told, Waiting
+from .state import BETWEEN, Called, Cell, Piece, Said, Spoken, State, Thought, Told, Waiting, status
 
 _TAIL = 6
 """How many lines of a thought are seen while it goes on."""
@@ -218,3 +218,37 @@ def _called(cell: Called) -> Content:
 
 def _cut(why: str | None) -> str:
     return f"— {why} —" if why else ""
+
+
+_STYLES = {
+    "model": "bold $accent",
+    "level": "$secondary",
+    "good": "$success",
+    "warning": "$warning",
+}
+_MUTED = "$foreground 60%"
+
+
+class Bar(Static):
+    """One line: as much of the status as fits."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="status")
+        self._state: State | None = None
+        self._pieces: tuple[Piece, ...] = ()
+
+    def show(self, state: State) -> None:
+        """Draw the status of a chat, where it is another now."""
+        self._state = state
+        pieces = status(state, self.content_size.width or self.app.size.width - 2)
+        if pieces != self._pieces:
+            self._pieces = pieces
+            drawn = [
+                Content.styled(piece.text, _STYLES.get(piece.tone, _MUTED)) for piece in pieces
+            ]
+            self.update(Content.styled(BETWEEN, _MUTED).join(drawn), layout=False)
+
+    def on_resize(self) -> None:
+        """Draw it anew: more fits now, or less."""
+        if self._state is not None:
+            self.show(self._state)

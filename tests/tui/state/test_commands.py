@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tui.state.doing import do, ended, had, say, told
+from tests.tui.state.steps import do, ended, had, say, told
 
 from pondero.canon import Usage
 from pondero.client import lookup

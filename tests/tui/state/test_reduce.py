@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from tests.tui.state.doing import ANSWER, KEPT, USAGE, do, ended, had, say, told
+from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
 
 from pondero.canon import Message, Origin, Text, Thinking, ToolCall, ToolResult, Usage
 from pondero.errors import (
@@ -29,7 +29,7 @@ from pondero.tui.state import (
     effects,
     reduce,
 )
-from pondero.tui.state.paging import MOST, PAGE
+from pondero.tui.state.history import MOST, PAGE
 
 
 def test_words_begin_a_turn_at_the_present_level(chat, dial):

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tui.state.doing import do, ended, had, say
+from tests.tui.state.steps import do, ended, had, say
 
 from pondero.client import lookup
 from pondero.thinking import Policy
@@ -44,7 +44,7 @@ def test_a_narrow_line_drops_the_least_first(chat, dial):
 
 
 def test_an_odd_verdict_and_an_unsaved_chat_outlive_the_figures(chat, dial):
-    from tests.tui.state.doing import USAGE
+    from tests.tui.state.steps import USAGE
 
     from pondero.tui.state import actions
 

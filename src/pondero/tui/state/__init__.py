@@ -5,17 +5,15 @@ No screen and no client: actions in, a new state and effects out.
 
 from . import actions, effects
 from .actions import Action
+from .catalog_view import Choice, Dial
 from .cells import Called, Cell, Said, Spoken, Thought, Told, Waiting
 from .commands import COMMANDS, completions
-from .dial import Choice, Dial
 from .effects import Effect
-from .paging import PAGE
-from .past import Past
+from .history import PAGE
 from .reduce import begin, reduce
-from .state import Choosing, Known, State
+from .state import Choosing, Known, Past, State, Tally
 from .status import BETWEEN, Piece, status
-from .tally import Tally
-from .trouble import trouble
+from .turn import trouble
 
 __all__ = [
     "BETWEEN",

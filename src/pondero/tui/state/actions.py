@@ -7,11 +7,9 @@ from msgspec import Struct
 
 from ...canon import Event, Message, Usage
 from ...errors import PonderoError
+from .catalog_view import Choice
 from .cells import Tone
-from .dial import Choice
-from .past import Past
-from .state import Known
-from .tally import Tally
+from .state import Known, Past, Tally
 
 # -- the user -----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Tone = Literal["good", "plain", "warning", "error"]
 Nature = Literal["full", "summary", "redacted", "hidden"]
@@ -113,6 +114,13 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 Cell = Said | Thought | Spoken | Called | Told | Waiting
+
+
+def unfolded(cell: Cell, *, is_open: bool) -> Cell:
+    """Return a cell with its thought open or folded; any other cell as it is."""
+    if not isinstance(cell, Thought) or cell.open == is_open or not cell.readable:
+        return cell
+    return replace(cell, open=is_open)
 
 
 def seconds_said(seconds: float | None) -> str:

@@ -1,19 +1,44 @@
-"""Slash commands: a table of them, how one is read, and what completes it."""
+"""Slash commands: one function each, and a table of them all.
+
+``reduce`` runs them and the input line completes them; what they ask for beyond the state is an
+effect. ``/model`` and ``/thinking`` are in ``model_switch``.
+"""
 
 from collections.abc import Callable
 
 from msgspec import Struct
 
 from ...errors import PonderoError
-from . import keeping, looking, switching
-from .dial import Dial
-from .effects import Effects, Quit, Restore
-from .state import WAIT, State
+from ...thinking import describe
+from . import model_switch
+from .catalog_view import Dial
+from .cells import unfolded
+from .effects import (
+    Begin,
+    Dress,
+    Effects,
+    Examine,
+    Export,
+    Fork,
+    List,
+    Note,
+    Open,
+    Quit,
+    Rename,
+    Restore,
+    Wire,
+)
+from .model_switch import moved
+from .state import WAIT, Show, State, Tally, money
 
 Run = Callable[[State, str, Dial], tuple[State, Effects]]
 Complete = Callable[[State, str, Dial], tuple[str, ...]]
 
 _MOST = 8
+"""Completions that are offered at once."""
+_FORMS = (".md", ".jsonl", ".html")
+_SHOWS: tuple[Show, ...] = ("auto", "open", "hidden")
+_THEMES = ("dark", "light")
 
 
 class Command(Struct, frozen=True):
@@ -26,15 +51,131 @@ class Command(Struct, frozen=True):
     anytime: bool = False
 
 
-def _help(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    del argument, dial
+def _new(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Begin a thread; the old one stays where it is kept."""
+    return state.emptied().but(hint="a new thread"), (Begin(),)
+
+
+def _fork(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+    """Go on in a copy, with another model if one is named."""
+    if not state.count:
+        return state.tell("there is nothing to copy yet", tone="warning"), ()
+    if argument:  # what cannot be is refused before anything is copied
+        name, wish = dial.split(argument)
+        moved(state, name, wish or state.wish, dial)
+    return state, (Fork(state.model, state.wish, argument),)
+
+
+def _resume(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Open an earlier thread: by its id, or picked from those that have these words in them."""
+    if argument and " " not in argument:
+        return state, (Open(argument, or_find=True),)
+    return state, (List(argument),)
+
+
+def _rename(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Give the thread a title."""
+    if not argument:
+        return state.tell("what shall it be called? /rename TITLE"), ()
+    if state.thread is None:
+        return state.tell("there is no thread to be named yet; say something first"), ()
+    return state, (Rename(argument),)
+
+
+def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Write the thread to a file."""
+    if not argument.endswith(_FORMS):
+        return state.tell(f"/export FILE, which ends in {' or '.join(_FORMS)}"), ()
+    if not state.count:
+        return state.tell("there is nothing to write yet"), ()
+    return state, (Export(argument),)
+
+
+def _plan(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+    """Say what would be sent at this level, or another, and why."""
+    made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
+    lines = [f"{label:<8}{text}".rstrip() for label, text in describe(made)]
+    return state.tell(*lines), ()
+
+
+def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Say what the thread has used."""
+    tally = state.tally
+    if not tally.used:
+        return state.tell("nothing was used yet"), ()
+    last = Tally().plus(tally.last, tally.last_cost)
+    rows = (
+        ("in", last.input, tally.input),
+        ("cached", last.cached, tally.cached),
+        ("thinking", last.thinking, tally.thinking),
+        ("out", last.output, tally.output),
+    )
+    lines = [f"{'':<10}{'last':>12}{'all':>12}"]
+    lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
+    lines.append(f"{'cost':<10}{money(tally.last_cost):>12}{money(tally.cost):>12}")
+    if tally.cost is None:
+        lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")
+    return state.tell(*lines), ()
+
+
+def _show(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Fold, open or hide the thoughts, those to come too."""
+    if argument not in _SHOWS:
+        now = f"thoughts are shown {state.show!r}; use /show {' '.join(_SHOWS)}"
+        return state.tell(now, tone="error" if argument else "plain"), ()
+    way: Show = argument
+    page = tuple(unfolded(cell, is_open=way == "open") for cell in state.page)
+    return state.but(show=way, page=page, hint=f"thoughts: {way}"), ()
+
+
+def _system(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Say the system prompt, change it, or take it away."""
+    if not argument:
+        return state.tell(state.system or "there is no system prompt; /system TEXT gives one"), ()
+    text = "" if argument == "-" else argument
+    changed = state.but(system=text)
+    said = "✓ The system prompt is set" if text else "✓ There is no system prompt now"
+    return changed.tell(said, tone="good"), (Note(state.model, state.wish, text),)
+
+
+def _raw(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Show the last exchange as it went over the wire."""
+    return state, (Wire(),)
+
+
+def _doctor(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Look whether all is well."""
+    return state, (Examine(),)
+
+
+def _theme(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Change the colours."""
+    if argument not in _THEMES:
+        return state.tell(f"there are two themes; use /theme {' or '.join(_THEMES)}"), ()
+    return state, (Dress(argument),)
+
+
+def _complete_show(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+    """Return the ways to show thoughts that begin so."""
+    return tuple(each for each in _SHOWS if each.startswith(argument))
+
+
+def _complete_theme(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+    """Return the themes that begin so."""
+    return tuple(each for each in _THEMES if each.startswith(argument))
+
+
+def _figure(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
+
+
+def _help(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
     width = max(len(f"/{name} {each.usage}") for name, each in COMMANDS.items())
     lines = [f"{f'/{name} {each.usage}':<{width}}  {each.what}" for name, each in COMMANDS.items()]
     return state.tell(*lines, "", *_KEYS), ()
 
 
-def _quit(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    del argument, dial
+def _quit(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (Quit(),)
 
 
@@ -45,29 +186,25 @@ _KEYS = (
 
 COMMANDS: dict[str, Command] = {
     "model": Command(
-        switching.model, "go on with another model", "NAME[/LEVEL]", switching.complete_model
+        model_switch.model, "go on with another model", "NAME[/LEVEL]", model_switch.complete_model
     ),
     "thinking": Command(
-        switching.thinking, "how hard it thinks", "LEVEL", switching.complete_level
+        model_switch.thinking, "how hard it thinks", "LEVEL", model_switch.complete_level
     ),
-    "plan": Command(
-        looking.plan, "what would be sent, and why", "[LEVEL]", switching.complete_level
-    ),
-    "cost": Command(looking.cost, "tokens and money so far"),
-    "show": Command(
-        looking.show, "thoughts folded, open or hidden", "[auto|open|hidden]", looking.complete_show
-    ),
-    "system": Command(looking.system, "the system prompt; - takes it away", "[TEXT]"),
-    "new": Command(keeping.new, "a new thread"),
+    "plan": Command(_plan, "what would be sent, and why", "[LEVEL]", model_switch.complete_level),
+    "cost": Command(_cost, "tokens and money so far"),
+    "show": Command(_show, "thoughts folded, open or hidden", "[auto|open|hidden]", _complete_show),
+    "system": Command(_system, "the system prompt; - takes it away", "[TEXT]"),
+    "new": Command(_new, "a new thread"),
     "fork": Command(
-        keeping.fork, "go on in a copy of this thread", "[NAME/LEVEL]", switching.complete_model
+        _fork, "go on in a copy of this thread", "[NAME/LEVEL]", model_switch.complete_model
     ),
-    "resume": Command(keeping.resume, "go on with an earlier thread", "[ID|WORDS]"),
-    "rename": Command(keeping.rename, "give this thread a title", "TITLE"),
-    "export": Command(keeping.export, "write it: .md, .jsonl or .html", "FILE"),
-    "raw": Command(looking.raw, "the last exchange on the wire, without keys"),
-    "doctor": Command(looking.doctor, "check keys, folders, versions"),
-    "theme": Command(looking.theme, "colours", "dark|light", looking.complete_theme),
+    "resume": Command(_resume, "go on with an earlier thread", "[ID|WORDS]"),
+    "rename": Command(_rename, "give this thread a title", "TITLE"),
+    "export": Command(_export, "write it: .md, .jsonl or .html", "FILE"),
+    "raw": Command(_raw, "the last exchange on the wire, without keys"),
+    "doctor": Command(_doctor, "check keys, folders, versions"),
+    "theme": Command(_theme, "colours", "dark|light", _complete_theme),
     "help": Command(_help, "this", anytime=True),
     "quit": Command(_quit, "leave", anytime=True),
 }

@@ -10,17 +10,14 @@ from msgspec.structs import replace
 
 from . import actions, effects
 from .actions import Action
-from .arriving import arrived
-from .cells import Cell, Said, Thought, Waiting
+from .catalog_view import Dial
+from .cells import Cell, Said, Thought, Waiting, unfolded
 from .commands import is_command, run
-from .dial import Dial
 from .effects import Effects
-from .ending import ended
-from .feedback import described
-from .looking import unfolded
-from .paging import PAGE, opened, scrolled, turned
+from .history import PAGE, opened, scrolled, turned
+from .model_switch import described, moved, offer, thinking
 from .state import WAIT, Choosing, State, Turn
-from .switching import moved, offer, thinking
+from .turn import arrived, ended
 
 
 def reduce(state: State, action: Action, dial: Dial) -> tuple[State, Effects]:
@@ -77,8 +74,7 @@ def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Eff
     return begun, (ask,)
 
 
-def _interrupted(state: State, action: actions.Interrupted, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _interrupted(state: State, action: actions.Interrupted, _dial: Dial) -> tuple[State, Effects]:
     if state.turn is not None:
         turn = replace(state.turn, stopping=True)
         return state.but(turn=turn, hint="stopping…"), (effects.Stop(),)
@@ -89,13 +85,11 @@ def _interrupted(state: State, action: actions.Interrupted, dial: Dial) -> tuple
     return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
 
 
-def _typed(state: State, action: actions.Typed, dial: Dial) -> tuple[State, Effects]:
-    del action, dial
+def _typed(state: State, _action: actions.Typed, _dial: Dial) -> tuple[State, Effects]:
     return (state.but(hint="", leaving=False) if state.hint or state.leaving else state), ()
 
 
-def _picker(state: State, action: actions.PickerOpened, dial: Dial) -> tuple[State, Effects]:
-    del action
+def _picker(state: State, _action: actions.PickerOpened, dial: Dial) -> tuple[State, Effects]:
     if state.busy:
         return state.but(hint=WAIT), ()
     return offer(state, dial), ()
@@ -110,26 +104,25 @@ def _picked(state: State, action: actions.Picked, dial: Dial) -> tuple[State, Ef
     return thinking(state, action.value, dial)
 
 
-def _dismissed(state: State, action: actions.Dismissed, dial: Dial) -> tuple[State, Effects]:
-    del action, dial
+def _dismissed(state: State, _action: actions.Dismissed, _dial: Dial) -> tuple[State, Effects]:
     return state.but(choosing=None), ()
 
 
-def _toggled(state: State, action: actions.Toggled, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _toggled(state: State, action: actions.Toggled, _dial: Dial) -> tuple[State, Effects]:
     cells = [*state.page, *state.live]
     thoughts = [c for c in cells if isinstance(c, Thought) and c.readable]
     wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
     if not wanted:
         return state.but(hint="there is no thought to open"), ()
-    return _with(state, {wanted[0].key: unfolded(wanted[0], not wanted[0].open)}), ()
+    return _with(state, {wanted[0].key: unfolded(wanted[0], is_open=not wanted[0].open)}), ()
 
 
-def _toggled_all(state: State, action: actions.ToggledAll, dial: Dial) -> tuple[State, Effects]:
-    del action, dial
+def _toggled_all(state: State, _action: actions.ToggledAll, _dial: Dial) -> tuple[State, Effects]:
     thoughts = [c for c in (*state.page, *state.live) if isinstance(c, Thought) and c.readable]
     to_open = not all(thought.open for thought in thoughts)
-    changed: dict[int, Cell] = {thought.key: unfolded(thought, to_open) for thought in thoughts}
+    changed: dict[int, Cell] = {
+        thought.key: unfolded(thought, is_open=to_open) for thought in thoughts
+    }
     show = "open" if to_open else "auto"
     return _with(state, changed).but(show=show, hint=f"thoughts: {show}"), ()
 
@@ -137,30 +130,25 @@ def _toggled_all(state: State, action: actions.ToggledAll, dial: Dial) -> tuple[
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-def _arrived(state: State, action: actions.Arrived, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _arrived(state: State, action: actions.Arrived, _dial: Dial) -> tuple[State, Effects]:
     return arrived(state, action.events, action.at), ()
 
 
-def _handed_off(state: State, action: actions.HandedOff, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _handed_off(state: State, action: actions.HandedOff, _dial: Dial) -> tuple[State, Effects]:
     return (state.tell(*action.lines) if action.lines else state), ()
 
 
-def _offered(state: State, action: actions.Offered, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _offered(state: State, action: actions.Offered, _dial: Dial) -> tuple[State, Effects]:
     if not action.choices:
         return state.tell("there are no earlier threads like that"), ()
     return state.but(choosing=Choosing("thread", "go on with", action.choices)), ()
 
 
-def _renamed(state: State, action: actions.Renamed, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _renamed(state: State, action: actions.Renamed, _dial: Dial) -> tuple[State, Effects]:
     return state.but(thread=action.thread, hint=f"renamed: {action.thread.title}"), ()
 
 
-def _reported(state: State, action: actions.Reported, dial: Dial) -> tuple[State, Effects]:
-    del dial
+def _reported(state: State, action: actions.Reported, _dial: Dial) -> tuple[State, Effects]:
     return state.tell(*action.lines, tone=action.tone), ()
 
 

@@ -1,14 +1,68 @@
-"""All that a chat is at one moment. A value: what changes it is an action, see ``reduce``."""
+"""All that a chat is at one moment, and what it has used. Only ``reduce`` makes the next state."""
 
+from decimal import Decimal
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from ...canon import Message, Usage
 from ...thinking import Plan
+from .catalog_view import Choice
 from .cells import Cell, Told, Tone
-from .dial import Choice
-from .tally import Tally
+
+
+class Tally(Struct, frozen=True):
+    """Sums over a thread; ``last`` is the newest exchange's own usage.
+
+    A count is None while no service has said it. ``cost`` is None as soon as the price of one
+    exchange is not known.
+    """
+
+    input: int | None = None
+    cached: int | None = None
+    thinking: int | None = None
+    output: int | None = None
+    used: bool = False
+    cost: Decimal | None = Decimal(0)
+    last: Usage = Usage()
+    last_cost: Decimal | None = None
+
+    @property
+    def context(self) -> int | None:
+        """Return the tokens of the conversation so far; None before anything was counted."""
+        return self.last.counted or None
+
+    @property
+    def all_input(self) -> int | None:
+        """Return what was read, from a cache or not."""
+        return _sum(self.input, self.cached)
+
+    def plus(self, usage: Usage, cost: Decimal | None) -> "Tally":
+        """Return the tally with one more exchange in it."""
+        return Tally(
+            input=_sum(self.input, usage.input, usage.cache_write),
+            cached=_sum(self.cached, usage.cache_read),
+            thinking=_sum(self.thinking, usage.thinking),
+            output=_sum(self.output, usage.output),
+            used=True,
+            cost=None if cost is None or self.cost is None else self.cost + cost,
+            last=usage,
+            last_cost=cost,
+        )
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def money(cost: Decimal | None) -> str:
+    """Return an amount as people read it; small ones keep their digits."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
+
 
 Show = Literal["auto", "open", "hidden"]
 
@@ -22,6 +76,17 @@ class Known(Struct, frozen=True):
 
     id: str
     title: str = ""
+
+
+class Past(Struct, frozen=True):
+    """A message that was kept, and what was noted beside it."""
+
+    number: int
+    message: Message
+    usage: Usage = Usage()
+    seconds: float | None = None
+    partial: bool = False
+    cost: Decimal | None = None
 
 
 class Choosing(Struct, frozen=True):
@@ -97,3 +162,18 @@ class State(Struct, frozen=True, kw_only=True):
         """Return this state with something said to the user at the end of the page."""
         told = Told(key=self.next_key, lines=lines, tone=tone)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
+
+    def emptied(self) -> "State":
+        """Return this state with an empty page, and nothing counted."""
+        return self.but(
+            thread=None,
+            page=(),
+            live=(),
+            first=0,
+            last=0,
+            count=0,
+            turns=(),
+            noted=(),
+            tally=Tally(),
+            verdict=None,
+        )

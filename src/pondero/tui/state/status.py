@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from .state import State
-from .tally import money
+from .state import State, money
 
 BETWEEN = " · "
 

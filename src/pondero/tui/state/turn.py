@@ -1,4 +1,4 @@
-"""Events of an answer under way, as live cells."""
+"""A turn of the chat: its events as live cells, its end, and what to say when it fails."""
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -17,9 +17,29 @@ from ...canon import (
     ThinkingDelta,
     ToolCall,
 )
+from ...errors import (
+    AuthFailed,
+    BillingFailed,
+    ContextTooLong,
+    MissingKey,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    PonderoError,
+    QuotaSpent,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    Timeout,
+    Truncated,
+    Unreachable,
+    WireError,
+)
+from . import actions, effects
+from .catalog_view import SUMMARIES, Dial
 from .cells import Called, Cell, Nature, Spoken, Thought, Waiting
-from .dial import SUMMARIES
-from .past import arguments_of
+from .effects import Effects
+from .history import arguments_of, trimmed, with_results
 from .state import State
 
 
@@ -69,8 +89,7 @@ class _Drawing:
 
     # -- events ---------------------------------------------------------------------------------
 
-    def _started(self, event: Started) -> None:
-        del event
+    def _started(self, _event: Started) -> None:
         self._places.clear()
         self._exchange_at = len(self._cells)
 
@@ -195,3 +214,97 @@ def settled(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell,
     if cut and kept and isinstance(kept[-1], Spoken):
         kept[-1] = replace(kept[-1], cut=cut)
     return tuple(kept)
+
+
+_ODD = {
+    "did_not_think": "it did not think, though it was to",
+    "thought_though_off": "it thought, though thinking was off",
+    "overran_budget": "it thought more than its budget",
+}
+
+
+def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effects]:
+    """Put the turn to rest; where nothing of it was kept, its words go back to the user."""
+    if state.turn is None:
+        return state, ()
+    cut = "stopped here" if action.stopped else "broken off here" if action.error else None
+    cells = with_results(settled(state.live, at=action.at, cut=cut), action.kept)
+    tally, verdict = state.tally, state.verdict
+    for each in action.exchanges:
+        tally, verdict = tally.plus(each.usage, each.cost), each.verdict
+    words, number = state.turn.words, state.turn.number
+    count = state.count + len(action.kept)
+    page: tuple[Cell, ...] = (*state.page, *cells)
+    elsewhere = state.last < state.count  # an older part is being read; the turn is on disk
+    if not action.kept:  # what is not in the thread has no number there
+        page = tuple(replace(c, number=None) if c.number == number else c for c in page)
+    elif elsewhere:
+        page = tuple(c for c in page if c.number != number)
+    after = state.but(
+        page=page,
+        turns=(*state.turns, (number, count)) if action.kept else state.turns,
+        live=(),
+        turn=None,
+        hint="",
+        count=count,
+        last=state.last if elsewhere else count,
+        tally=tally,
+        verdict=verdict,
+        thread=action.thread or state.thread,
+        unsaved=action.unsaved,
+    )
+    after = trimmed(_remarks(after, action))
+    if action.unsaved and action.unsaved != state.unsaved:
+        after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
+    return after, () if action.kept else (effects.Restore(words),)
+
+
+def _remarks(state: State, action: actions.Ended) -> State:
+    """Return the state with what has to be said about how the turn ended."""
+    for each in action.exchanges:
+        if fresh := [note for note in each.notes if note not in state.noted]:
+            state = state.but(noted=(*state.noted, *fresh))
+            state = state.tell(*(f"⚠ {note}" for note in fresh), tone="warning")
+        if each.verdict == "exhausted":
+            lines = ("⚠ All output went into thinking, none into an answer",)
+            state = state.tell(*lines, "  → a lower level with Ctrl+T leaves room", tone="warning")
+        elif each.finish == "length":
+            state = state.tell("⚠ The answer was cut off: no more tokens", tone="warning")
+        elif each.finish in ("refusal", "content_filter"):
+            state = state.tell("⚠ The service refused to answer this", tone="warning")
+        if each.verdict in _ODD:
+            state = state.tell(f"⚠ {_ODD[each.verdict]}", tone="warning")
+    if action.error is not None:
+        state = state.tell(*trouble(action.error), tone="error")
+    if action.stopped and not action.kept:
+        state = state.tell("stopped before an answer; your words are back below")
+    return state
+
+
+_AGAIN = "press Enter to send it again"
+_WAYS: tuple[tuple[type[PonderoError], str], ...] = (
+    (MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
+    (AuthFailed, "check the key: /doctor says where it comes from"),
+    (PermissionDenied, "this key may not use it: /model to go on with another"),
+    (BillingFailed, "/model to go on with another provider"),
+    (QuotaSpent, "/model to go on with another provider"),
+    (NotFound, "is it spelt right? /model with Tab completes the names"),
+    (ContextTooLong, "/new begins afresh, /model goes on with one that has a longer window"),
+    (RateLimited, f"wait a little, then {_AGAIN}; or /model"),
+    (Overloaded, f"wait a little, then {_AGAIN}; or /model"),
+    (Refused, "say it in other words, or /model"),
+    (ServerFailed, f"{_AGAIN}, or /model"),
+    (Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
+    (Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
+    (Truncated, _AGAIN),
+    (WireError, f"{_AGAIN}; /raw shows what came"),
+)
+
+
+def trouble(error: PonderoError) -> tuple[str, ...]:
+    """Return what happened and what can be done, a line each."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    status = getattr(error, "status", None)
+    kind = f" ({status})" if status else ""
+    way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
+    return (f"✗ {said}{kind}", f"  → {way}")

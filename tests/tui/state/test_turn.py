@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tui.state.doing import ANSWER, do, say
+from tests.tui.state.steps import ANSWER, do, say
 
 from pondero.canon import (
     Finished,

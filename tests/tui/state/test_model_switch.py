@@ -1,7 +1,7 @@
 """What is said when a model or a level is chosen: the texts of the documents, word for word."""
 
 import pytest
-from tests.tui.state.doing import say, told
+from tests.tui.state.steps import say, told
 
 from pondero.thinking import Policy
 from pondero.tui.state import Dial, begin
