@@ -10,7 +10,7 @@ from pondero.client import lookup
 from pondero.exchange import plan
 from pondero.thinking import Asked, Policy, parse
 
-from .wiring import WIRE
+from .making import WIRE
 
 FAMILIES = {entry.family: entry for entry in reversed(pondero.models("bedrock"))}
 SILENT = {"bedrock-deepseek-r1", "bedrock-kimi-k2-thinking", "bedrock-minimax", "bedrock-unaudited"}

@@ -1,9 +1,7 @@
-"""Amazon Bedrock's Converse and ConverseStream, as every maker's models speak it there."""
+"""Amazon Bedrock's Converse and ConverseStream: one wire for the models of every maker."""
 
-from ...canon import Json
-from ..dialect import Caller, Dialect, Service
-
-NAME = "bedrock"
+from pondero.canon import Json
+from pondero.dialects.dialect import Caller, Dialect, Service
 
 
 def _caller() -> Caller:
@@ -18,4 +16,4 @@ def _service() -> Service[Json]:
     return SERVICE
 
 
-DIALECT = Dialect(NAME, _caller, _service)
+DIALECT = Dialect("bedrock", _caller, _service)

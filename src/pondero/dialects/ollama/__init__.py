@@ -1,9 +1,7 @@
 """Ollama's own API, /api/chat, as the local server and the cloud speak it."""
 
-from ...canon import Json
-from ..dialect import Caller, Dialect, Service
-
-NAME = "ollama"
+from pondero.canon import Json
+from pondero.dialects.dialect import Caller, Dialect, Service
 
 
 def _caller() -> Caller:
@@ -18,4 +16,4 @@ def _service() -> Service[Json]:
     return SERVICE
 
 
-DIALECT = Dialect(NAME, _caller, _service)
+DIALECT = Dialect("ollama", _caller, _service)

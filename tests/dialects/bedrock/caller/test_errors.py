@@ -18,7 +18,7 @@ from pondero.errors import (
     ServiceTimeout,
 )
 
-from ..wiring import WIRE
+from ..making import WIRE
 
 CASES = [
     (400, "ValidationException", "The text field is blank.", BadRequest),

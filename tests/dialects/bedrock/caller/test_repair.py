@@ -8,7 +8,7 @@ from tests.repairs import repair
 from pondero.canon import Message, Seal, Text, Thinking, Tool, ToolCall, ToolResult
 from pondero.errors import BadRequest
 
-from ..wiring import BOUND, CLAUDE, OLDER, ask, encoded
+from ..making import BOUND, CLAUDE, OLDER, ask, encoded
 
 BUDGET = {"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}
 ADAPTIVE = {"additionalModelRequestFields": {"thinking": {"type": "adaptive"}}}

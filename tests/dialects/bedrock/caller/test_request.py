@@ -21,7 +21,7 @@ from pondero.canon import (
 )
 from pondero.errors import BadParameter
 
-from ..wiring import CLAUDE, OLDER, ask, body_of, encoded
+from ..making import CLAUDE, OLDER, ask, body_of, encoded
 
 NOVA = "amazon.nova-lite-v1:0"
 PDF = b"%PDF-1.7"

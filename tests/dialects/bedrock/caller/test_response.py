@@ -8,7 +8,7 @@ from pondero.canon import Head, Other, Seal, Text, Thinking, ToolCall, Usage
 from pondero.dialects import Where
 from pondero.errors import Malformed
 
-from ..wiring import (
+from ..making import (
     START,
     WIRE,
     answer,

@@ -13,7 +13,7 @@ from tests.laws.wire import wire
 
 from pondero.canon import Message, Seal, Text, Thinking, Tool, ToolCall, ToolResult
 
-from ..wiring import ask, encoded
+from ..making import ask, encoded
 
 pytestmark = pytest.mark.judge
 

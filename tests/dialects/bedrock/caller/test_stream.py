@@ -30,7 +30,7 @@ from pondero.errors import (
     Truncated,
 )
 
-from ..wiring import (
+from ..making import (
     HEADERS,
     START,
     WIRE,

@@ -25,7 +25,7 @@ from pondero.dialects import Rejected
 from pondero.dialects.dialect import Answering
 from pondero.thinking import Intent
 
-from ..wiring import CLAUDE, WIRE, raw, refusal, said
+from ..making import CLAUDE, WIRE, raw, refusal, said
 
 STRANGE = "acme.model-of-tomorrow-v1:0"
 SPEC = {"name": "look", "description": "Looks.", "inputSchema": {"json": {"type": "object"}}}

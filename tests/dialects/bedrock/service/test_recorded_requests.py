@@ -9,7 +9,7 @@ from tests.recordings.corpus import exchanges
 from pondero.canon import HttpRequest
 from pondero.dialects import Rejected
 
-from ..wiring import WIRE
+from ..making import WIRE
 
 pytestmark = pytest.mark.recordings
 

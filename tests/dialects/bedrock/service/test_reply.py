@@ -18,7 +18,7 @@ from pondero.canon import (
 )
 from pondero.framing import AwsEventsReader
 
-from ..wiring import BOUND, CLAUDE, WIRE, raw, refusal, said, sent
+from ..making import BOUND, CLAUDE, WIRE, raw, refusal, said, sent
 
 ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized"}}
 PATHS = ["/usage/output_tokens_details"]

@@ -7,7 +7,7 @@ import pytest
 from pondero.canon import Blob, Cache, HttpRequest, Image, Other, Text, ToolChoice
 from pondero.dialects import Rejected
 
-from ..wiring import BOUND, CLAUDE, OLDER, WIRE, raw, refusal, said, sent
+from ..making import BOUND, CLAUDE, OLDER, WIRE, raw, refusal, said, sent
 
 NOVA, NOVA_2 = "us.amazon.nova-lite-v1:0", "us.amazon.nova-2-lite-v1:0"
 OSS, GPT, ASTRA = "openai.gpt-oss-120b-1:0", "openai.gpt-6-sol", "openai.gpt-6-astra"

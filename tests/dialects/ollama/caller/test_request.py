@@ -3,7 +3,6 @@
 import base64
 
 import pytest
-from tests.repairs import repair
 
 from pondero.canon import (
     Blob,
@@ -20,7 +19,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects.ollama.caller import CALLER
-from pondero.errors import BadParameter, BadRequest
+from pondero.errors import BadParameter
 
 from ..making import NAME, PNG, encoded, said, sent, user
 
@@ -129,37 +128,3 @@ def test_pictures_stand_beside_the_words_and_words_they_parted_begin_a_new_line(
 def test_what_cannot_be_shown_here_is_an_error_and_no_silence(part):
     with pytest.raises(BadParameter, match="this wire takes"):
         sent(user(part))
-
-
-# -- refusals that name their own cure -------------------------------------------------------
-
-
-def cured(think, words):
-    made = repair(NAME, encoded(fields={"think": think}), BadRequest(words))
-    return made and (made.adjustment, made.request.body)
-
-
-@pytest.mark.parametrize(("think", "asked"), [(True, "on"), ("high", "high")])
-def test_a_model_that_cannot_think_is_asked_without(think, asked):
-    note, body = cured(think, '"gemma3" does not support thinking')
-    assert (note.code, note.asked, note.got) == ("no_thinking", asked, "off")
-    assert b"think" not in body
-
-
-def test_a_word_an_older_server_does_not_know_becomes_the_nearest_it_lists():
-    words = 'invalid think value: "max" (must be "high", "medium", "low", true, or false)'
-    note, body = cured("max", words)
-    assert (note.code, note.asked, note.got) == ("unsupported_level", "max", "high")
-    assert b'"think":"high"' in body
-
-
-@pytest.mark.parametrize(
-    ("think", "words"),
-    [
-        (False, '"gemma3" does not support thinking'),
-        ("low", "model 'x' not found"),
-        (True, "invalid think value"),
-    ],
-)
-def test_other_refusals_are_not_cured(think, words):
-    assert cured(think, words) is None

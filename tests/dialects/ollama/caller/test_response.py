@@ -4,19 +4,11 @@ import json
 
 import pytest
 
-from pondero.canon import Head, Text, Thinking, ToolCall, Usage
+from pondero.canon import Text, Thinking, ToolCall, Usage
 from pondero.dialects import Where
 from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import (
-    AuthFailed,
-    BadRequest,
-    ContextTooLong,
     Malformed,
-    NotFound,
-    Overloaded,
-    RateLimited,
-    ServerFailed,
-    Truncated,
 )
 
 from ..making import OK, THINKER, assembled, call, line, ndjson, streamed, whole
@@ -105,21 +97,6 @@ def test_a_stream_read_to_its_end_is_a_whole_answer():
     assert assembled(events)[0].text == "a"
 
 
-def test_what_follows_the_end_is_not_looked_at():
-    data = ndjson(line(content="a"), line("stop"), {"error": "too late"}) + b"nonsense\n"
-    assert assembled(streamed(data))[0].text == "a"
-
-
-@pytest.mark.parametrize("data", [b"", ndjson(line(content="a")), ndjson(line("stop"))[:-9]])
-def test_a_stream_without_its_last_line_is_truncated(data):
-    with pytest.raises(Truncated):
-        streamed(data)
-
-
-def test_a_last_line_without_its_line_feed_is_a_line():
-    assert assembled(streamed(ndjson(line("stop", content="a"))[:-1]))[0].text == "a"
-
-
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -139,57 +116,6 @@ def test_half_a_character_is_read_as_none():
     body = json.dumps(line("stop", content="a\ud83d")).encode()
     events = CALLER.decode(OK, body, Where())
     assert assembled(events)[0].text == "a\ufffd"
-
-
-# -- errors ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("status", "words", "kind"),
-    [
-        (400, '"llama3.2" does not support thinking', BadRequest),
-        (400, "the input length exceeds the context length", ContextTooLong),
-        (401, "unauthorized", AuthFailed),
-        (404, "model 'bad_model' not found", NotFound),
-        (429, "too many requests", RateLimited),
-        (500, "image: unknown format", ServerFailed),
-        (502, "bad gateway", ServerFailed),
-        (503, "server busy", Overloaded),
-    ],
-)
-def test_an_error_is_a_string_and_its_status_says_what_it_is(status, words, kind):
-    error = CALLER.error(Head(status), json.dumps({"error": words}).encode())
-    assert (type(error), error.message, error.status) == (kind, words, status)
-
-
-def test_an_error_as_another_layer_says_it_is_read_too():
-    error = CALLER.error(Head(400), b'{"error": {"message": "no", "type": "api_error"}}')
-    assert error.message == "no"
-
-
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("an error was encountered while running the model", ServerFailed),
-        ("model 'x' not found", NotFound),
-        ("unauthorized", AuthFailed),
-        ("too many requests", RateLimited),
-        ("server busy, please try again", Overloaded),
-        ("prompt exceeds the available context", ContextTooLong),
-    ],
-)
-def test_an_error_inside_a_stream_is_raised_after_what_came_before_it(words, kind):
-    stream = CALLER.stream(OK, Where())
-    events = stream.feed(ndjson(line(content="a"), {"error": words}))
-    assert events[-1].text == "a"
-    with pytest.raises(kind) as failed:
-        stream.eof()
-    assert failed.value.message == words
-
-
-def test_an_error_in_a_good_answer_is_raised():
-    with pytest.raises(ServerFailed, match="no luck"):
-        whole({"error": "no luck"})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""What the service said was wrong, as our errors.
+"""The service's errors as ours, from a refused request or from a frame of a stream.
 
-The name of the exception tells most: in a header where the answer is an error, in the frame where
-the stream breaks. The body has but a message, which is read where one name means several things.
+The exception's name decides; it is in a header of the response or of the frame. The body has only
+a message, which is read where one name stands for several errors.
 """
 
 import re
@@ -42,7 +42,7 @@ _NAMES: Mapping[str, type[ServiceError]] = {
     "internalserverexception": ServerFailed,
     "serviceunavailableexception": Overloaded,
 }
-_OF_THE_MODEL = 424  # it failed, not the request
+_OF_THE_MODEL = 424  # the model failed, not the request
 _TOO_LONG = re.compile(
     r"input is too long|input tokens exceeded|too many input tokens|prompt is too long"
     r"|exceeds? (?:the )?(?:model's )?(?:maximum )?context|exceeds maximum length",
@@ -54,8 +54,8 @@ _BY_DAY = re.compile(r"too many tokens per day", re.IGNORECASE)
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return what a response of another status than 200 says; survives anything."""
-    # ThrottlingException:http://internal... : what follows the name is no part of it
+    """Return the error of a response that is not 200; any body will do."""
+    # ThrottlingException:http://internal... : the name ends at the colon
     name = head.headers.get("x-amzn-errortype", "").partition(":")[0] or None
     return failure(name, head, body=body, status=head.status)
 

@@ -1,4 +1,4 @@
-"""Pictures, documents and films as blocks: the service wants a format, not a media type."""
+"""Images, documents, videos and sounds as blocks; the wire has formats, not media types."""
 
 import re
 from base64 import b64encode
@@ -25,7 +25,7 @@ _DOCUMENTS: Mapping[str, str] = {
     "application/vnd.ms-excel": "xls",
     f"{_OFFICE}spreadsheetml.sheet": "xlsx",
 }
-_FILMS: Mapping[str, str] = {
+_VIDEOS: Mapping[str, str] = {
     "video/mp4": "mp4",
     "video/quicktime": "mov",
     "video/x-matroska": "mkv",
@@ -44,32 +44,32 @@ _SOUNDS: Mapping[str, str] = {
     "audio/mp4": "m4a",
     "audio/webm": "webm",
 }
-_KINDS = (("document", _DOCUMENTS), ("video", _FILMS), ("audio", _SOUNDS))
+_KINDS = (("document", _DOCUMENTS), ("video", _VIDEOS), ("audio", _SOUNDS))
 _BEGINNINGS = ((b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
 # "Alphanumeric characters, whitespace characters (no more than one in a row), hyphens,
-# parentheses, square brackets" - service model of botocore 1.44.0; _ was taken too
+# parentheses, square brackets" - service model of botocore 1.44.0; _ is taken too
 _UNNAMEABLE = re.compile(r"[^0-9A-Za-z ()\[\]_-]+")
 
 
-def picture(part: Image) -> dict[str, Json]:
-    """Return the block of a picture."""
-    format_ = _IMAGES.get(part.media_type or _said(part)) or _guessed(part)
+def image_block(part: Image) -> dict[str, Json]:
+    """Return the block of an image."""
+    format_ = _IMAGES.get(part.media_type or _media_type_of_address(part)) or _format_of_data(part)
     return {"image": {"format": format_, "source": _source(part)}}
 
 
-def medium(part: Blob) -> dict[str, Json]:
-    """Return the block of a document, a film or a sound."""
+def blob_block(part: Blob) -> dict[str, Json]:
+    """Return the block of a document, a video or a sound."""
     for kind, formats in _KINDS:
         if format_ := formats.get(part.media_type):
             block: dict[str, Json] = {"format": format_}
             if kind == "document":
-                block["name"] = name_of(part)
+                block["name"] = document_name(part)
             return {kind: {**block, "source": _source(part)}}
     raise BadParameter(f"this wire takes documents, films and sounds, not {part.media_type!r}")
 
 
-def name_of(part: Blob) -> str:
-    """Return a document's name in the letters the service takes; it must have one."""
+def document_name(part: Blob) -> str:
+    """Return a document's name in the characters that are taken; the service requires one."""
     named = _UNNAMEABLE.sub("-", " ".join((part.name or "").split())).strip(" -")[:200]
     return named or "document"
 
@@ -85,12 +85,12 @@ def _source(part: Image | Blob) -> dict[str, Json]:
     raise BadParameter(f"this wire fetches nothing but s3:// addresses, not {part.url!r}")
 
 
-def _said(part: Image) -> str:
-    """Return the media type that an address with data in it begins with."""
+def _media_type_of_address(part: Image) -> str:
+    """Return the media type at the start of a data: address."""
     return (part.url or "").removeprefix("data:").partition(";")[0]
 
 
-def _guessed(part: Image) -> str:
+def _format_of_data(part: Image) -> str:
     if part.media_type is not None:
         raise BadParameter(f"this wire takes PNG, JPEG, GIF and WebP, not {part.media_type!r}")
     data = part.data or b""

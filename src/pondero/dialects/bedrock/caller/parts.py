@@ -1,6 +1,7 @@
 """Content blocks to parts: one small class for each kind of block, fed with its deltas.
 
-Words and thinking begin with their first delta; only calls and the like have a start of their own.
+Used for whole answers and for streams. In a stream, text and thinking begin with their first delta;
+only calls and unknown blocks have a start of their own.
 """
 
 from base64 import b64decode, b64encode
@@ -35,7 +36,7 @@ Sealer = Callable[[Json], Seal]
 
 
 class Reasoning(Struct, gc=False, rename="camel"):
-    """What a delta adds to thinking: words, a piece of the signature, or what nobody may read."""
+    """What a delta adds to thinking: text, a piece of the signature, or redacted content."""
 
     text: str = ""
     signature: str = ""
@@ -49,7 +50,7 @@ class Input(Struct, gc=False):
 
 
 class Delta(Struct, gc=False, rename="camel"):
-    """What any delta may add; it has one of these, or one that we do not know."""
+    """One delta: it has one of these fields, or one that we do not know."""
 
     text: str | None = None
     reasoning_content: Reasoning | None = None
@@ -83,7 +84,7 @@ class Block(Protocol):
 
 
 class TextBlock:
-    """Words, and where they are from."""
+    """Text and its citations."""
 
     def __init__(self, index: int, text: str = "", citations: tuple[Json, ...] = ()) -> None:
         self.index = index
@@ -96,7 +97,7 @@ class TextBlock:
         return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
 
     def add(self, delta: Delta, _payload: bytes) -> Event | None:
-        """Take words or a citation."""
+        """Take more text, or a citation."""
         text = delta.text
         if text:
             self._texts.append(text)
@@ -113,7 +114,7 @@ class TextBlock:
 
 
 class ThinkingBlock:
-    """Thinking and its signature, which only some makers give; or what nobody may read."""
+    """Thinking and its signature, which only some makers give; or redacted thinking."""
 
     def __init__(self, index: int, text: str = "", signature: str = "", redacted: str = "") -> None:
         self.index = index
@@ -127,7 +128,7 @@ class ThinkingBlock:
         return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
 
     def add(self, delta: Delta, _payload: bytes) -> Event | None:
-        """Take thinking, or what closes it."""
+        """Take more thinking, its signature, or redacted content."""
         more = delta.reasoning_content
         if more is None:
             if delta.text:
@@ -142,7 +143,7 @@ class ThinkingBlock:
         return None
 
     def end(self, seal: Sealer) -> Part:
-        """Return the thinking; where nobody signed it, its seal is empty and names the maker."""
+        """Return the thinking; a seal without a signature only names the model."""
         text = "".join(self._texts)
         if self._redacted and not text:
             return Thinking("", seal(_joined(self._redacted)), redacted=True)
@@ -177,7 +178,7 @@ class CallBlock:
 
 
 class OtherBlock:
-    """A block we do not know: kept as it came, and as its deltas changed it."""
+    """A block of a kind we do not know: kept as it came, with its deltas applied."""
 
     def __init__(self, index: int, kind: str, fields: Json) -> None:
         self.index = index
@@ -189,7 +190,7 @@ class OtherBlock:
         return [PartStart(self.index, "other")]
 
     def add(self, delta: Delta, payload: bytes) -> Event | None:
-        """Take JSON text as a call's, a list as content, and an object's fields as they are."""
+        """Apply a delta: JSON text is input, a list is content, an object's fields are merged."""
         if delta.tool_use is not None:
             self._pieces.append(delta.tool_use.input)
             return None
@@ -208,7 +209,7 @@ class OtherBlock:
 
 
 def _joined(pieces: list[str]) -> str:
-    """Return base64 that came in pieces as one; a single piece stays as it is."""
+    """Return one base64 text for several; a single piece stays as it is."""
     if len(pieces) == 1:
         return pieces[0]
     try:
@@ -217,7 +218,7 @@ def _joined(pieces: list[str]) -> str:
         raise Malformed("a piece of base64 is broken", path="$.delta.redactedContent") from None
 
 
-# -- what opens a part ---------------------------------------------------------------------------
+# -- opening a part ------------------------------------------------------------------------------
 
 
 class _Call(Struct, rename="camel"):
@@ -249,14 +250,14 @@ _ANY: Decoder[Json] = Decoder()
 
 
 def first_of(delta: Delta, index: int) -> Block | None:
-    """Return the part that a delta opens; None where we know of no such part."""
+    """Return the part that a delta without a start opens; None where we do not know the kind."""
     if delta.text is not None or delta.citation is not None:
         return TextBlock(index)
     return ThinkingBlock(index) if delta.reasoning_content is not None else None
 
 
 def block(raw: Mapping[str, Raw], index: int, *, at: str) -> Block | None:
-    """Return the part of a block, or of its start; None where it does not say what it is."""
+    """Return the part that a whole block, or its start, opens; None where it has no kind."""
     kind = next((key for key in raw if key != "type"), None)
     if kind is None:
         return None
@@ -285,9 +286,9 @@ def _thought(raw: Raw, index: int, kind: str, at: str) -> Block:
 
 def _call(raw: Raw, index: int, kind: str, at: str) -> Block:
     call = parse(raw, _CALL, at=at)
-    if call.type == "server_tool_use":  # the service runs it, and nobody here may answer it
+    if call.type == "server_tool_use":  # the service runs it itself and takes no result for it
         return _other(raw, index, kind, at)
-    parse(raw, _ANY, at=at)  # reads all of it: what is left is text
+    parse(raw, _ANY, at=at)  # checks the whole: arguments are handed on as text
     return CallBlock(index, call.tool_use_id, call.name, bytes(call.input).decode())
 
 

@@ -1,4 +1,7 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""Requests that were refused, changed so that the service takes them.
+
+Only for refusals whose message says what would be taken.
+"""
 
 import re
 from collections.abc import Callable
@@ -23,7 +26,7 @@ _OWN = "additionalModelRequestFields"
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal says no cure."""
+    """Return the request without what was refused; None where the refusal names no cure."""
     body = msgspec.json.decode(request.body)
     if bound := _BOUND.search(error.message):
         return _unbound(request, body, int(bound[1]))
@@ -37,7 +40,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
-    """Return it without asking to be shown the thinking: GovCloud does not know the field."""
+    """Return it without ``display``, which GovCloud does not know."""
     thinking = (body.get(_OWN) or {}).get("thinking")
     if not isinstance(thinking, dict) or "display" not in thinking:
         return None
@@ -48,7 +51,7 @@ def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
 
 
 def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
-    """Return it with the service told to drop such blocks; it takes that word beside adaptive."""
+    """Return it asking the service to drop such blocks; only adaptive thinking can ask so."""
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
@@ -62,13 +65,13 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
 
 
 def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
-    """Return it without thinking from the bad block on: what follows may be bound to it."""
+    """Return it without thinking from the bad block on: later blocks may be bound to it."""
     unsealed = _unthink(body["messages"][at:])
     why = "earlier thinking was not accepted; the conversation goes on without that thinking"
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
-        own["thinking"] = {"type": "disabled"}  # with it, an open tool loop begins with thinking
+        own["thinking"] = {"type": "disabled"}  # enabled thinking must begin an open tool loop
         why += ", and with none until its tools have answered"
     return Repair(_sent(request, body), _dropped(why), "thread", tuple(unsealed))
 
@@ -82,7 +85,7 @@ def _is_open(body: dict[str, Json]) -> bool:
 
 
 def _unthink(messages: list[Json]) -> list[str]:
-    """Take thinking out of these messages; return the seals that were on it."""
+    """Remove the thinking of these messages; return its seals."""
     unsealed = []
     for message in messages:
         content = message["content"]
@@ -100,7 +103,7 @@ def _seal(thought: dict[str, Json]) -> str:
 
 
 def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
-    """Return it with the nearest of the words that the refusal lists, wherever ours stands."""
+    """Return it with the nearest of the levels that the refusal lists, in its maker's field."""
     words = listed(message)
     found = _word(body.get(_OWN) or {})
     if found is None or not words:
@@ -116,7 +119,7 @@ def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair 
 
 
 def _word(own: dict[str, Json]) -> tuple[str, Callable[[str], None]] | None:
-    """Return the word that says how much, and how another is put in its place."""
+    """Return the level's word, and a function that puts another in its place."""
     for *path, key in _WORDS:
         within: Any = own
         for name in path:

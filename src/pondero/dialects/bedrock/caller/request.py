@@ -1,6 +1,7 @@
-"""Our requests as Converse says them.
+"""Our requests as Converse takes them, and what of the past may be sent over this wire.
 
-Seals of our own go back byte for byte, in place; thinking that has none, or another's, is left out.
+Thinking that this wire sealed goes back byte for byte, in place; thinking without a seal, or with
+the seal of another wire, is left out.
 """
 
 import re
@@ -21,6 +22,7 @@ from pondero.canon import (
     Message,
     Other,
     Output,
+    Part,
     Request,
     Takes,
     Target,
@@ -35,14 +37,14 @@ from pondero.canon import (
 from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
-from .media import medium, name_of, picture
+from .media import blob_block, document_name, image_block
 from .parts import NAME
 
 SIGNED = "bedrock"
 """The name under which requests without a key are signed."""
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_THOUGHT = "/usage/output_tokens_details"  # thinking is counted there, and only if asked for
+_THOUGHT = "/usage/output_tokens_details"  # thinking is counted only where this path is asked for
 _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 _OWN = "additionalModelRequestFields"
 
@@ -50,10 +52,10 @@ Block = dict[str, Json]
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request; extras are merged over what we say, and the plan's fields over both."""
+    """Return the HTTP request; extras override our fields, and the plan's fields override both."""
     beside = quirks_of(target.quirks).takes_messages_fields(request.model)
-    said = _body(request, plan, beside=beside)
-    body = overlaid(overlaid(said, request.extras or {}), plan.fields)
+    own = _body(request, plan, beside=beside)
+    body = overlaid(overlaid(own, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
         "POST",
@@ -65,7 +67,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 def _body(request: Request, plan: Plan, *, beside: bool) -> Block:
     tools = _tools(request, beside=beside)
-    said: Mapping[str, Json] = {
+    fields: Mapping[str, Json] = {
         "system": [block for text in request.system for block in _blocks(text)],
         "messages": list(_messages(request.messages)),
         "inferenceConfig": _limits(request, plan.dropped),
@@ -73,24 +75,24 @@ def _body(request: Request, plan: Plan, *, beside: bool) -> Block:
         "outputConfig": _format(request.output),
         _OWN: _own(request, plan.dropped, forbids=bool(beside and tools) and _forbids(request)),
     }
-    body = {name: value for name, value in said.items() if value}
+    body = {name: value for name, value in fields.items() if value}
     if beside and plan.will_think is not False:
         body["additionalModelResponseFieldPaths"] = [_THOUGHT]
     return body
 
 
 def _limits(request: Request, dropped: Sequence[str]) -> Block:
-    told = {
+    limits = {
         "maxTokens": None if "max_tokens" in dropped else request.max_tokens,
         "temperature": None if "temperature" in dropped else request.temperature,
         "topP": None if "top_p" in dropped else request.top_p,
         "stopSequences": request.stop or None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
-    """Return what Converse has no field for and the makers have."""
+    """Return parameters that have no field in Converse itself, only among the maker's own."""
     own: Block = {}
     if request.top_k is not None and "top_k" not in dropped:
         own["top_k"] = request.top_k
@@ -111,27 +113,27 @@ def _messages(messages: Iterable[Message]) -> Iterable[Block]:
             yield {"role": message.role, "content": blocks}
 
 
-def _blocks(part: Json) -> list[Block]:
+def _blocks(part: Part) -> list[Block]:
     block = _BLOCKS[type(part)](part)
     if block is None:
         return []
-    cache = getattr(part, "cache", None)
+    cache = None if isinstance(part, Thinking | Other) else part.cache
     return [block] if cache is None else [block, _point(cache)]
 
 
 def _with_words(blocks: list[Block], message: Message) -> list[Block]:
-    """Return the blocks with a text among them: a document may not stand without one."""
+    """Return the blocks with a text among them: a document is refused without one."""
     if any("text" in block for block in blocks):
         return blocks
-    named = (name_of(part) for part in message.parts if isinstance(part, Blob))
-    return [*blocks, {"text": next(named, "document")}]
+    names = (document_name(part) for part in message.parts if isinstance(part, Blob))
+    return [*blocks, {"text": next(names, "document")}]
 
 
 def _text(part: Text) -> Block | None:
     if part.citations:
         content = {"content": [{"text": part.text}]} if part.text else {}
         return {"citationsContent": {**content, "citations": list(part.citations)}}
-    # "The text field in the ContentBlock object ... is blank"; a lone line feed was taken
+    # refused: "The text field in the ContentBlock object ... is blank"; a lone line feed is not
     return {"text": part.text} if part.text else None
 
 
@@ -167,7 +169,7 @@ def _tool_result(part: ToolResult) -> Block:
 
 
 def _inner(part: Json) -> Block | None:
-    """Return a piece of a result; a mark for the cache has no place in there."""
+    """Return a block of a tool result; cache points are not allowed inside results."""
     if isinstance(part, Text):
         return {"text": part.text}
     block: Block | None = _BLOCKS[type(part)](part)
@@ -175,7 +177,7 @@ def _inner(part: Json) -> Block | None:
 
 
 def _id(id: str) -> str:
-    """Return an id in the service's alphabet: another service's may have more letters."""
+    """Return an id in the characters that are taken here; other services use more of them."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())
@@ -191,8 +193,8 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
     Thinking: _thinking,
     ToolCall: _tool_use,
     ToolResult: _tool_result,
-    Image: picture,
-    Blob: medium,
+    Image: image_block,
+    Blob: blob_block,
     Other: _other,
 }
 
@@ -206,7 +208,10 @@ def _point(cache: Cache) -> Block:
 
 
 def _tools(request: Request, *, beside: bool) -> Block:
-    """Return the tools; those that only the past knows are named where the past has calls."""
+    """Return the tools; where none are offered but the past has calls, the tools it called.
+
+    The service refuses calls in the past without a toolConfig.
+    """
     tools = [block for tool in request.tools for block in _tool(tool)]
     called = {call.name for message in request.messages for call in message.tool_calls}
     if not tools:
@@ -222,7 +227,7 @@ def _tools(request: Request, *, beside: bool) -> Block:
 
 
 def _forbids(request: Request) -> bool:
-    """Return whether nothing may be called: it was said, or nothing is offered."""
+    """Return whether nothing may be called: by choice, or because no tool is offered."""
     return not request.tools or (
         request.tool_choice is not None and request.tool_choice.mode == "none"
     )
@@ -264,14 +269,14 @@ _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/ma
 
 
 def takes(_quirks: Mapping[str, Json]) -> Takes:
-    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    """Return who may read a seal again, and which ids and media this wire takes."""
     return Takes(
         seals="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,
         media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
         result_media=(*_IMAGES, *_DOCUMENTS),
-        addresses=False,  # but for a few models and one kind of address
+        addresses=False,  # only s3:// addresses, and only some models
     )
 
 
@@ -279,22 +284,22 @@ def takes(_quirks: Mapping[str, Json]) -> Takes:
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What is so unless a deployment says otherwise; keys we do not know are not ours.
+    """How the models of one deployment differ; other keys of the mapping belong to others.
 
-    ``messages_fields_of``: beginnings of the names, after a region or an address, of the models
-    that take the fields of the Messages API beside Converse's own, and answer with them.
+    ``messages_fields_of`` are beginnings of model names, after a region or an ARN: these models
+    take fields of the Messages API beside Converse's own, and answer with them.
     """
 
     messages_fields_of: tuple[str, ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
-        """Return whether a model takes what Converse has no words for as its maker says it."""
+        """Return whether a model takes the Messages API's fields beside Converse's."""
         places = (0, *(at + 1 for at, letter in enumerate(model) if letter in "./"))
         return any(model.startswith(self.messages_fields_of, at) for at in places)
 
 
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
-    """Return the quirks a mapping holds; raises BadCatalog where a value is not one of ours."""
+    """Return the quirks in a mapping; raises BadCatalog where a value has the wrong type."""
     try:
         return msgspec.convert(raw, Quirks)
     except msgspec.ValidationError as error:

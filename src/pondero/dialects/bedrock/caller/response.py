@@ -1,4 +1,4 @@
-"""The service's answers to events: whole, streamed, or refused."""
+"""A whole answer to events, and how an answer of this wire is recognised."""
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder

@@ -23,7 +23,7 @@ class Ending(Struct, rename="camel"):
 
 
 class Metadata(Struct, rename="camel"):
-    """What is told beside the message."""
+    """What comes beside the message: counts, timing, a trace."""
 
     usage: Counts | None = None
     metrics: Json = None
@@ -55,38 +55,38 @@ _more = _MORE.decode
 
 
 class Answer:
-    """What an answer has been so far; a stream and a whole response both end here."""
+    """The parts of an answer so far, and its end; for streams and whole answers."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
         self._model, self._route = model, route
         self._parts: list[Part] = []
 
     def ended(self, open_: Block) -> Event:
-        """Take a part that is complete."""
+        """Return the end of a part that is complete."""
         part = open_.end(self._seal)
         self._parts.append(part)
         return PartEnd(open_.index, part)
 
-    def finished(self, ending: Ending, beside: Metadata) -> Event:
-        """Return the end."""
-        counts = beside.usage or Counts()
+    def finished(self, ending: Ending, metadata: Metadata) -> Event:
+        """Return the end of the answer."""
+        counts = metadata.usage or Counts()
         own = ending.additional_model_response_fields
         usage = counts.usage(own)
-        told = {
-            "metrics": beside.metrics,
-            "performanceConfig": beside.performance_config,
-            "serviceTier": beside.service_tier,
+        extras = {
+            "metrics": metadata.metrics,
+            "performanceConfig": metadata.performance_config,
+            "serviceTier": metadata.service_tier,
             "additionalModelResponseFields": own,
             **counts.extras(),
         }
-        trace = beside.trace if isinstance(beside.trace, dict) else {}
+        trace = metadata.trace if isinstance(metadata.trace, dict) else {}
         return Finished(
             finish(ending.stop_reason, self._parts, usage),
             usage=usage,
             raw_finish=ending.stop_reason,
             model=_routed(trace) or self._model,
             safety=trace.get("guardrail"),
-            extras={name: value for name, value in told.items() if value is not None} or None,
+            extras={name: value for name, value in extras.items() if value is not None} or None,
         )
 
     def _seal(self, value: Json) -> Seal:
@@ -138,7 +138,7 @@ class _StreamedAnswer:
             "contentBlockDelta": self._delta,
             "contentBlockStop": self._stop,
             "messageStop": self._message_stop,
-            "metadata": self._told,
+            "metadata": self._counted,
         }
 
     @property
@@ -207,7 +207,7 @@ class _StreamedAnswer:
 
     def _stop(self, payload: bytes, events: list[Event]) -> None:
         opened = self._open.pop(parse(payload, _STOP).content_block_index, None)
-        if opened is not None:  # a block in which nothing was said has a stop and no more
+        if opened is not None:  # an empty block has a stop and nothing else
             events.append(self._answer.ended(opened))
 
     def _message_stop(self, payload: bytes, events: list[Event]) -> None:
@@ -221,21 +221,21 @@ class _StreamedAnswer:
         if self._metadata is not None:
             self._finish(self._ending, self._metadata, events)
 
-    def _told(self, payload: bytes, events: list[Event]) -> None:
+    def _counted(self, payload: bytes, events: list[Event]) -> None:
         self._metadata = parse(payload, _METADATA)
         if self._ending is not None:
             self._finish(self._ending, self._metadata, events)
 
-    def _finish(self, ending: Ending, beside: Metadata, events: list[Event]) -> None:
-        events.append(self._answer.finished(ending, beside))
+    def _finish(self, ending: Ending, metadata: Metadata, events: list[Event]) -> None:
+        events.append(self._answer.finished(ending, metadata))
         self.over = True
         self._handlers.clear()  # what follows the end is not read
 
     def _failure(self, frame: AwsEvent) -> ServiceError:
-        """Return the error that a frame is: its name in a header, its message there or beside."""
+        """Return the error of a frame: named in a header, its message there or in the body."""
         name = frame.headers.get(":exception-type") or frame.headers.get(":error-code")
-        said = frame.payload or encode({"message": frame.headers.get(":error-message")})
-        return failure(name, self._head, body=said, status=None)
+        body = frame.payload or encode({"message": frame.headers.get(":error-message")})
+        return failure(name, self._head, body=body, status=None)
 
 
 def _routed(trace: dict[str, Json]) -> str | None:

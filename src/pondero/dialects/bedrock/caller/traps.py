@@ -1,6 +1,6 @@
-"""Where a conversation sent back over this wire is refused, or loses thinking.
+"""Places in a replayed conversation that are refused, or that lose thinking.
 
-The caller's own reading of the rules for replay; the service's side is not asked.
+The caller's own reading of the rules of replay, written apart from the service's side.
 """
 
 import re
@@ -25,7 +25,7 @@ class _Placed(NamedTuple):
 
     @property
     def thought(self) -> Mapping[str, Json]:
-        """Return the readable thinking of a block; empty where it is redacted, or none."""
+        """Return the readable thinking of a block; empty where there is none."""
         found = self.fields.get("reasoningText") if self.kind == _THOUGHT else None
         return found if isinstance(found, dict) else {}
 
@@ -39,7 +39,7 @@ class _Turn(NamedTuple):
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the places of this request that the service refuses, or loses thinking at."""
     turns = _turns(sent.body)
     return [
         *_pairs(turns),
@@ -52,12 +52,12 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request replays an answer."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
 
 def _turns(body: Mapping[str, Json]) -> list[_Turn]:
-    """Return the conversation; neighbours of one role are one turn."""
+    """Return the conversation; neighbouring messages of one role are one turn."""
     found: list[_Turn] = []
     messages = body.get("messages")
     for number, message in enumerate(messages if isinstance(messages, list) else []):

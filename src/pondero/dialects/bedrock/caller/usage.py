@@ -1,7 +1,7 @@
-"""Tokens as the service counts them, to disjoint buckets.
+"""Token counts as disjoint buckets, and how an answer ended.
 
-``outputTokens`` includes thinking, and no count of its own says how much of it that is. Claude's
-answers have one among the fields that must be asked for by path; what is not told is not known.
+``outputTokens`` includes thinking and does not say how much of it. Claude has a count of thinking
+among its own response fields, which must be asked for by path; without it, it is unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from pondero.canon import Finish, Json, Part, Usage, only_thought
 
 
 class Counts(Struct, rename="camel"):
-    """Each field as far as it was told."""
+    """The service's counts; each may be missing."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -22,19 +22,19 @@ class Counts(Struct, rename="camel"):
     cache_details: Json = None
     server_tool_usage: Json = None
 
-    def usage(self, beside: Json) -> Usage:
-        """Return the buckets; ``beside`` are the fields of the model's own that were asked for."""
-        told = (self.input_tokens, self.cache_read_input_tokens, self.cache_write_input_tokens)
-        counted = [None if count is None else max(count, 0) for count in told]
-        given, read, written = counted
+    def usage(self, own: Json) -> Usage:
+        """Return the buckets; ``own`` are the model's own response fields."""
+        given = (self.input_tokens, self.cache_read_input_tokens, self.cache_write_input_tokens)
+        counted = [None if count is None else max(count, 0) for count in given]
+        fresh, read, written = counted
         output = None if self.output_tokens is None else max(self.output_tokens, 0)
-        thinking = _thinking(beside)
+        thinking = _thinking(own)
         if thinking is not None:
             thinking = min(max(thinking, 0), output or 0)
         known = [count for count in (*counted, output) if count is not None]
         total = sum(known) if known else None
         return Usage(
-            input=given,
+            input=fresh,
             cache_read=read,
             cache_write=written,
             output=None if output is None else output - (thinking or 0),
@@ -43,15 +43,15 @@ class Counts(Struct, rename="camel"):
         )
 
     def extras(self) -> dict[str, Json]:
-        """Return what was told beside the buckets."""
-        beside = {"cacheDetails": self.cache_details, "serverToolUsage": self.server_tool_usage}
-        return {name: told for name, told in beside.items() if told}
+        """Return the counts that have no bucket."""
+        more = {"cacheDetails": self.cache_details, "serverToolUsage": self.server_tool_usage}
+        return {name: value for name, value in more.items() if value}
 
 
-def _thinking(beside: Json) -> int | None:
+def _thinking(own: Json) -> int | None:
     for name in ("usage", "output_tokens_details", "thinking_tokens"):
-        beside = beside.get(name) if isinstance(beside, dict) else None
-    return beside if isinstance(beside, int) and not isinstance(beside, bool) else None
+        own = own.get(name) if isinstance(own, dict) else None
+    return own if isinstance(own, int) and not isinstance(own, bool) else None
 
 
 # -- how an answer ended -------------------------------------------------------------------------
@@ -71,6 +71,6 @@ _FINISH: Mapping[str, Finish] = {
 
 
 def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
-    """Return our word for the service's; ``exhausted`` where the cap left no room to answer."""
+    """Return our word for the stop reason; ``exhausted`` where thinking used up the cap."""
     ended = _FINISH.get(word or "", "other")
     return "exhausted" if ended == "length" and only_thought(parts, usage) else ended

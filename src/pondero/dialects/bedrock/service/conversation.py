@@ -1,4 +1,4 @@
-"""What the service asks of turns sent back: a result for each call, and thinking untouched."""
+"""The rules for replayed turns: a result for every call, and thinking unchanged."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from . import types
 from .errors import refuse, refuse_by_model
 from .models import Family, family
 from .parse import block
-from .seals import Proof, found, prefix, verified
+from .seals import Proof, prefix, verified, verified_redacted
 
 _NO_TOOLS = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 _SIGNATURE = "reasoningContent.reasoningText.signature"
@@ -30,12 +30,12 @@ class Placed(NamedTuple):
 
     @property
     def at(self) -> str:
-        """Return the place as the service writes it."""
+        """Return the place in the service's notation."""
         return f"messages.{self.message}.content.{self.number}"
 
 
 class Turn(NamedTuple):
-    """Neighbouring messages of one role, which the service reads as one."""
+    """Neighbouring messages of one role, which the service merges."""
 
     role: str
     at: int
@@ -43,7 +43,7 @@ class Turn(NamedTuple):
 
 
 def turns(body: types.Body) -> list[Turn]:
-    """Return the conversation, its blocks typed and without marks for the cache."""
+    """Return the conversation, its blocks typed and without cache points."""
     known: list[Turn] = []
     for at, message in enumerate(body.messages):
         blocks = [
@@ -84,29 +84,29 @@ def _check_message(role: str, at: int, blocks: Sequence[Placed]) -> None:
 
 
 def _spoken(blocks: Sequence[Placed]) -> set[str]:
-    """Return the kinds that the service's own tools put into an answer."""
+    """Return the kinds that answers may have because of the service's own tools."""
     fields = (placed.fields for placed in blocks)
     own = any(isinstance(each, types.ToolResultBlock) and each.type for each in fields)
     return {"toolResult"} if own else set()
 
 
 def check_sources(known: list[Turn]) -> None:
-    """Refuse bytes that lie elsewhere; not every model fetches them."""
+    """Refuse media in S3, for models that do not fetch it."""
     for turn in known:
-        if any(_lies_elsewhere(placed.fields) for placed in turn.blocks):
+        if any(_is_in_s3(placed.fields) for placed in turn.blocks):
             raise refuse("This model doesn't support the s3Uri field. Remove s3Uri and try again.")
 
 
-def _lies_elsewhere(fields: types.Typed | None) -> bool:
+def _is_in_s3(fields: types.Typed | None) -> bool:
     if isinstance(fields, types.ToolResultBlock):
         raws = (raw for union in fields.content for raw in union.values())
         return any(b'"s3Location"' in bytes(raw) for raw in raws)
-    source = getattr(fields, "source", None)
-    return isinstance(source, types.Source) and source.s3_location is not None
+    media = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.AudioBlock
+    return isinstance(fields, media) and fields.source.s3_location is not None
 
 
 def check_turns(known: list[Turn], row: Family, *, tools: bool) -> None:
-    """Refuse a conversation begun by the wrong side, and calls and results that do not pair."""
+    """Refuse a conversation that the wrong role begins, and calls and results without a pair."""
     if not known:
         raise refuse(
             "1 validation error detected: Value at 'messages' failed to satisfy constraint: "
@@ -149,7 +149,7 @@ def _results(turn: Turn) -> list[str]:
 
 
 def check_seals(known: list[Turn], raw: Json, row: Family, *, drops: bool) -> None:
-    """Refuse thinking that the model cannot have thought."""
+    """Refuse thinking whose signature does not verify, or is bound to something else."""
     for turn in known:
         for placed in turn.blocks:
             if not isinstance(placed.fields, types.Reasoning):
@@ -173,7 +173,7 @@ def _is_sealed(fields: types.Reasoning) -> bool:
 def _proof(at: str, fields: types.Reasoning) -> Proof:
     text = fields.reasoning_text
     if text is None:
-        proof = found(fields.redacted_content or "")
+        proof = verified_redacted(fields.redacted_content or "")
         what = "`data` in `redacted_thinking`"
     elif text.signature is None:
         raise refuse_by_model(f"{at}.thinking.signature: Field required")

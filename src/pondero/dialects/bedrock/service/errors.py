@@ -1,4 +1,4 @@
-"""The service's errors, in its own shape: the name in a header, the message in the body."""
+"""Errors in the service's shape: the exception's name in a header, the message in the body."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -24,7 +24,7 @@ _NAMES: Mapping[int, str] = {
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is the name of an exception of the service's."""
+    """Return an error of this status; ``code`` is the exception's name."""
     usual = _NAMES[503] if status == 529 else _NAMES[500 if status >= 500 else 400]
     headers = {
         "content-type": "application/json",
@@ -42,7 +42,7 @@ def refuse(message: str, *, status: int = 400, code: str | None = None) -> Rejec
 
 
 def refuse_key(key: str, at: str) -> Rejected:
-    """Return the refusal of a key that is not permitted at a place."""
+    """Return the refusal of an unknown key."""
     where = "/".join(["#", *(name for name in at.split(".") if name)])
     return refuse(
         f"Malformed input request: {where}: extraneous key [{key}] is not permitted, please "
@@ -51,19 +51,19 @@ def refuse_key(key: str, at: str) -> Rejected:
 
 
 def refuse_value(at: str, constraint: str) -> Rejected:
-    """Return the refusal of a value that is not as it should be."""
+    """Return the refusal of a value that breaks a constraint."""
     return refuse(
         f"1 validation error detected: Value at '{at}' failed to satisfy constraint: {constraint}"
     )
 
 
 def refuse_by_model(message: str) -> Rejected:
-    """Return a refusal of the model's own, which the service passes on."""
+    """Return a refusal by the model, as the service passes it on."""
     return refuse(f"The model returned the following errors: {message}")
 
 
 def request_id(seed: str | bytes) -> str:
-    """Return an id as the service gives them."""
+    """Return a request id in the service's form."""
     digest = sha256(seed if isinstance(seed, bytes) else seed.encode("utf-8", "replace"))
     hexed = digest.hexdigest()
     return "-".join((hexed[:8], hexed[8:12], hexed[12:16], hexed[16:20], hexed[20:32]))

@@ -1,4 +1,4 @@
-"""The makers' own fields, each in its own spelling: they stand beside what all models share."""
+"""additionalModelRequestFields, typed: each maker has fields of its own, in its own spelling."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ class Snake(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Binding(Snake, frozen=True):
-    """What becomes of thinking whose beginning was changed."""
+    """What to do with thinking that is bound to another conversation."""
 
     prefix_mismatch_behavior: Literal["error", "drop_block"]
 
@@ -37,7 +37,7 @@ class ClaudeOutput(Snake, frozen=True):
 
 
 class ClaudeChoice(Snake, frozen=True):
-    """Which tool must be called, in Claude's own words."""
+    """Which tool must be called, as the Messages API says it."""
 
     type: Literal["auto", "any", "tool", "none"]
     name: str | None = None
@@ -45,7 +45,7 @@ class ClaudeChoice(Snake, frozen=True):
 
 
 class Claude(Snake, frozen=True):
-    """Claude's; ``reasoning_config`` is another name for ``thinking``."""
+    """Anthropic's Claude models; ``reasoning_config`` is another name for ``thinking``."""
 
     thinking: ClaudeThinking | None = None
     reasoning_config: ClaudeThinking | None = None
@@ -63,50 +63,50 @@ class NovaReasoning(Camel, frozen=True):
 
 
 class NovaLimits(Camel, frozen=True):
-    """Sampling, in Nova's own words."""
+    """Sampling, in Nova's spelling."""
 
     top_k: int | None = None
 
 
 class Nova(Camel, frozen=True):
-    """Amazon's."""
+    """Amazon's Nova models."""
 
     reasoning_config: NovaReasoning | None = None
     inference_config: NovaLimits | None = None
 
 
 class Flat(Snake, frozen=True):
-    """One word for how much."""
+    """A level in one field."""
 
     reasoning_effort: str | None = None
 
 
 class FlatBeside(Flat, frozen=True):
-    """The same; Claude's words are passed over and mean nothing."""
+    """The same; Claude's ``thinking`` is taken and ignored."""
 
     thinking: Json = None
 
 
 class Effort(Snake, frozen=True):
-    """How much."""
+    """A level."""
 
     effort: str | None = None
 
 
 class Nested(Snake, frozen=True):
-    """The word in an object."""
+    """A level in an object."""
 
     reasoning: Effort | None = None
 
 
 class Qwen(Snake, frozen=True):
-    """Qwen's: a bare word."""
+    """Qwen: a level instead of an object."""
 
     reasoning_config: str | None = None
 
 
 class Nothing(Snake, frozen=True):
-    """Nothing is taken."""
+    """A model without fields of its own."""
 
 
 Own = Claude | Nova | Flat | Nested | Qwen | Nothing
@@ -120,4 +120,4 @@ OWN: dict[str, type[Own]] = {
     "none": Nothing,
 }
 SHAPES: tuple[type[Own], ...] = (Claude, Nova, Flat, Nested, Qwen)
-"""Every spelling there is, for reading without knowing the model."""
+"""Every spelling, for requests whose model is not known."""

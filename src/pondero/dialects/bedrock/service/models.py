@@ -1,4 +1,7 @@
-"""The service's own list of models, and what each of them takes."""
+"""The service's own table of models, and its endpoint that counts tokens.
+
+Models are listed by another service at another address, so no list is answered here.
+"""
 
 import re
 from collections.abc import Sequence
@@ -53,7 +56,7 @@ def _families() -> dict[str, Family]:
 
 @cache
 def family(model: str) -> Family | None:
-    """Return the family of a model, by its id or the address of one; None where none is served."""
+    """Return the family of a model, by its id or ARN; None where it is not served."""
     name = _REGION.sub("", model.rpartition("/")[2])
     for known, row in _families().items():
         begin = known.removesuffix("*")
@@ -61,7 +64,7 @@ def family(model: str) -> Family | None:
             continue
         if known != begin or _VERSION.fullmatch(name, len(begin)):
             return row
-    # A profile of the caller's own may stand for any model, and does not say for which.
+    # An application profile may stand for any model, and its ARN does not say which.
     return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
 
 
@@ -80,24 +83,24 @@ class _Counted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
-    """Return what is asked for, if it is one of these."""
+    """Return "tokens" for a request to count them."""
     counts = http.method == "POST" and _COUNT.fullmatch(urlsplit(http.url).path)
     return "tokens" if counts else None
 
 
 def listed(_http: HttpRequest, _known: Sequence[Listed], _provider: str) -> HttpResponse:
-    """Refuse: no model is listed here."""
+    """Refuse: models are not listed here."""
     raise refuse("Not Found", status=404, code="UnknownOperationException")
 
 
 def counts(http: HttpRequest) -> HttpRequest:
-    """Return the usual request whose tokens are to be counted."""
+    """Return the conversation request whose tokens are to be counted."""
     asked = typed(http.body, _Counted).input.converse
     url = re.sub(r"/count-tokens(?=$|\?)", "/converse", http.url)
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(asked))
 
 
 def counted(tokens: int) -> HttpResponse:
-    """Return so many tokens."""
+    """Return the count in the service's shape."""
     headers = {"content-type": "application/json", "x-amzn-requestid": request_id(str(tokens))}
     return HttpResponse(200, headers, msgspec.json.encode({"inputTokens": tokens}))

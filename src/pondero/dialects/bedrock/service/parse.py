@@ -57,7 +57,7 @@ _DOCUMENTS: Mapping[str | None, str] = {
     "txt": "text/plain",
     "md": "text/markdown",
 }
-_FILMS: Mapping[str, str] = {
+_VIDEOS: Mapping[str, str] = {
     "mkv": "video/x-matroska",
     "mov": "video/quicktime",
     "flv": "video/x-flv",
@@ -206,7 +206,7 @@ class _Reader:
         self._unknown = unknown
 
     def message(self, message: types.MessageIn, at: int) -> Message:
-        """Return a turn."""
+        """Return a message."""
         if message.role not in _ROLES:  # only the lenient road reads one of another role
             raise refuse_value(f"messages.{at}.role", f"Invalid enum value {message.role!r}")
         return Message(message.role, self._content(message.content, f"messages.{at}.content"))
@@ -270,7 +270,7 @@ class _Reader:
         return part
 
     def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
-        """Return a picture, a document, a film or a sound; one with settings is kept as it came."""
+        """Return an image, document, video or sound; a document with settings stays as it came."""
         source = fields.source
         told = (source.bytes, source.s3_location, source.text, source.content)
         if sum(each is not None for each in told) != 1 and self._unknown is None:
@@ -281,7 +281,7 @@ class _Reader:
             case types.ImageBlock() if data or url:
                 return Image(f"image/{fields.format}", data, url)
             case types.VideoBlock() if data or url:
-                return Blob(_FILMS.get(fields.format, f"video/{fields.format}"), data, url)
+                return Blob(_VIDEOS.get(fields.format, f"video/{fields.format}"), data, url)
             case types.AudioBlock() if data or url:
                 return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
             case types.DocumentBlock() if (data or url) and not (
@@ -292,7 +292,7 @@ class _Reader:
         return Other(NAME, {kind: decode(raw)})
 
     def system(self, system: Sequence[types.Union]) -> tuple[Text, ...]:
-        """Return the system prompt, marks for the cache on what they follow."""
+        """Return the system prompt; a cache point marks the text before it."""
         texts: list[Text] = []
         for at, union in enumerate(system):
             kind, fields = block(union, f"system.{at}", self._unknown)
@@ -318,7 +318,7 @@ class _Reader:
     # -- tools -----------------------------------------------------------------------------------
 
     def tools(self, unions: Sequence[types.Union]) -> tuple[Tool, ...]:
-        """Return what may be called, marks for the cache on what they follow."""
+        """Return the tools; a cache point marks the tool before it."""
         tools: list[Tool] = []
         for at, union in enumerate(unions):
             where = f"toolConfig.tools.{at}"
@@ -340,7 +340,7 @@ class _Reader:
         return tuple(tools)
 
     def choice(self, config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
-        """Return who must be called: in the common words, or in Claude's own, never in both."""
+        """Return which tool must be called: by Converse's field or by Claude's, never by both."""
         common = config.tool_choice if config is not None else None
         if isinstance(own, makers.Claude) and own.tool_choice is not None:
             if common is not None and self._unknown is None:
@@ -391,7 +391,7 @@ def _other_tool(kind: str, fields: Json) -> Tool:
 
 
 def _output(config: types.OutputConfig | None) -> Output | None:
-    """Return the shape the answer must have."""
+    """Return the schema that the answer must follow."""
     if config is None or config.text_format is None:
         return None
     shape = config.text_format.structure.json_schema

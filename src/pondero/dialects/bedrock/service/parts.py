@@ -1,4 +1,4 @@
-"""Parts as the service's blocks; each signature on thinking knows what came before it."""
+"""Parts as the service's blocks, for whole answers and for streams."""
 
 from collections.abc import Iterator
 
@@ -10,10 +10,10 @@ from pondero.dialects.dialect import Answering
 from .parse import Context
 from .types import NAME
 
-Said = tuple[str, dict[str, Json]]
+Frame = tuple[str, dict[str, Json]]
 
 
-class Scribe:
+class BlockWriter:
     """Writes the blocks of one answer."""
 
     def __init__(self, answering: Answering[Context]) -> None:
@@ -21,7 +21,7 @@ class Scribe:
         self._written: list[Json] = []
 
     def blocks(self, part: Part) -> list[Json]:
-        """Return the block of a part; none for what this wire cannot say."""
+        """Return the block of a part; none where this wire has no such block."""
         match part:
             case Text() if part.citations:
                 content = [{"text": part.text}] if part.text else []
@@ -44,8 +44,8 @@ class Scribe:
         self._written.append(block)
         return [block]
 
-    def rest(self, block: Json, *, begun: bool) -> Iterator[Said]:
-        """Yield what a stream has still to say of a block: all of it, or its last deltas."""
+    def rest(self, block: Json, *, begun: bool) -> Iterator[Frame]:
+        """Yield the frames of a block that are still to send; ``begun``: its text was sent."""
         kind = next(iter(block))
         fields = block[kind]
         match kind:
@@ -85,11 +85,11 @@ class Scribe:
         return {"reasoningContent": {"reasoningText": text}}
 
 
-def _delta(delta: Json) -> Said:
+def _delta(delta: Json) -> Frame:
     return "contentBlockDelta", {"delta": delta}
 
 
-def _thought(fields: Json, *, begun: bool) -> Iterator[Said]:
+def _thought(fields: Json, *, begun: bool) -> Iterator[Frame]:
     if "redactedContent" in fields:
         yield _delta({"reasoningContent": fields})
         return
@@ -100,7 +100,7 @@ def _thought(fields: Json, *, begun: bool) -> Iterator[Said]:
         yield _delta({"reasoningContent": {"signature": text["signature"]}})
 
 
-def _call(fields: Json) -> Iterator[Said]:
+def _call(fields: Json) -> Iterator[Frame]:
     start = {key: fields[key] for key in ("toolUseId", "name", "type") if key in fields}
     yield "contentBlockStart", {"start": {"toolUse": start}}
     written = encode(fields["input"]).decode()

@@ -1,4 +1,4 @@
-"""The service answers, in its exact shape: whole or as a stream of binary frames."""
+"""Answers in the service's exact shape: whole, or as a stream of binary frames."""
 
 from msgspec.json import encode
 
@@ -22,7 +22,7 @@ from pondero.framing import write_aws_event
 
 from .errors import request_id
 from .parse import Context
-from .parts import Scribe
+from .parts import BlockWriter
 
 _STOPS = {
     "stop": "end_turn",
@@ -41,8 +41,8 @@ _DETAILS = "/usage/output_tokens_details"
 
 def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
-    scribe = Scribe(answering)
-    content = [block for part in reply.message.parts for block in scribe.blocks(part)]
+    writer = BlockWriter(answering)
+    content = [block for part in reply.message.parts for block in writer.blocks(part)]
     body = {
         "metrics": _LATENCY,
         "output": {"message": {"content": content, "role": "assistant"}},
@@ -59,16 +59,16 @@ def stream(answering: Answering[Context]) -> "Stream":
 
 
 def call_id(digest: str) -> str:
-    """Return the id of a call as the service makes them."""
+    """Return a call's id in the service's form."""
     return f"tooluse_{digest[:22]}"
 
 
 class Stream:
-    """Events in, frames out. Words and thinking have no start; a call is written at its end."""
+    """Events in, frames out. Text and thinking have no start; a call is written at its end."""
 
     def __init__(self, answering: Answering[Context]) -> None:
         self._answering = answering
-        self._scribe = Scribe(answering)
+        self._writer = BlockWriter(answering)
         self._begun: dict[int, int] = {}
         self._frames = 0
 
@@ -96,11 +96,11 @@ class Stream:
         return b""
 
     def eof(self) -> bytes:
-        """Return nothing: the metadata are the end."""
+        """Return nothing: the metadata frame was the last."""
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the frame of an error after all was well."""
+        """Return the frame of an error in a stream that began well."""
         name = error.headers.get("x-amzn-errortype", "InternalServerException")
         headers = {
             ":exception-type": name[:1].lower() + name[1:],
@@ -128,9 +128,9 @@ class Stream:
 
     def _end(self, event: PartEnd) -> bytes:
         frames = b""
-        for block in self._scribe.blocks(event.part):
+        for block in self._writer.blocks(event.part):
             begun = event.index in self._begun
-            for kind, said in self._scribe.rest(block, begun=begun):
+            for kind, said in self._writer.rest(block, begun=begun):
                 at = {"contentBlockIndex": self._place(event.index)}
                 frames += self._frame(kind, {**said, **at})
             stop = {"contentBlockIndex": self._place(event.index)}

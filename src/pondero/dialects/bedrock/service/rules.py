@@ -1,4 +1,4 @@
-"""The service reads a request, strictly: what the real one refuses is refused, in its own words."""
+"""What the service refuses, in its own words and in its own order."""
 
 import re
 from urllib.parse import urlsplit
@@ -70,7 +70,7 @@ def _check_auth(http: HttpRequest) -> None:
 
 
 def _check_govcloud(own: makers.Own | None) -> None:
-    """Refuse what is not known there yet: a model is in GovCloud by its name or by its region."""
+    """Refuse ``display``, which GovCloud does not know yet."""
     thinking = own.thinking if isinstance(own, makers.Claude) else None
     if thinking is not None and thinking.display is not None:
         raise refuse_by_model(f"thinking.{thinking.type}.display: Extra inputs are not permitted")

@@ -1,7 +1,7 @@
-"""Signatures the service puts on Claude's thinking, and knows again.
+"""Signatures that the emulated service puts on Claude's thinking, and verifies.
 
-They are this emulation's own: a keyed digest over what was thought, by which model, after what.
-Whatever was changed, cut or made elsewhere does not verify.
+Each is a keyed digest of the shown text, the thinking, the model, and for some models everything
+before it. A signature that was changed, cut or made elsewhere does not verify.
 """
 
 from base64 import b64decode, b64encode
@@ -24,14 +24,14 @@ UNBOUND = bytes(16)
 
 
 class Proof(NamedTuple):
-    """What a good signature was made for: a model, and what came before."""
+    """What a good signature was made for: a model, and a digest of what came before."""
 
     model: str
     prefix: bytes
 
 
 def sealer(model: str, bound_to: Json | None) -> Sealer:
-    """Return what signs the thinking of one answer; ``bound_to`` is the body it is tied to."""
+    """Return the sealer of one answer; ``bound_to`` is the body that signatures are bound to."""
 
     def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking):
@@ -40,7 +40,7 @@ def sealer(model: str, bound_to: Json | None) -> Sealer:
             return part.seal.value
         start = UNBOUND if bound_to is None else _beginning(bound_to, before)
         made = sign(shown, model=model, thought=f"{len(before)} {part.text}", prefix=start)
-        return hidden(made) if part.redacted else made
+        return redacted(made) if part.redacted else made
 
     return seal
 
@@ -70,18 +70,18 @@ def verified(shown: str, signature: str) -> Proof | None:
     return Proof(head[4:-32].decode("utf-8", "replace"), head[-16:])
 
 
-def hidden(signature: str) -> str:
-    """Return what nobody may read, as the wire has it: base64 of a text that is base64 itself."""
+def redacted(signature: str) -> str:
+    """Return redacted content: the signature, which is base64, in base64 once more."""
     return b64encode(signature.encode()).decode()
 
 
-def found(redacted: str) -> Proof | None:
-    """Return what hidden thinking was made for, or None where it is not the service's."""
-    return verified("", _bytes(redacted).decode("ascii", "replace"))
+def verified_redacted(content: str) -> Proof | None:
+    """Return what redacted content was made for; None where it is not the service's."""
+    return verified("", _bytes(content).decode("ascii", "replace"))
 
 
 def prefix(system: Json, tools: Json, messages: Json) -> bytes:
-    """Return a digest of what a block is bound to; cache points may come and go."""
+    """Return a digest of what a block is bound to; cache points do not count."""
     turns = [[message["role"], _plain(message["content"])] for message in messages]
     known = [_plain(system), _plain(tools), turns]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()

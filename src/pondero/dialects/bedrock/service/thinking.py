@@ -22,7 +22,7 @@ class Wish(NamedTuple):
     shown: bool = False
 
 
-# -- what the request says -------------------------------------------------------------------
+# -- the wish ----------------------------------------------------------------------------------
 
 
 def first_intent(owns: Iterable[makers.Own], effort: str | None) -> Intent:

@@ -34,14 +34,14 @@ class Strict(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 
 class S3Location(Strict, frozen=True):
-    """Where bytes are."""
+    """An object in S3."""
 
     uri: Annotated[str, Meta(pattern="^s3://.+")]
     bucket_owner: str | None = None
 
 
 class Source(Strict, frozen=True):
-    """The bytes, or where they are, or words in their place: one of them."""
+    """The bytes, their location, or text instead of them: exactly one."""
 
     bytes: NonEmpty | None = None
     s3_location: S3Location | None = None
@@ -50,7 +50,7 @@ class Source(Strict, frozen=True):
 
 
 class ImageBlock(Strict, frozen=True):
-    """A picture."""
+    """An image."""
 
     format: Literal["png", "jpeg", "gif", "webp"]
     source: Source
@@ -67,7 +67,7 @@ class DocumentBlock(Strict, frozen=True):
 
 
 class VideoBlock(Strict, frozen=True):
-    """A film."""
+    """A video."""
 
     format: Literal["mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp"]
     source: Source
@@ -81,7 +81,7 @@ class AudioBlock(Strict, frozen=True):
 
 
 class ToolUseBlock(Strict, frozen=True):
-    """A call sent back."""
+    """A tool call of an earlier answer."""
 
     tool_use_id: ToolUseId
     name: ToolName
@@ -90,7 +90,7 @@ class ToolUseBlock(Strict, frozen=True):
 
 
 class ToolResultBlock(Strict, frozen=True):
-    """What the tool answered."""
+    """The result of a tool call."""
 
     tool_use_id: ToolUseId
     content: list[Union]
@@ -106,41 +106,41 @@ class CachePoint(Strict, frozen=True):
 
 
 class ReasoningText(Strict, frozen=True):
-    """Thinking sent back."""
+    """Readable thinking of an earlier answer, and its signature."""
 
     text: str
     signature: str | None = None
 
 
 class Reasoning(Strict, frozen=True):
-    """Thinking that was shown, or that nobody may read: one of them."""
+    """Readable or redacted thinking of an earlier answer: exactly one."""
 
     reasoning_text: ReasoningText | None = None
     redacted_content: str | None = None
 
 
 class Words(Strict, frozen=True):
-    """Words that are from somewhere."""
+    """A piece of cited text."""
 
     text: str
 
 
 class Guarded(Strict, frozen=True):
-    """Words that a guardrail looks at."""
+    """Text that a guardrail checks."""
 
     text: str
     qualifiers: list[str] | None = None
 
 
 class GuardContent(Strict, frozen=True):
-    """What a guardrail looks at: words, or a picture."""
+    """Content that a guardrail checks: text or an image."""
 
     text: Guarded | None = None
     image: Json = None
 
 
 class CitationsBlock(Strict, frozen=True):
-    """Words, and where they are from."""
+    """Text and its citations."""
 
     content: list[Words] | None = None
     citations: list[dict[str, Json]] | None = None
@@ -170,7 +170,7 @@ TYPED: dict[str, type[Typed]] = {
     "reasoningContent": Reasoning,
     "citationsContent": CitationsBlock,
 }
-# Blocks that are taken as they are given.
+# Blocks whose content is not checked.
 UNTYPED = frozenset({"guardContent", "searchResult", "toolAddition", "toolRemoval"})
 RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult"})
 
@@ -179,14 +179,14 @@ RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult
 
 
 class MessageIn(Strict, frozen=True):
-    """A turn."""
+    """A message."""
 
     role: Literal["user", "assistant", "system"]
     content: list[Union]
 
 
 class Limits(Strict, frozen=True):
-    """What every model has: a cap, sampling, words to stop at."""
+    """What every model takes: a cap, sampling, stop sequences."""
 
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
     temperature: Share | None = None
@@ -195,13 +195,13 @@ class Limits(Strict, frozen=True):
 
 
 class Schema(Strict, frozen=True):
-    """What a tool takes."""
+    """The JSON schema of a tool's input."""
 
     json: dict[str, Json]
 
 
 class ToolSpec(Strict, frozen=True):
-    """A function of the caller's."""
+    """A function of the caller."""
 
     name: ToolName
     input_schema: Schema
@@ -210,7 +210,7 @@ class ToolSpec(Strict, frozen=True):
 
 
 class ToolConfig(Strict, frozen=True):
-    """What may, or must, be called."""
+    """The tools, and which of them must be called."""
 
     tools: Annotated[list[Union], Meta(min_length=1)]
     tool_choice: Union | None = None
@@ -223,11 +223,11 @@ class OneTool(Strict, frozen=True):
 
 
 class Empty(Strict, frozen=True):
-    """Nothing is to be said beside it."""
+    """An object without fields."""
 
 
 class JsonSchema(Strict, frozen=True):
-    """A shape, as JSON text."""
+    """A JSON schema, as text."""
 
     schema: str
     name: str | None = None
@@ -235,30 +235,30 @@ class JsonSchema(Strict, frozen=True):
 
 
 class Structure(Strict, frozen=True):
-    """How a shape is given."""
+    """How the schema is given."""
 
     json_schema: JsonSchema
 
 
 class TextFormat(Strict, frozen=True):
-    """The answer's shape."""
+    """The schema of the answer."""
 
     type: Literal["json_schema"]
     structure: Structure
 
 
 class OutputConfig(Strict, frozen=True):
-    """How much effort, and in which shape."""
+    """Effort, and the schema of the answer."""
 
     text_format: TextFormat | None = None
     effort: Annotated[str, Meta(max_length=16)] | None = None
 
 
 class Body(Strict, frozen=True):
-    """A request."""
+    """The whole request."""
 
     messages: list[MessageIn]
-    model_id: str | None = None  # its place is the path; here it is passed over
+    model_id: str | None = None  # named in the path; ignored here
     system: list[Union] | None = None
     inference_config: Limits | None = None
     tool_config: ToolConfig | None = None
@@ -272,7 +272,7 @@ class Body(Strict, frozen=True):
     service_tier: Json = None
 
 
-# Fields the caller has no word for: they are given back as they came.
+# Fields that canon has no words for; they are kept as extras.
 BESIDE = (
     *("guardrailConfig", "promptVariables", "requestMetadata"),
     *("performanceConfig", "serviceTier"),

@@ -1,6 +1,6 @@
-"""What the service said was wrong: one string under ``error``, whatever happened.
+"""The service's errors as ours: it has one string under ``error``, whatever happened.
 
-The status tells what kind it is; an error inside a stream has none, so the words must do.
+The status decides which error it is; inside a stream there is none, so the message does.
 """
 
 import re
@@ -28,14 +28,14 @@ _TOO_LONG = re.compile(r"exceeds?\b.{0,40}\bcontext|context length exceeded", re
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return what the service said was wrong; survives HTML and nothing at all."""
+    """Return the error of a response; any body will do, also HTML or none."""
     raw = json_of(body)
     return from_error(raw.get("error") if isinstance(raw, dict) else None, head=head, body=body)
 
 
 def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
-    """Return the error this ``error`` value stands for, whatever it is."""
-    told = error.get("message") if isinstance(error, dict) else error  # as the /v1 layer says it
+    """Return the error of an ``error`` value of any type."""
+    told = error.get("message") if isinstance(error, dict) else error  # an object in the /v1 layer
     message = told if isinstance(told, str) and told else readable(body, status=head.status)
     kind = _kind(head.status, message)
     return kind(

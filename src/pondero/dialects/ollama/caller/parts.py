@@ -44,7 +44,7 @@ class Call(Struct, gc=False):
 
 
 class Spoken(Struct, gc=False):
-    """More of the answer."""
+    """What one line adds to the answer."""
 
     content: str | None = None
     thinking: str | None = None
@@ -52,7 +52,7 @@ class Spoken(Struct, gc=False):
 
 
 class Chunk(Struct, gc=False):
-    """A whole answer or a line of one; /api/generate has its words at the top."""
+    """A whole answer or a line of one; /api/generate has its text at the top."""
 
     message: Spoken | None = None
     done: bool | None = None
@@ -74,7 +74,7 @@ _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "l
 
 
 class Answer:
-    """One answer; ``over`` once the service has said that it ends."""
+    """The parts of one answer so far; ``over`` once a line said done."""
 
     def __init__(self) -> None:
         self.over = False
@@ -110,7 +110,7 @@ class Answer:
             self.end(chunk, events)
 
     def end(self, chunk: Chunk, events: list[Event]) -> None:
-        """End the answer with what the last line counted."""
+        """End the answer with the counts of its last line."""
         self.over = True
         self._close(events)
         events.append(
@@ -124,7 +124,7 @@ class Answer:
         )
 
     def _finish(self, reason: str | None) -> Finish:
-        """Return our word. A call ends like any answer here, so the parts decide."""
+        """Return our word; the wire has none for calls, so the parts decide."""
         ending = _ENDINGS.get(reason, "other")
         if ending == "stop" and self._called:
             return "tool_calls"
@@ -176,7 +176,7 @@ class Answer:
 
 
 def _usage(prompt: int | None, generated: int | None) -> Usage:
-    """Return the buckets: what was generated holds the thinking, and nobody says how much."""
+    """Return the buckets; the generated tokens include thinking, and do not say how much."""
     given = None if prompt is None else max(prompt, 0)
     made = None if generated is None else max(generated, 0)
     total = None if given is None or made is None else given + made
@@ -184,7 +184,7 @@ def _usage(prompt: int | None, generated: int | None) -> Usage:
 
 
 def _arguments(raw: Json) -> Json:
-    """Return the object; a server in between may have written it as text."""
+    """Return the arguments; some proxies write the object as text."""
     if isinstance(raw, str):
         try:
             read = msgspec.json.decode(raw)

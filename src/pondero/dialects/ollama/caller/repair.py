@@ -1,4 +1,7 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""Requests that were refused, changed so that the server takes them.
+
+Only for refusals whose message says what would be taken.
+"""
 
 import re
 
@@ -14,7 +17,7 @@ _BAD_WORD = re.compile(r"invalid think value")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request as the server says it takes it; None where the refusal says no cure."""
+    """Return the request as the server would take it; None where the refusal names no cure."""
     body = msgspec.json.decode(request.body)
     note = _silent(body, error.message) or _lower(body, error.message)
     if note is None:
@@ -33,7 +36,7 @@ def _silent(body: dict[str, Json], message: str) -> Adjustment | None:
 
 
 def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
-    """Take the nearest word of those an older server lists."""
+    """Take the nearest of the levels that an older server lists."""
     asked, words = body.get("think"), listed(message.replace("must be", "must be one of"))
     if not isinstance(asked, str) or not words or asked in words or not _BAD_WORD.search(message):
         return None

@@ -32,16 +32,10 @@ from pondero.errors import BadParameter
 from pondero.thinking import Plan
 
 UNSAID = frozenset({"tool_choice"})  # no call can be forced here
-_OPTIONS = {
-    "max_tokens": "num_predict",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-}
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request; the plan has the last word, ``extras`` the last but one."""
+    """Return the HTTP request; extras override our fields, and the plan's fields override both."""
     body = _body(request, plan.dropped)
     if isinstance(request.extras, Mapping):
         body = overlaid(body, request.extras)
@@ -55,23 +49,33 @@ def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     body: dict[str, Json] = {
         "model": request.model,
         "messages": messages(request),
-        "stream": request.stream,  # always said: left out, it means true
+        "stream": request.stream,  # always sent: left out, it means true
     }
     choice = request.tool_choice
-    if request.tools and (choice is None or choice.mode != "none"):  # no other way to say none
+    if request.tools and (
+        choice is None or choice.mode != "none"
+    ):  # there is no field that forbids calls
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.output is not None:
         body["format"] = _format(request.output)
+    if options := _options(request, dropped):
+        body["options"] = options
+    return body
+
+
+def _options(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
+    given = (
+        ("max_tokens", "num_predict", request.max_tokens),
+        ("temperature", "temperature", request.temperature),
+        ("top_p", "top_p", request.top_p),
+        ("top_k", "top_k", request.top_k),
+    )
     options: dict[str, Json] = {
-        theirs: value
-        for ours, theirs in _OPTIONS.items()
-        if ours not in dropped and (value := getattr(request, ours)) is not None
+        theirs: value for ours, theirs, value in given if ours not in dropped and value is not None
     }
     if request.stop:
         options["stop"] = request.stop
-    if options:
-        body["options"] = options
-    return body
+    return options
 
 
 def _tool(tool: Tool) -> Json:
@@ -107,7 +111,7 @@ def messages(request: Request) -> list[Json]:
 
 
 def _assistant(message: Message, calls: dict[str, ToolCall], said: list[Json]) -> None:
-    """Add the turn; one that says nothing is left out."""
+    """Add the turn; an empty one is left out."""
     content: list[str] = []
     thinking: list[str] = []
     called: list[Json] = []
@@ -115,7 +119,7 @@ def _assistant(message: Message, calls: dict[str, ToolCall], said: list[Json]) -
         if isinstance(part, Text):
             content.append(part.text)
         elif isinstance(part, Thinking):
-            if part.seal is None:  # nobody seals thinking here, so a sealed one is another's
+            if part.seal is None:  # no seal exists here: a sealed one is another wire's
                 thinking.append(part.text)
         elif isinstance(part, ToolCall):
             calls[part.id] = part
@@ -158,7 +162,7 @@ def _result(result: ToolResult, call: ToolCall | None) -> Json:
 
 
 def _shown(parts: Iterable[Part]) -> dict[str, Json]:
-    """Return words and pictures; what a picture stood between begins a new line."""
+    """Return text and images; text after an image begins a new line."""
     content = ""
     images: list[str] = []
     apart = False
@@ -187,7 +191,7 @@ def _picture(image: Image) -> str:
 
 
 def takes(_quirks: Mapping[str, Json]) -> Takes:
-    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    """Return what this wire takes of messages that others wrote."""
     return Takes(
         minted=False,
         unsealed=True,  # nothing is sealed here

@@ -1,4 +1,4 @@
-"""Where messages sent back over this wire are refused. Nothing is signed here, nothing paired."""
+"""Places in a replayed conversation that are refused; nothing is signed or paired here."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from pondero.dialects.dialect import Sent, Trap
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the places of this request that the service refuses."""
     found = []
     for path, message in _messages(sent.body):
         calls = message.get("tool_calls")
@@ -19,7 +19,7 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request replays an answer."""
     return any(message.get("role") == "assistant" for _, message in _messages(body))
 
 

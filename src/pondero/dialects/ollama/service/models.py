@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models does; models.toml says what each field means."""
+    """One row of models.toml, where each field is explained."""
 
     match: tuple[str, ...]
     thinks: Literal["no", "on", "always"]
@@ -26,7 +26,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def model(self, name: str) -> Model | None:
-        """Return the row of a model, by the longest beginning of its name; None: not pulled."""
+        """Return the row with the longest match of a model's name; None where it is not pulled."""
         bare = name.rpartition("/")[2]
         if bare.partition(":")[0] in self.absent:
             return None

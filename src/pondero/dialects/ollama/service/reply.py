@@ -1,4 +1,4 @@
-"""The service answers, in its exact shape: one object, or one a line."""
+"""Answers in the server's exact shape: one object, or one object a line."""
 
 import msgspec
 
@@ -21,9 +21,9 @@ from pondero.dialects.dialect import Answering
 
 from .errors import JSON
 
-_AT = "2026-11-15T12:00:00.000000000Z"  # it is always noon here: the same question, the same bytes
+_AT = "2026-11-15T12:00:00.000000000Z"  # fixed, so that the same question gets the same bytes
 _LINES = "application/x-ndjson"
-_NANOSECONDS = 10_000_000  # that a token takes
+_NANOSECONDS = 10_000_000  # per token
 
 
 def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
@@ -49,7 +49,7 @@ def stream(answering: Answering[None]) -> "Stream":
 
 
 def call_id(digest: str) -> str:
-    """Return the id of a call as the service makes them."""
+    """Return a call's id in the server's form."""
     return f"call_{digest[:8]}"
 
 
@@ -67,7 +67,7 @@ class Stream:
         return {"content-type": _LINES}
 
     def feed(self, event: Event) -> bytes:
-        """Return the line that says this event; often none."""
+        """Return the line of an event; most have none."""
         match event:
             case TextDelta():
                 return self._said({"content": event.text})
@@ -89,7 +89,7 @@ class Stream:
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the line of an error after all was well."""
+        """Return the line of an error in a stream that began well."""
         return error.body + b"\n"
 
     def _said(self, message: dict[str, Json]) -> bytes:
@@ -112,7 +112,7 @@ def _end(finished: Finished) -> dict[str, Json]:
 
 
 def _counts(usage: Usage) -> dict[str, Json]:
-    """Return the counts: all that was read, and all that was made, thinking and answer in one."""
+    """Return the counts: the prompt, and thinking and answer in one."""
     if usage == Usage():
         return {}
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)

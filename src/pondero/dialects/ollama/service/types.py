@@ -18,7 +18,7 @@ class Known(Struct, forbid_unknown_fields=True):
 
 
 class Function(Known):
-    """What was called, and with what."""
+    """The function of a call, and its arguments."""
 
     name: str
     arguments: dict[str, Json] = {}
@@ -26,14 +26,14 @@ class Function(Known):
 
 
 class Call(Known):
-    """A tool call that was made."""
+    """A tool call of an earlier answer."""
 
     function: Function
     id: str | None = None
 
 
 class Message(Known):
-    """A turn; results are turns of their own, of the role tool."""
+    """A message; a tool result is a message of its own, of the role tool."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | None = None
