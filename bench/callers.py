@@ -245,10 +245,11 @@ async def _fast(base: str, rounds: int) -> Json:
 
 def _sent(history: tuple[Message, ...]) -> Json:
     """Return the body our client sends for a long thread, decoded."""
-    from pondero.client.asking import Settings, question
+    from pondero import Client
+    from pondero.emulator import Emulator
 
-    asked = question(MODEL, history, LEVEL, Settings(), {"stream": False}, online=False)
-    return msgspec.json.decode(asked.exchange.http.body)
+    prepared = Client(transport=Emulator()).prepare(MODEL, history, LEVEL, stream=False)
+    return msgspec.json.decode(prepared.request.body)
 
 
 async def _crowd(base: str, count: int) -> Json:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         models,
         plan,
     )
-    from .exchange import Decoded, decode
+    from .exchange import Decoded, Prepared, decode
     from .thinking import Adjustment, Plan, Policy
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ _HOMES = {
     "Decoded": ".exchange",
     "Plan": ".thinking",
     "Policy": ".thinking",
+    "Prepared": ".exchange",
     "Reply": ".canon",
     "aask": ".client",
     "ask": ".client",
@@ -56,6 +57,7 @@ __all__ = [
     "Plan",
     "Policy",
     "PonderoError",
+    "Prepared",
     "Reply",
     "aask",
     "ask",

@@ -13,7 +13,7 @@ from os import PathLike
 import httpx2
 
 from .canon import HttpRequest
-from .client import PolicyLike, dialled, policy_of
+from .client import PolicyLike, policy_of, set_level
 from .errors import Timeout, TransportError
 from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 from .thinking import Plan, Policy, parse
@@ -71,7 +71,7 @@ class _Dialled(httpx2.BaseTransport):
         self._under, self._level, self._policy = under, level, policy
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        made, plan = dialled(_ours(request, request.read()), self._level, self._policy)
+        made, plan = set_level(_ours(request, request.read()), self._level, self._policy)
         with _theirs(request):
             answer = self._under.send(made, _timeouts(request))
         return _response(request, answer, _Bytes(answer, request), plan)
@@ -85,7 +85,7 @@ class _AsyncDialled(httpx2.AsyncBaseTransport):
         self._under, self._level, self._policy = under, level, policy
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        made, plan = dialled(_ours(request, await request.aread()), self._level, self._policy)
+        made, plan = set_level(_ours(request, await request.aread()), self._level, self._policy)
         with _theirs(request):
             answer = await self._under.send(made, _timeouts(request))
         return _response(request, answer, _AsyncBytes(answer, request), plan)

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from pondero.client import lookup
-from pondero.client.keys import key_of
-from pondero.store import config_file, keys_file
+from pondero.store import config_file, key_of, keys_file
 
 KEY = "planted-key-0123456789"
 

@@ -263,12 +263,16 @@ def test_an_async_client_refuses_a_transport_that_waits():
 
 
 def test_a_whole_answer_may_take_as_long_as_its_thinking():
-    from pondero.client.asking import Settings, question
+    class Timed(Emulator):
+        def send(self, request, timeouts):
+            waits.append(timeouts.first_byte)
+            return super().send(request, timeouts)
 
-    settings = Settings(timeouts=Timeouts(1, 2, 3))
-    whole = question("gpt-5.1", SUM, None, settings, {"stream": False}, online=False)
-    streamed = question("gpt-5.1", SUM, None, settings, {}, online=False)
-    assert (whole.timeouts.first_byte, streamed.timeouts.first_byte) == (3, 2)
+    waits = []
+    with pondero.Client(transport=Timed(), timeouts=Timeouts(1, 2, 3)) as client:
+        client.ask("gpt-5.1", SUM, stream=False)
+        client.ask("gpt-5.1", SUM)
+    assert waits == [3, 2]
 
 
 def test_a_schema_stands_in_the_prompt_where_a_service_takes_none_and_the_plan_says_so():
@@ -313,3 +317,35 @@ def test_what_the_conversation_adds_to_the_plan_is_the_policys_concern_too():
         asked("warn")
     with pytest.raises(Unsupported, match="open_tool_loop"):
         asked("strict")
+
+
+# -- prepared, and not sent ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [pondero.Client, pondero.AsyncClient])
+def test_what_would_be_sent_can_be_had_without_sending_it(kind):
+    emulator = Emulator()
+    prepared = kind(transport=emulator).prepare("claude-sonnet-4-5", SUM, "high", max_tokens=9000)
+    assert emulator.log.entries == ()
+    assert isinstance(prepared, pondero.Prepared)
+    assert prepared.request.url == "https://api.anthropic.com/v1/messages"
+    sent = json.loads(prepared.request.body)
+    assert sent["thinking"] == prepared.plan.fields["thinking"]
+    assert prepared.plan.level == "high"
+    assert not prepared.manifest.changes
+
+
+def test_what_is_prepared_is_what_is_sent():
+    emulator = Emulator()
+    client = pondero.Client(transport=emulator)
+    prepared = client.prepare("gpt-5.1", SUM, "low")
+    client.ask("gpt-5.1", SUM, "low")
+    assert body(emulator) == json.loads(prepared.request.body)
+
+
+def test_what_is_prepared_for_the_network_needs_a_key_and_hides_it():
+    with pytest.raises(MissingKey):
+        pondero.Client().prepare("gpt-5.1", SUM)
+    prepared = pondero.Client(keys={"openai": "sk-secret"}).prepare("gpt-5.1", SUM)
+    assert prepared.request.headers["authorization"] == "Bearer sk-secret"
+    assert "secret" not in repr(prepared)

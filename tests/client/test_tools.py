@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from pondero.canon import Image, Text, Tool, ToolCall
-from pondero.client.tools import Toolbox
+from pondero.client.tools import Tools
 from pondero.errors import BadParameter
 
 
@@ -55,7 +55,7 @@ def said(result):
 
 
 def test_hints_and_docstring_become_the_schema():
-    (tool,) = Toolbox([get_weather]).tools
+    (tool,) = Tools([get_weather]).tools
     assert tool == snapshot(
         Tool(
             name="get_weather",
@@ -98,7 +98,7 @@ It is always fine.\
 
 
 def test_arguments_arrive_as_the_types_that_were_hinted():
-    result = Toolbox([get_weather]).run(call("get_weather", place={"city": "Bern"}, days="2"))
+    result = Tools([get_weather]).run(call("get_weather", place={"city": "Bern"}, days="2"))
     assert said(result) == '{"city":"Bern","days":2,"unit":"C"}'
     assert not result.error
     assert (result.call_id, result.name) == ("call_1", "get_weather")
@@ -115,14 +115,14 @@ def test_arguments_arrive_as_the_types_that_were_hinted():
     ],
 )
 def test_whatever_goes_wrong_the_model_is_told(made, words):
-    box = Toolbox([get_weather, boom])
+    box = Tools([get_weather, boom])
     for result in (box.run(made), asyncio.run(box.arun(made))):
         assert result.error
         assert words in said(result)
 
 
 def test_async_tools_run_either_way_and_so_do_others():
-    box = Toolbox([wait_for, get_weather])
+    box = Tools([wait_for, get_weather])
     waiting = call("wait_for", name="Ada")
     assert said(box.run(waiting)) == said(asyncio.run(box.arun(waiting))) == "Ada is here"
     looking = call("get_weather", place={"city": "Bern"})
@@ -131,7 +131,7 @@ def test_async_tools_run_either_way_and_so_do_others():
 
 def test_an_async_tool_runs_for_who_waits_within_a_running_loop():
     async def notebook():
-        return Toolbox([wait_for]).run(call("wait_for", name="Ada"))
+        return Tools([wait_for]).run(call("wait_for", name="Ada"))
 
     assert said(asyncio.run(notebook())) == "Ada is here"
 
@@ -151,7 +151,7 @@ def test_what_a_tool_returns_becomes_content(made, content):
     def tool() -> object:
         return made
 
-    assert Toolbox([tool]).run(call("tool")).content == content
+    assert Tools([tool]).run(call("tool")).content == content
 
 
 def test_what_cannot_be_written_is_an_error_result_too():
@@ -162,11 +162,11 @@ def test_what_cannot_be_written_is_an_error_result_too():
     def tool() -> object:
         return Mute()
 
-    assert Toolbox([tool]).run(call("tool")).error
+    assert Tools([tool]).run(call("tool")).error
 
 
 def test_a_given_tool_is_offered_and_left_to_the_caller():
-    box = Toolbox([Tool("search"), {"type": "web_search_20250305", "name": "web"}, get_weather])
+    box = Tools([Tool("search"), {"type": "web_search_20250305", "name": "web"}, get_weather])
     assert [tool.name for tool in box.tools] == ["search", "web", "get_weather"]
     assert not box.runs(call("search"))
     assert box.runs(call("get_weather"))
@@ -177,10 +177,10 @@ def test_what_no_service_would_take_for_a_tool_is_refused():
     def many(*places: str) -> None: ...
 
     with pytest.raises(BadParameter, match="names"):
-        Toolbox([many])
+        Tools([many])
     with pytest.raises(BadParameter, match="'<lambda>'"):
-        Toolbox([lambda: "no service takes this name"])
+        Tools([lambda: "no service takes this name"])
     with pytest.raises(BadParameter, match="two tools"):
-        Toolbox([boom, boom])
+        Tools([boom, boom])
     with pytest.raises(BadParameter, match="a tool is a function"):
-        Toolbox([3])
+        Tools([3])

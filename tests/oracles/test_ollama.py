@@ -7,8 +7,8 @@ import ollama
 import pytest
 
 from pondero.client import lookup
-from pondero.client.keys import url_of
 from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.store import url_of
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 

@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..client import Chat, Client, Recorder, TurnStream, cost, lookup
+from ..client import Chat, Client, Recorder, Turn, cost, lookup
 from ..errors import UnknownThread, UsageError
 from ..handoff import Refusal
 from ..store import Kept, Thread, Threads, settings
@@ -99,7 +99,7 @@ def _is_model(word: str) -> bool:
 
 @contextmanager
 def saved(
-    start: Start, chat: Chat, stream: TurnStream, recorder: Recorder, *, save: bool
+    start: Start, chat: Chat, stream: Turn, recorder: Recorder, *, save: bool
 ) -> Iterator[None]:
     """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr."""
     save = save and settings().save

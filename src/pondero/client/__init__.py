@@ -2,56 +2,63 @@
 
 from ..lazy import lazily
 from ..store import lookup
-from .dial import PolicyLike, levels, models, plan, policy_of
+from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..exchange import Prepared
+    from .apply_dial import set_level
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client, aask, ask
-    from .completion import complete, levels_of
-    from .course import AsyncTurnStream, TurnStream
     from .doctor import Finding, findings
     from .prices import cost, has_prices
     from .recorder import Recorder, cost_of, kept_of
-    from .rewriting import dialled
+    from .stream import AsyncStream, Stream
+    from .tools import Tools
+    from .turn import AsyncTurn, Turn
 
 _HOMES = {
     "AsyncChat": "chat",
     "AsyncClient": "client",
+    "AsyncStream": "stream",
+    "AsyncTurn": "turn",
     "Chat": "chat",
-    "AsyncTurnStream": "course",
     "Client": "client",
     "Finding": "doctor",
+    "Prepared": "client",
     "Recorder": "recorder",
-    "TurnStream": "course",
+    "Stream": "stream",
+    "Tools": "tools",
+    "Turn": "turn",
     "aask": "client",
     "ask": "client",
-    "complete": "completion",
     "cost": "prices",
     "cost_of": "recorder",
-    "dialled": "rewriting",
     "findings": "doctor",
     "has_prices": "prices",
     "kept_of": "recorder",
-    "levels_of": "completion",
+    "set_level": "apply_dial",
 }
 
 __all__ = [
     "AsyncChat",
     "AsyncClient",
-    "AsyncTurnStream",
+    "AsyncStream",
+    "AsyncTurn",
     "Chat",
     "Client",
     "Finding",
     "PolicyLike",
+    "Prepared",
     "Recorder",
-    "TurnStream",
+    "Stream",
+    "Tools",
+    "Turn",
     "aask",
     "ask",
     "complete",
     "cost",
     "cost_of",
-    "dialled",
     "findings",
     "has_prices",
     "kept_of",
@@ -61,6 +68,7 @@ __all__ = [
     "models",
     "plan",
     "policy_of",
+    "set_level",
 ]
 
 # Load what talks on first use: a plan needs none of it.

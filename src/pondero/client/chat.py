@@ -5,24 +5,34 @@ A turn that fails leaves the history as it was.
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from typing import Self, Unpack
+from typing import Generic, Self, TypeVar, Unpack
 
-from ..canon import Event, Message, Reply, ToolResult
-from ..errors import UsageError
+from ..canon import Event, Message, Reply
+from ..catalog import Entry
+from ..errors import BadParameter, UsageError
+from ..exchange import destination, refused_by, seals_of
+from ..handoff import Manifest, Refusal, handoff
+from ..store import lookup
 from ..thinking import Policy
 from .client import AsyncClient, Client, ashared, shared
-from .course import AsyncTurnStream, TurnStream
-from .dial import policy_of
-from .options import ChatOptions, Prompt, check
-from .saved import options_of, read
+from .dial import asked_of, planned, policy_of
+from .options import ChatOptions, Options, Prompt, check, messages_of
+from .saved import options_of, read, written
 from .stream import AsyncStream, Stream
-from .talk import STEPS, Talk
-from .tools import ToolLike
-from .turn import Ask, Turn
+from .tools import ToolLike, Tools
+from .turn import AsyncTurn, Turn
+
+STEPS = 20
+C = TypeVar("C", Client, AsyncClient)
 
 
-class Chat(Talk):
-    """A conversation that waits."""
+class _Chat(Generic[C]):
+    """A history that only whole turns are added to.
+
+    ``model`` and ``thinking`` may be set between turns. ``steps`` is how many times a turn may
+    ask at most, the last time without tools. ``refusals`` is what services refused of this
+    history; it is not sent to them again.
+    """
 
     def __init__(
         self,
@@ -32,22 +42,70 @@ class Chat(Talk):
         tools: Iterable[ToolLike] = (),
         steps: int = STEPS,
         messages: Sequence[Message] = (),
-        client: Client | None = None,
+        client: C | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        if not isinstance(client, Client | None):
-            raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
-        self._client = client or shared()
-        super().__init__(model, thinking, tools=tools, steps=steps, messages=messages, **options)
+        self._client: C = self._checked(client)
+        check(options)
+        if isinstance(steps, bool) or steps < 1:
+            message = f"steps={steps!r} cannot be; a turn asks at least once"
+            raise BadParameter(message)
+        self.messages: tuple[Message, ...] = tuple(messages)
+        self.refusals: tuple[Refusal, ...] = ()
+        self._tools = Tools(tools)
+        self._steps = steps
+        self._options = options
+        self._context: int | None = None
+        self._entry(model, thinking)
+        self._model, self._thinking = model, thinking
+
+    @property
+    def model(self) -> str:
+        """Return the model as it was named; a level in the name counts until another is set."""
+        return self._model
+
+    @model.setter
+    def model(self, model: str) -> None:
+        thinking = None if lookup().split(model).wish else self._thinking
+        self._entry(model, thinking)
+        self._model, self._thinking = model, thinking
+
+    @property
+    def thinking(self) -> object:
+        """Return the wish for thinking; None where the level in the model's name counts."""
+        return self._thinking
+
+    @thinking.setter
+    def thinking(self, thinking: object) -> None:
+        self._entry(self._model, thinking)
+        self._thinking = thinking
 
     @property
     def policy(self) -> Policy:
         """Return the policy of this chat: its own, else its client's."""
         return policy_of(self._options.get("policy", self._client.policy))
 
+    @property
+    def handoff(self) -> Manifest:
+        """Return what of the history the present model is not shown, or not as it was."""
+        entry = self._entry(self._model, self._thinking)
+        to = destination(entry, self.policy, refused=seals_of(refused_by(entry, self.refusals)))
+        return handoff(self.messages, to).manifest
+
+    def to_json(self) -> str:
+        """Return the chat as JSON text: history and seals, model, level, options; no tools."""
+        return written(
+            self._model,
+            self._thinking,
+            self.messages,
+            self._steps,
+            self._options,
+            refusals=self.refusals,
+        )
+
     @classmethod
     def from_json(
-        cls, text: str | bytes, *, tools: Iterable[ToolLike] = (), client: Client | None = None
+        cls, text: str | bytes, *, tools: Iterable[ToolLike] = (), client: C | None = None
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
         saved = read(text)
@@ -62,140 +120,147 @@ class Chat(Talk):
         )
         chat.refusals = saved.refusals
         return chat
+
+    def _checked(self, client: C | None) -> C:
+        """Return the client to ask through; raises UsageError for one of the other kind."""
+        raise NotImplementedError
+
+    def _entry(self, model: str, thinking: object) -> Entry:
+        """Return where a model lives; raises for an unknown model, or a wish it cannot be."""
+        policy = self.policy.but(unsupported="adjust")
+        effort = self._options.get("thinking_effort")
+        return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]
+
+    def _asked(self, turn: Turn | AsyncTurn, options: ChatOptions) -> Options:
+        """Return the options of one exchange: those of the turn over those of the chat."""
+        both: Options = {
+            "context": self._context,
+            **self._options,
+            "tools": self._tools.tools,
+            "refusals": self.refusals,
+            **options,
+        }
+        if turn.is_last and both.get("tools"):
+            both["tool_choice"] = "none"
+        return both
+
+    def _learn(self, refusals: Iterable[Refusal]) -> None:
+        self.refusals = tuple(dict.fromkeys((*self.refusals, *refusals)))
+
+    def _heard(self, reply: Reply) -> Reply:
+        """Return the reply, after noting how long the conversation is now."""
+        self._context = reply.usage.counted or None
+        return reply
+
+    def _commit(self, messages: Iterable[Message]) -> None:
+        self.messages = (*self.messages, *messages)
+
+
+class Chat(_Chat[Client]):
+    """A conversation that waits."""
 
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
-        with self.stream(prompt, **options) as stream:
-            for _ in stream:
+        with self.stream(prompt, **options) as turn:
+            for _ in turn:
                 pass
-        return stream.reply
+        return turn.reply
 
-    def stream(
-        self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]
-    ) -> TurnStream:
+    def stream(self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]) -> Turn:
         """Say something and return the turn's events as they come, over all its exchanges.
 
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
         check(options)
-        turn = self._turn(prompt)
-        return TurnStream(turn, self._events(turn, options, keep=keep))
+        return Turn(
+            lambda turn: self._run(turn, options, keep=keep),
+            self.messages,
+            messages_of(prompt),
+            tools=self._tools,
+            steps=self._steps,
+        )
 
-    def _events(
-        self, turn: Turn, options: ChatOptions, *, keep: bool
-    ) -> Generator[Event, None, None]:
+    def _checked(self, client: Client | None) -> Client:
+        if not isinstance(client, Client | None):
+            raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
+        return client or shared()
+
+    def _run(self, turn: Turn, options: ChatOptions, *, keep: bool) -> Generator[Event, None, None]:
         model, thinking = self.model, self.thinking
-        steps = turn.steps()
         stream: Stream | None = None
-        answer: Reply | tuple[ToolResult, ...] | None = None
         try:
-            while (step := turn.next(steps, answer)) is not None:
-                if isinstance(step, Ask):
-                    stream = self._asking(model, step, thinking, options)
-                    with stream:
-                        yield from stream
-                    answer, stream = self._heard(stream.reply), None
-                else:
-                    answer = tuple(self._tools.run(call) for call in step.calls)
+            while not turn.is_over:
+                asked = self._asked(turn, options)
+                stream = self._client.stream(model, turn.messages, thinking, **asked)
+                with stream:
+                    yield from stream
+                self._learn(stream.refusals)
+                calls, stream = turn.take(self._heard(stream.reply)), None
+                if calls:
+                    turn.give([self._tools.run(call) for call in calls])
         except BaseException:
+            if stream is not None:
+                self._learn(stream.refusals)
             if keep:
                 self._commit(turn.kept(stream.message if stream else None))
             raise
         self._commit(turn.added)
         turn.ended = True
 
-    def _asking(self, model: str, step: Ask, thinking: object, options: ChatOptions) -> Stream:
-        return self._client.stream(
-            model, self._thread(step), thinking, **self._asked(step, options)
-        )
 
-
-class AsyncChat(Talk):
+class AsyncChat(_Chat[AsyncClient]):
     """A conversation that awaits; the async twin of Chat. Tools of one step run side by side."""
-
-    def __init__(
-        self,
-        model: str,
-        thinking: object = None,
-        *,
-        tools: Iterable[ToolLike] = (),
-        steps: int = STEPS,
-        messages: Sequence[Message] = (),
-        client: AsyncClient | None = None,
-        **options: Unpack[ChatOptions],
-    ) -> None:
-        if not isinstance(client, AsyncClient | None):
-            raise UsageError("an AsyncChat awaits, and asks through an AsyncClient; Chat waits")
-        self._client = client or ashared()
-        super().__init__(model, thinking, tools=tools, steps=steps, messages=messages, **options)
-
-    @property
-    def policy(self) -> Policy:
-        """Return the policy of this chat: its own, else its client's."""
-        return policy_of(self._options.get("policy", self._client.policy))
-
-    @classmethod
-    def from_json(
-        cls, text: str | bytes, *, tools: Iterable[ToolLike] = (), client: AsyncClient | None = None
-    ) -> Self:
-        """Return a chat that goes on where a saved one stopped."""
-        saved = read(text)
-        chat = cls(
-            saved.model,
-            saved.thinking,
-            tools=tools,
-            steps=saved.steps,
-            messages=saved.messages,
-            client=client,
-            **options_of(saved),
-        )
-        chat.refusals = saved.refusals
-        return chat
 
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
-        async with self.stream(prompt, **options) as stream:
-            async for _ in stream:
+        async with self.stream(prompt, **options) as turn:
+            async for _ in turn:
                 pass
-        return stream.reply
+        return turn.reply
 
     def stream(
         self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]
-    ) -> AsyncTurnStream:
+    ) -> AsyncTurn:
         """Say something and return the turn's events as they come, over all its exchanges.
 
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
         check(options)
-        turn = self._turn(prompt)
-        return AsyncTurnStream(turn, self._events(turn, options, keep=keep))
+        return AsyncTurn(
+            lambda turn: self._run(turn, options, keep=keep),
+            self.messages,
+            messages_of(prompt),
+            tools=self._tools,
+            steps=self._steps,
+        )
 
-    async def _events(
-        self, turn: Turn, options: ChatOptions, *, keep: bool
+    def _checked(self, client: AsyncClient | None) -> AsyncClient:
+        if not isinstance(client, AsyncClient | None):
+            raise UsageError("an AsyncChat awaits, and asks through an AsyncClient; Chat waits")
+        return client or ashared()
+
+    async def _run(
+        self, turn: AsyncTurn, options: ChatOptions, *, keep: bool
     ) -> AsyncGenerator[Event, None]:
         model, thinking = self.model, self.thinking
-        steps = turn.steps()
         stream: AsyncStream | None = None
-        answer: Reply | tuple[ToolResult, ...] | None = None
         try:
-            while (step := turn.next(steps, answer)) is not None:
-                if isinstance(step, Ask):
-                    stream = self._asking(model, step, thinking, options)
-                    async with stream:
-                        async for event in stream:
-                            yield event
-                    answer, stream = self._heard(stream.reply), None
-                else:
-                    runs = (self._tools.arun(call) for call in step.calls)
-                    answer = tuple(await asyncio.gather(*runs))
+            while not turn.is_over:
+                asked = self._asked(turn, options)
+                stream = self._client.stream(model, turn.messages, thinking, **asked)
+                async with stream:
+                    async for event in stream:
+                        yield event
+                self._learn(stream.refusals)
+                calls, stream = turn.take(self._heard(stream.reply)), None
+                if calls:
+                    runs = (self._tools.arun(call) for call in calls)
+                    turn.give(await asyncio.gather(*runs))
         except BaseException:
+            if stream is not None:
+                self._learn(stream.refusals)
             if keep:
                 self._commit(turn.kept(stream.message if stream else None))
             raise
         self._commit(turn.added)
         turn.ended = True
-
-    def _asking(self, model: str, step: Ask, thinking: object, options: ChatOptions) -> AsyncStream:
-        return self._client.stream(
-            model, self._thread(step), thinking, **self._asked(step, options)
-        )

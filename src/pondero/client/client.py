@@ -3,96 +3,92 @@
 import atexit
 from collections.abc import Mapping
 from functools import cache
+from time import time
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Generic, Self, TypeVar, Unpack
 
 from ..canon import Reply
 from ..errors import UsageError
-from ..exchange import AsyncTransport, Retry, Timeouts, Transport
+from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare
 from ..handoff import Refusal
+from ..store import Credentials
 from ..thinking import Policy
-from .asking import Question, Settings, question
-from .dial import PolicyLike, policy_of
-from .options import Options, Prompt
-from .refusals import Learn, Thread
+from .dial import PolicyLike, planned, policy_of, warn
+from .options import Options, Prompt, asked_in, check, request_of
 from .stream import AsyncStream, Stream
 
+T = TypeVar("T", bound=Transport | AsyncTransport)
 
-class _Asker:
-    """What both clients are: settings, and a transport made when it is first needed."""
+
+class _Client(Generic[T]):
+    """What both clients are: settings, a transport, and what models refused before."""
 
     def __init__(
         self,
         *,
         policy: PolicyLike = None,
+        transport: T | None = None,
         retry: Retry | None = None,
         timeouts: Timeouts | None = None,
         keys: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
     ) -> None:
-        self._settings = Settings(
-            policy_of(policy), retry or Retry(), timeouts or Timeouts(), keys or {}, urls or {}
-        )
+        self._policy = policy_of(policy)
+        self._transport = transport
+        self._retry = retry or Retry()
+        self._timeouts = timeouts or Timeouts()
+        self._credentials = Credentials(keys or {}, urls or {})
         self._refusals: tuple[Refusal, ...] = ()
 
     @property
     def policy(self) -> Policy:
         """Return the policy of every question that brings none."""
-        return policy_of(self._settings.policy)
+        return self._policy
 
     def __repr__(self) -> str:
-        return f"<pondero.{type(self).__name__} {self._settings.policy!r}>"
+        return f"<pondero.{type(self).__name__} {self._policy!r}>"
 
-    def _question(
-        self,
-        model: str,
-        prompt: Prompt,
-        thinking: object,
-        options: Options,
-        *,
-        online: bool,
-    ) -> Question:
-        of_thread = prompt.refusals if isinstance(prompt, Thread) else ()
-        return question(
-            model,
-            prompt,
-            thinking,
-            self._settings,
-            options,
-            online=online,
-            refusals=(*self._refusals, *of_thread),
+    def prepare(
+        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+    ) -> Prepared:
+        """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
+        check(options)
+        policy = policy_of(options.get("policy", self._policy))
+        request = request_of(prompt, options)
+        asked = asked_in(request, options.get("context"))
+        effort = options.get("thinking_effort")
+        entry, plan = planned(model, thinking, effort, asked=asked, policy=policy)
+        needed = self._transport is None or self._transport.needs_key
+        prepared = prepare(
+            entry,
+            request,
+            plan,
+            asked=asked,
+            policy=policy,
+            url=self._credentials.url(entry.provider, needed=needed),
+            key=self._credentials.key(entry.provider, needed=needed),
+            at=time(),
+            refusals=(*self._refusals, *options.get("refusals", ())),
         )
+        if policy.unsupported == "warn":
+            notes = prepared.plan.adjustments
+            warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
+        return prepared
 
-    def _learners(self, prompt: Prompt) -> dict[str, Learn]:
-        """Return who is told what will be refused again: a thread of its own, we of the rest."""
-        if isinstance(prompt, Thread):
-            return {"model": self._learn, "thread": prompt.learn}
-        return {"model": self._learn}
+    def _waits(self, prepared: Prepared) -> Timeouts:
+        return self._timeouts if prepared.exchange.stream else self._timeouts.whole()
 
-    def _learn(self, refusal: Refusal) -> None:
+    def _remember(self, refusal: Refusal) -> None:
         if refusal not in self._refusals:
             self._refusals = (*self._refusals, refusal)
 
 
-class Client(_Asker):
+class Client(_Client[Transport]):
     """Asks models and waits for them; may be shared between threads.
 
     ``transport`` is how bytes move: over the network, or an emulator, or a cassette. ``keys``
     and ``urls`` are by provider; what is not there comes from each provider's own variables.
     """
-
-    def __init__(
-        self,
-        *,
-        policy: PolicyLike = None,
-        transport: Transport | None = None,
-        retry: Retry | None = None,
-        timeouts: Timeouts | None = None,
-        keys: Mapping[str, str] | None = None,
-        urls: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(policy=policy, retry=retry, timeouts=timeouts, keys=keys, urls=urls)
-        self._transport = transport
 
     def ask(
         self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
@@ -107,9 +103,14 @@ class Client(_Asker):
         self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
     ) -> Stream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
-        transport = self._way()
-        asked = self._question(model, prompt, thinking, options, online=transport.needs_key)
-        return Stream(asked, transport, self._settings.retry, self._learners(prompt))
+        prepared = self.prepare(model, prompt, thinking, **options)
+        return Stream(
+            prepared,
+            self._way(),
+            retry=self._retry,
+            timeouts=self._waits(prepared),
+            remember=self._remember,
+        )
 
     def close(self) -> None:
         """Close every connection; may be called twice."""
@@ -135,7 +136,7 @@ class Client(_Asker):
         return self._transport
 
 
-class AsyncClient(_Asker):
+class AsyncClient(_Client[AsyncTransport]):
     """Asks models and awaits them; the async twin of Client."""
 
     def __init__(
@@ -148,12 +149,18 @@ class AsyncClient(_Asker):
         keys: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(policy=policy, retry=retry, timeouts=timeouts, keys=keys, urls=urls)
         if transport is not None and not hasattr(transport, "aclose"):
             name = type(transport).__name__
             message = f"{name} waits, and an AsyncClient awaits; use Async{name}"
             raise UsageError(message)
-        self._transport = transport
+        super().__init__(
+            policy=policy,
+            transport=transport,
+            retry=retry,
+            timeouts=timeouts,
+            keys=keys,
+            urls=urls,
+        )
 
     async def ask(
         self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
@@ -168,9 +175,14 @@ class AsyncClient(_Asker):
         self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
     ) -> AsyncStream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
-        transport = self._way()
-        asked = self._question(model, prompt, thinking, options, online=transport.needs_key)
-        return AsyncStream(asked, transport, self._settings.retry, self._learners(prompt))
+        prepared = self.prepare(model, prompt, thinking, **options)
+        return AsyncStream(
+            prepared,
+            self._way(),
+            retry=self._retry,
+            timeouts=self._waits(prepared),
+            remember=self._remember,
+        )
 
     async def aclose(self) -> None:
         """Close every connection of this event loop; may be called twice."""

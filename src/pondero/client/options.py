@@ -1,4 +1,4 @@
-"""What a caller may say beside model and prompt, and how it becomes a request."""
+"""What a caller may pass beside model and prompt, and how it becomes a request."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
@@ -8,25 +8,26 @@ from ..canon import (
     Message,
     Output,
     Part,
+    Request,
     Text,
     Tool,
     ToolChoice,
 )
 from ..errors import BadParameter
-from .dial import PolicyLike
-from .refusals import Thread
-from .schema import schema_of
-from .tools import ToolLike
+from ..handoff import Refusal
+from ..thinking import Asked
+from .dial import PolicyLike, asked_of
+from .tools import ToolLike, Tools, schema_of
 
-_Said = str | Part | Message | Mapping[str, Json]
-Prompt = _Said | Thread | Sequence[_Said]
+_Piece = str | Part | Message | Mapping[str, Json]
+Prompt = _Piece | Sequence[_Piece]
 System = str | Text | Sequence[str | Text] | None
 
 _MODES = ("auto", "none", "required")
 
 
 class ChatOptions(TypedDict, total=False):
-    """What can be said of every question of a chat, or of one; nothing need be.
+    """What can be passed for every question of a chat, or for one; all of it is optional.
 
     ``output`` is a type, a JSON schema, or True for any JSON. ``extras`` are the service's own
     fields. ``stream`` is how the answer travels: in one piece if False, where a long thought
@@ -50,18 +51,58 @@ class ChatOptions(TypedDict, total=False):
 
 
 class Options(ChatOptions, total=False):
-    """What can be said of one question: the same, and the tools that may be called."""
+    """What can be passed for one question: the same, and the tools that may be called.
+
+    ``refusals`` is what services refused of this conversation before; see ``Stream.refusals``.
+    """
 
     tools: Iterable[ToolLike]
+    refusals: Iterable[Refusal]
 
 
 def check(options: Mapping[str, object]) -> None:
-    """Raise for an option that is none."""
+    """Raise BadParameter for a name that is not an option."""
     for name in options:
         if name not in Options.__annotations__:
             known = " ".join(Options.__annotations__)
             message = f"unknown option {name!r}; use {known}"
             raise BadParameter(message)
+
+
+def request_of(prompt: Prompt, options: Options) -> Request:
+    """Return the request that prompt and options make; its model is not known yet."""
+    messages = messages_of(prompt)
+    tools = tuple(Tools(options.get("tools") or ()).tools)
+    stop = options.get("stop") or ()
+    return Request(
+        model="",
+        messages=messages,
+        system=system_of(options.get("system")),
+        tools=tools,
+        tool_choice=choice_of(options.get("tool_choice"), tools),
+        output=output_of(options.get("output")),
+        max_tokens=options.get("max_tokens"),
+        temperature=options.get("temperature"),
+        top_p=options.get("top_p"),
+        top_k=options.get("top_k"),
+        stop=(stop,) if isinstance(stop, str) else tuple(stop),
+        stream=options.get("stream", True),
+        extras=options.get("extras"),
+    )
+
+
+def asked_in(request: Request, context: int | None) -> Asked:
+    """Return what of a request bears on how much the model can think; raises BadParameter."""
+    choice = request.tool_choice
+    return asked_of(
+        request.max_tokens,
+        request.temperature,
+        request.top_p,
+        request.top_k,
+        tools=bool(request.tools),
+        tool_choice=(choice.name or choice.mode) if choice else "auto",
+        context=context,
+    )
 
 
 def messages_of(prompt: Prompt) -> tuple[Message, ...]:
@@ -70,8 +111,6 @@ def messages_of(prompt: Prompt) -> tuple[Message, ...]:
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):
         return (prompt,)
-    if isinstance(prompt, Thread):
-        return prompt.messages
     given = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
     if given and all(isinstance(each, Message | Mapping) for each in given):
         return tuple(_message(each) for each in given)

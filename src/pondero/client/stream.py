@@ -1,6 +1,6 @@
 """An answer on its way: its events one by one, and in the end the reply."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from random import random
 from types import TracebackType
 from typing import Self
@@ -8,40 +8,55 @@ from typing import Self
 from ..canon import Assembler, Event, Message, Reply
 from ..dialects import Repair
 from ..errors import ServiceError, UsageError
-from ..exchange import AsyncTransport, Emit, Retry, Transport, flow
-from ..handoff import Manifest
+from ..exchange import (
+    AsyncTransport,
+    Emit,
+    Prepared,
+    Retry,
+    Timeouts,
+    Transport,
+    flow,
+    learned,
+)
+from ..handoff import Manifest, Refusal
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
-from .asking import Question, say_repairs
-from .refusals import Learn, refusal
+from .dial import warn
 from .tracing import Span
 
+Remember = Callable[[Refusal], None]
 
-class Arrival:
-    """What is known of an answer while it comes, whoever waits for it."""
 
-    def __init__(self, question: Question, retry: Retry, learn: Mapping[str, Learn]) -> None:
-        self._question = question
-        self._flow = flow(question.exchange, retry=retry, jitter=random, learn=self._learn)
-        self._learners = learn
+class _Stream:
+    """What is known of an answer while it comes.
+
+    ``refusals`` is what the service refused of this conversation on the way, and took without.
+    What it refuses of every request to this model is given to ``remember``.
+    """
+
+    def __init__(self, prepared: Prepared, retry: Retry, remember: Remember) -> None:
+        self.refusals: tuple[Refusal, ...] = ()
+        self._prepared = prepared
+        self._remember = remember
+        self._flow = flow(prepared.exchange, retry=retry, jitter=random, learn=self._learn)
         self._so_far: Assembler | None = None
         self._reply: Reply | None = None
 
     @property
     def plan(self) -> Plan:
         """Return what was to happen; the reply's plan also has what was repaired on the way."""
-        return self._question.exchange.plan
+        return self._prepared.plan
 
     @property
     def handoff(self) -> Manifest:
         """Return what of the conversation this model could not be shown."""
-        return self._question.manifest
+        return self._prepared.manifest
 
     @property
     def message(self) -> Message:
         """Return what has come so far."""
         so_far = self._so_far or Assembler()
-        return so_far.message(self._question.exchange.origin)
+        return so_far.message(self._prepared.exchange.origin)
 
     @property
     def reply(self) -> Reply:
@@ -51,32 +66,38 @@ class Arrival:
         return self._reply
 
     def _learn(self, error: ServiceError, repair: Repair) -> None:
-        if tell := self._learners.get(repair.holds_for):
-            tell(refusal(self._question.exchange.origin, error, repair))
+        exchange = self._prepared.exchange
+        refusal = learned(exchange.origin, exchange.http, error, repair)
+        if repair.holds_for == "model":
+            self._remember(refusal)
+        elif repair.holds_for == "thread":
+            self.refusals = (*self.refusals, refusal)
 
-    def _ended(self, reply: Reply, span: Span) -> None:
+    def _end(self, reply: Reply, span: Span) -> None:
         self._reply = reply
         span.end(reply)
-        say_repairs(self._question, reply.plan)
+        if self._prepared.policy.unsupported == "warn":
+            warn(reply.plan, reply.plan.adjustments[len(self.plan.adjustments) :])
 
 
-class Stream(Arrival):
+class Stream(_Stream):
     """Events as they come; leaving it early, or closing it, frees the connection at once."""
 
     def __init__(
         self,
-        question: Question,
+        prepared: Prepared,
         transport: Transport,
+        *,
         retry: Retry,
-        learn: Mapping[str, Learn],
+        timeouts: Timeouts,
+        remember: Remember,
     ) -> None:
-        super().__init__(question, retry, learn)
-        if (signing := question.exchange.signing) is not None:
+        super().__init__(prepared, retry, remember)
+        if (signing := prepared.exchange.signing) is not None:
             from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
 
             transport = SigningTransport(transport, signing)
-        self._shell = Shell(self._flow, transport, question.timeouts)
-        self._events = self._run(self._shell)
+        self._events = self._run(Shell(self._flow, transport, timeouts))
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
@@ -97,12 +118,12 @@ class Stream(Arrival):
         self.close()
 
     def _run(self, shell: Shell) -> Generator[Event, None, None]:
-        span = Span(self._question.exchange)
+        span = Span(self._prepared.exchange)
         try:
             while isinstance(step := shell.next(), Emit):
                 self._so_far = step.so_far
                 yield from step.events
-            self._ended(step, span)
+            self._end(step, span)
         except BaseException as error:
             span.end(error=error)
             raise
@@ -110,23 +131,24 @@ class Stream(Arrival):
             shell.close()
 
 
-class AsyncStream(Arrival):
+class AsyncStream(_Stream):
     """Events as they come; ``async with`` frees the connection at once when left early."""
 
     def __init__(
         self,
-        question: Question,
+        prepared: Prepared,
         transport: AsyncTransport,
+        *,
         retry: Retry,
-        learn: Mapping[str, Learn],
+        timeouts: Timeouts,
+        remember: Remember,
     ) -> None:
-        super().__init__(question, retry, learn)
-        if (signing := question.exchange.signing) is not None:
+        super().__init__(prepared, retry, remember)
+        if (signing := prepared.exchange.signing) is not None:
             from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
 
             transport = AsyncSigningTransport(transport, signing)
-        self._shell = AsyncShell(self._flow, transport, question.timeouts)
-        self._events = self._run(self._shell)
+        self._events = self._run(AsyncShell(self._flow, transport, timeouts))
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
@@ -147,13 +169,13 @@ class AsyncStream(Arrival):
         await self.aclose()
 
     async def _run(self, shell: AsyncShell) -> AsyncGenerator[Event, None]:
-        span = Span(self._question.exchange)
+        span = Span(self._prepared.exchange)
         try:
             while isinstance(step := await shell.next(), Emit):
                 self._so_far = step.so_far
                 for event in step.events:
                     yield event
-            self._ended(step, span)
+            self._end(step, span)
         except BaseException as error:
             span.end(error=error)
             raise

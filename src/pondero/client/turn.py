@@ -1,76 +1,76 @@
-"""One turn of a chat: ask, run the tools it calls for, ask again. It owns no client and waits not.
+"""One turn of a chat: ask, run the tools that are called for, ask again, until there is an answer.
 
-Nothing of a turn is part of the chat before the turn has ended well.
+A chat makes it and drives it; its caller reads the events, and in the end the reply. Nothing of a
+turn is part of the chat's history before the turn has ended well.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
+from types import TracebackType
+from typing import Self
 
-from msgspec import Struct
-
-from ..canon import Message, Reply, Text, Thinking, ToolCall, ToolResult
-from .tools import Toolbox
+from ..canon import Event, Message, Part, Reply, Text, ToolCall, ToolResult
+from ..errors import UsageError
+from .tools import Tools
 
 _CALLING = ("tool_calls", "stop", "length", "other")
 
 
-class Ask(Struct, frozen=True):
-    """Ask with these messages; the answer to it is a Reply. ``calls``: tools may be called."""
+class _Turn:
+    """What a turn adds to the history, as far as it has come.
 
-    messages: tuple[Message, ...]
-    calls: bool = True
-
-
-class Run(Struct, frozen=True):
-    """Run these calls; the answer is their results, in their order."""
-
-    calls: tuple[ToolCall, ...]
-
-
-Steps = Generator[Ask | Run, Reply | tuple[ToolResult, ...], None]
-
-
-class Turn:
-    """What a turn adds to the history, as far as it has come."""
+    ``steps`` is how many times it may ask at most; the last time the model may call no tools.
+    ``is_over`` says that nothing more is asked, ``ended`` that the chat's history has it.
+    """
 
     def __init__(
-        self, history: Sequence[Message], prompt: Sequence[Message], *, tools: Toolbox, limit: int
+        self, history: Sequence[Message], prompt: Sequence[Message], *, tools: Tools, steps: int
     ) -> None:
         self.added: list[Message] = list(prompt)
-        self.replies: list[Reply] = []
+        self.is_over = False
         self.ended = False
         self._history = tuple(history)
         self._prompt = len(prompt)
         self._tools = tools
-        self._limit = limit
+        self._left = steps
+        self._replies: list[Reply] = []
 
-    def steps(self) -> Steps:
-        """Yield what to do next; at the limit the model is asked to answer without tools."""
-        for step in range(1, self._limit + 1):
-            reply = yield Ask((*self._history, *self.added), calls=step < self._limit)
-            assert isinstance(reply, Reply)  # noqa: S101 - what is answered to Ask
-            self.replies.append(reply)
-            self.added.append(reply.message)
-            if reply.finish == "paused":
-                continue
-            if not self._runs(reply):
-                return
-            results = yield Run(reply.tool_calls)
-            assert isinstance(results, tuple)  # noqa: S101 - what is answered to Run
-            self.added.append(Message("user", results))
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """Return the replies of all exchanges of this turn that have ended."""
+        return tuple(self._replies)
 
-    def next(self, steps: Steps, answer: Reply | tuple[ToolResult, ...] | None) -> Ask | Run | None:
-        """Return the next step, given the answer to the last one; None at the end."""
-        try:
-            return next(steps) if answer is None else steps.send(answer)
-        except StopIteration:
-            return None
+    @property
+    def reply(self) -> Reply:
+        """Return the turn's last reply, after its end."""
+        if not self.ended:
+            raise UsageError("the turn has not ended; read its events to the end first")
+        return self._replies[-1]
 
-    def _runs(self, reply: Reply) -> bool:
-        calls = reply.tool_calls
-        return bool(calls) and reply.finish in _CALLING and all(map(self._tools.runs, calls))
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return what the next exchange is asked with: the history and all this turn added."""
+        return (*self._history, *self.added)
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether the next exchange must be the last, and so must call no tools."""
+        return self._left <= 1
+
+    def take(self, reply: Reply) -> tuple[ToolCall, ...]:
+        """Add a reply and return the calls to run before the next exchange."""
+        self._left -= 1
+        self._replies.append(reply)
+        self.added.append(reply.message)
+        calls = reply.tool_calls if self._runs(reply) else ()
+        self.is_over = self._left < 1 or (reply.finish != "paused" and not calls)
+        return calls
+
+    def give(self, results: Sequence[ToolResult]) -> None:
+        """Add what the calls gave, in their order."""
+        self.added.append(Message("user", tuple(results)))
 
     def kept(self, partial: Message | None) -> tuple[Message, ...]:
-        """Return what is worth keeping of a turn that was cut off; nothing if nothing was said."""
+        """Return what to keep of a turn that was cut off; nothing where there was no answer."""
         kept = self.added
         if partial is not None and (parts := _said(partial)):
             kept = [*kept, Message("assistant", parts, partial.origin)]
@@ -83,13 +83,85 @@ class Turn:
             kept = [*kept, Message("user", tuple(_unrun(call) for call in last.tool_calls))]
         return tuple(kept)
 
+    def _runs(self, reply: Reply) -> bool:
+        calls = reply.tool_calls
+        return bool(calls) and reply.finish in _CALLING and all(map(self._tools.runs, calls))
 
-def _said(partial: Message) -> tuple[Text | Thinking | ToolCall, ...]:
+
+class Turn(_Turn):
+    """The events of one turn; leaving it early, or closing it, frees the connection at once."""
+
+    def __init__(
+        self,
+        run: Callable[["Turn"], Generator[Event, None, None]],
+        history: Sequence[Message],
+        prompt: Sequence[Message],
+        *,
+        tools: Tools,
+        steps: int,
+    ) -> None:
+        super().__init__(history, prompt, tools=tools, steps=steps)
+        self._events = run(self)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def close(self) -> None:
+        """Stop, and let go of the connection; may be called twice."""
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncTurn(_Turn):
+    """The events of one turn; ``async with`` frees the connection at once when left early."""
+
+    def __init__(
+        self,
+        run: Callable[["AsyncTurn"], AsyncGenerator[Event, None]],
+        history: Sequence[Message],
+        prompt: Sequence[Message],
+        *,
+        tools: Tools,
+        steps: int,
+    ) -> None:
+        super().__init__(history, prompt, tools=tools, steps=steps)
+        self._events = run(self)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    async def aclose(self) -> None:
+        """Stop, and let go of the connection; may be called twice."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _said(partial: Message) -> tuple[Part, ...]:
     """Return the parts up to the last words or call: thinking that led to nothing is no answer."""
     parts = list(partial.parts)
     while parts and not (isinstance(parts[-1], ToolCall) or _is_words(parts[-1])):
         parts.pop()
-    return tuple(parts)  # type: ignore[arg-type]  # what an assembler makes
+    return tuple(parts)
 
 
 def _is_words(part: object) -> bool:

@@ -12,12 +12,13 @@ from ..client import Client, lookup
 from ..dialects import Accepted, Dialect, Rejected, dialect
 from ..emulator import Emulator, Turn
 from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
-from ..exchange import Answer, Retry, Timeouts, Transport
+from ..exchange import Retry, Transport
 from ..thinking import Plan, Policy
 from ..transport import Cassette, Recorded
 from .transports import Listener
 
 _ONCE = Retry(attempts=1, waits=False)
+_UNSENT = Emulator()  # what is only prepared needs no key
 _USUAL = Policy()  # the user's own policy would change what is compared
 
 
@@ -151,14 +152,9 @@ class Bench:
     ) -> tuple[HttpRequest, Plan]:
         """Return what would be sent, and the plan behind it; nothing is."""
         to = entry or self.entry
-        stream = self._client(to, _Unsent(), None).stream(to.id, "Hello.", thinking, **options)
-        try:
-            with stream:
-                for _ in stream:
-                    pass
-        except _Caught as caught:
-            return caught.request, stream.plan
-        raise AssertionError  # what is not sent is not answered
+        client = self._client(to, _UNSENT, None)
+        prepared = client.prepare(to.id, "Hello.", thinking, **options)
+        return prepared.request, prepared.plan
 
     # -- the service's side --------------------------------------------------------------------
 
@@ -196,21 +192,3 @@ class Bench:
     def _client(self, entry: Entry, transport: Transport, key: str | None) -> Client:
         keys = {} if key is None else {entry.provider.name: key}
         return Client(transport=transport, retry=_ONCE, policy=_USUAL, keys=keys, urls=self._urls)
-
-
-class _Caught(Exception):
-    def __init__(self, request: HttpRequest) -> None:
-        super().__init__()
-        self.request = request
-
-
-class _Unsent:
-    """A transport that only looks at what it is given."""
-
-    needs_key = False
-
-    def send(self, request: HttpRequest, _timeouts: Timeouts, /) -> Answer:
-        raise _Caught(request)
-
-    def close(self) -> None:
-        """Do nothing: there is no connection."""

@@ -6,7 +6,8 @@ from .planner import insist, plan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .decoded import Decoded, decode
-    from .request import Exchange, Signing, compose, cured, destination
+    from .refusals import learned, refused_by, seals_of
+    from .request import Exchange, Prepared, Signing, compose, destination, prepare
     from .retry import Retry
     from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
@@ -20,6 +21,7 @@ _HOMES = {
     "Emit": "steps",
     "Exchange": "request",
     "Flow": "steps",
+    "Prepared": "request",
     "Read": "steps",
     "Retry": "retry",
     "Send": "steps",
@@ -29,10 +31,13 @@ _HOMES = {
     "Timeouts": "transport",
     "Transport": "transport",
     "compose": "request",
-    "cured": "request",
     "decode": "decoded",
     "destination": "request",
     "flow": "steps",
+    "learned": "refusals",
+    "prepare": "request",
+    "refused_by": "refusals",
+    "seals_of": "refusals",
     "verdict": "verdicts",
 }
 
@@ -44,6 +49,7 @@ __all__ = [
     "Emit",
     "Exchange",
     "Flow",
+    "Prepared",
     "Read",
     "Retry",
     "Send",
@@ -53,12 +59,15 @@ __all__ = [
     "Timeouts",
     "Transport",
     "compose",
-    "cured",
     "decode",
     "destination",
     "flow",
     "insist",
+    "learned",
     "plan",
+    "prepare",
+    "refused_by",
+    "seals_of",
     "verdict",
 ]
 

@@ -1,7 +1,11 @@
-"""A question, a plan and a deployment to one exchange: all that is needed to send and read it."""
+"""A request made ready to be sent: fitted to the model that will read it, addressed and encoded.
+
+``prepare`` does it all, for the client and for every room beside it. What the environment says,
+addresses and keys, is passed in as values.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -9,9 +13,12 @@ from msgspec import Struct
 from ..canon import HttpRequest, Json, Origin, Output, Request, Target, Text
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, dialect
-from ..errors import ServiceError, Unsupported
-from ..handoff import Destination
-from ..thinking import Adjustment, Plan, Policy
+from ..errors import Unsupported
+from ..handoff import Destination, Manifest, Refusal, handoff
+from ..thinking import OFF, Adjustment, Asked, Plan, Policy
+from .planner import insist
+from .planner import plan as make_plan
+from .refusals import heeded, noted, refused_by, seals_of
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {
@@ -54,6 +61,76 @@ class Exchange(Struct, frozen=True):
     absent: str = ""
     locked: str = ""
     signing: Signing | None = None
+
+
+class Prepared(Struct, frozen=True):
+    """An exchange that can be had: nothing has been sent yet.
+
+    ``manifest`` is what the handoff did to the conversation for this model.
+    """
+
+    exchange: Exchange
+    manifest: Manifest
+    policy: Policy
+
+    @property
+    def request(self) -> HttpRequest:
+        """Return the request as it would be sent, the key among its headers."""
+        return self.exchange.http
+
+    @property
+    def plan(self) -> Plan:
+        """Return what was asked, what will be sent, and every difference between the two."""
+        return self.exchange.plan
+
+
+def prepare(
+    entry: Entry,
+    request: Request,
+    plan: Plan,
+    *,
+    asked: Asked,
+    policy: Policy,
+    url: str,
+    key: str | None = None,
+    at: float | None = None,
+    refusals: Iterable[Refusal] = (),
+) -> Prepared:
+    """Return a request made ready for this model; raises under a strict policy.
+
+    ``plan`` was made from ``asked`` and ``policy``; the conversation may add to it. ``refusals``
+    are what any model refused before. A strict policy heeds none, and repairs nothing.
+    """
+    before, repairs = plan.adjustments, policy.unsupported != "strict"
+    known = refused_by(entry, refusals) if repairs else ()
+    view = handoff(request.messages, destination(entry, policy, refused=seals_of(known)))
+    if view.unthought_loop and _must_begin_thinking(entry, plan):
+        plan = _unthinking(entry, plan, asked, policy)
+    plan = noted(plan, view.manifest)
+    request = msgspec.structs.replace(request, model=entry.model, messages=view.messages)
+    exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
+    if known:
+        http, plan = heeded(exchange.dialect, exchange.http, exchange.plan, known)
+        exchange = msgspec.structs.replace(exchange, http=http, plan=plan)
+    if not repairs:
+        notes = exchange.plan.adjustments
+        insist(entry, tuple(note for note in notes if note not in before))
+    return Prepared(exchange, view.manifest, policy)
+
+
+def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:
+    """Return whether this model, given a budget, wants its tool loops to begin with thinking."""
+    facts = entry.capability
+    return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
+
+
+def _unthinking(entry: Entry, plan: Plan, asked: Asked, policy: Policy) -> Plan:
+    without = make_plan(entry, OFF, asked=asked, policy=policy.but(unsupported="adjust"))
+    why = "a tool loop is open that was begun without thinking; this model thinks again after it"
+    note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)
+    return msgspec.structs.replace(
+        without, asked=plan.asked, adjustments=(*without.adjustments, note)
+    )
 
 
 def compose(
@@ -107,17 +184,6 @@ def _locked(provider: Provider, *, signed: bool) -> str:
         f"{provider.label} did not take the key: look at {' or '.join(provider.keys)}, or keep "
         f"another with 'pondero keys set {provider.name}'"
     )
-
-
-def cured(exchange: Exchange, refusal: ServiceError) -> Exchange:
-    """Return the exchange as it is taken where such a refusal is to be expected, if it would be."""
-    repair = dialect(exchange.dialect).caller().repair
-    made = repair(exchange.http, refusal) if repair is not None else None
-    if made is None:
-        return exchange
-    notes = (*exchange.plan.adjustments, made.adjustment)
-    plan = msgspec.structs.replace(exchange.plan, adjustments=notes)
-    return msgspec.structs.replace(exchange, http=made.request, plan=plan)
 
 
 def destination(

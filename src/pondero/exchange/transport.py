@@ -19,6 +19,10 @@ class Timeouts(Struct, frozen=True):
     first_byte: float = 60.0
     between_bytes: float = 300.0
 
+    def whole(self) -> "Timeouts":
+        """Return these for an answer in one piece: its first byte comes when all is done."""
+        return Timeouts(self.connect, max(self.first_byte, self.between_bytes), self.between_bytes)
+
 
 class Answer(Protocol):
     """A response that has begun: its head, then its bytes as they come."""

@@ -3,7 +3,7 @@
 Nothing here changes the thread, so going back to who made it gives everything back.
 """
 
-from .destination import Destination, Refusal, mark
+from .destination import Destination, Field, Refusal, mark
 from .fitted_parts import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
 from .view import View, handoff
@@ -14,6 +14,7 @@ __all__ = [
     "Action",
     "Change",
     "Destination",
+    "Field",
     "Manifest",
     "Refusal",
     "View",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         with_models,
         write_models,
     )
+    from .credentials import NO_KEY, Credentials, key_of, url_of
     from .exports import from_jsonl, to_jsonl, to_markdown
     from .html import to_html
     from .records import Found, Kept, Line, Spent, Thread
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from .threads import Threads
 
 _HOMES = {
+    "Credentials": "credentials",
+    "NO_KEY": "credentials",
     "SETTINGS": "config",
     "Found": "records",
     "Kept": "records",
@@ -52,6 +55,7 @@ _HOMES = {
     "from_jsonl": "exports",
     "heading": "captions",
     "hidden": "secrets",
+    "key_of": "credentials",
     "keys_file": "secrets",
     "medium": "captions",
     "models_file": "config",
@@ -68,12 +72,15 @@ _HOMES = {
     "to_jsonl": "exports",
     "to_markdown": "exports",
     "unset_config": "config",
+    "url_of": "credentials",
     "with_models": "config",
     "write_models": "config",
 }
 
 __all__ = [
+    "NO_KEY",
     "SETTINGS",
+    "Credentials",
     "Found",
     "Kept",
     "Line",
@@ -95,6 +102,7 @@ __all__ = [
     "from_jsonl",
     "heading",
     "hidden",
+    "key_of",
     "keys_file",
     "lookup",
     "medium",
@@ -112,6 +120,7 @@ __all__ = [
     "to_jsonl",
     "to_markdown",
     "unset_config",
+    "url_of",
     "with_models",
     "write_models",
     "write_whole",

@@ -3,8 +3,8 @@
 import pytest
 
 from pondero.client import lookup
-from pondero.client.keys import NO_KEY, key_of, url_of
 from pondero.errors import BadParameter, MissingKey
+from pondero.store import NO_KEY, key_of, url_of
 
 
 def provider(name):

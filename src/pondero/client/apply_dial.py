@@ -19,7 +19,7 @@ from ..thinking import SAMPLING, Asked, Placement, Plan, Policy, parse
 Path = tuple[str, ...]
 
 
-def dialled(
+def set_level(
     request: HttpRequest, thinking: object, policy: Policy
 ) -> tuple[HttpRequest, Plan | None]:
     """Return the request at this level, and the plan; untouched where wire or model is unknown."""

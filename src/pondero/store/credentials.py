@@ -1,6 +1,7 @@
 """Where a provider's key and address are found: what the caller gave, the environment, our files.
 
-A key is never shown: errors name the variable, never its value.
+The client looks here before it prepares a request, and so may every room beside it. A key is never
+shown: errors name the variable, never its value.
 """
 
 import os
@@ -8,16 +9,36 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from ..catalog import Fill, Provider
 from ..errors import BadParameter, MissingKey
 
 NO_KEY = "offline"
-"""What is sent as the key to those who look at none: the emulator, a cassette."""
+"""The key that is sent where none is looked at: to the emulator, or a cassette."""
 
 _BLANK = re.compile(r"\{(\w+)\}")
 _PORT = re.compile(r":\d+$")
 _HERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where a server listens
 _EVERYWHERE = re.compile(r"^(\w+://)(0\.0\.0\.0|\[::\])(?=[:/?]|$)")
+
+
+class Credentials(Struct, frozen=True):
+    """What a caller gave: keys and addresses, each by provider."""
+
+    keys: Mapping[str, str] = {}
+    urls: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"Credentials(keys of {sorted(self.keys)}, urls={dict(self.urls)!r})"
+
+    def key(self, provider: Provider, *, needed: bool) -> str | None:
+        """Return the provider's key, as ``key_of`` does."""
+        return key_of(provider, self.keys, needed=needed)
+
+    def url(self, provider: Provider, *, needed: bool) -> str:
+        """Return the provider's address, as ``url_of`` does."""
+        return url_of(provider, self.urls, needed=needed)
 
 
 def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
@@ -51,7 +72,7 @@ def _sendable(key: str, provider: Provider, where: str) -> str:
 
 def kept_key(provider: Provider) -> str | None:
     """Return the key the user asked us to keep for one of the provider's variables."""
-    from ..store import saved_key  # noqa: PLC0415 - only where the environment has none
+    from .secrets import saved_key  # noqa: PLC0415 - only where the environment has none
 
     return next((key for name in provider.keys if (key := saved_key(name))), None)
 
