@@ -59,10 +59,9 @@ class _Calling(NamedTuple):
 
 
 class Answer:
-    """One answer; ``over`` once the service has ended it."""
+    """One answer, from its beginning to its end."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
-        self.over = False
         self._plan_seal = Seal(NAME, _PLAN, model, route)
         self._id: str | None = None
         self._next = 0  # the index of the next part
@@ -150,7 +149,6 @@ class Answer:
     def end(self, reason: str | None, counts: Json, events: list[Event]) -> None:
         """End the answer."""
         self.close(events)
-        self.over = True
         used = _usage(counts)
         events.append(
             Finished(

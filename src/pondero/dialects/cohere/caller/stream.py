@@ -24,6 +24,7 @@ class _Reading:
     """One short method for each kind of event."""
 
     def __init__(self, head: Head, answer: Answer) -> None:
+        self.over = False
         self._head = head
         self._answer = answer
         self._begun = False
@@ -38,18 +39,14 @@ class _Reading:
             "message-end": self._end,
         }
 
-    @property
-    def over(self) -> bool:
-        return self._answer.over
-
     def end(self, _events: list[Event]) -> None:
-        if not self._answer.over:
+        if not self.over:
             raise Truncated("the stream ended before message-end")
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         answer = self._answer
         for data in frames:
-            if answer.over:
+            if self.over:
                 return  # only [DONE] follows
             try:
                 frame = _decode(data)
@@ -107,6 +104,7 @@ class _Reading:
         if delta.error:
             raise in_stream(delta.error, code=delta.error_type, head=self._head, body=data)
         self._answer.end(delta.finish_reason, delta.usage, events)
+        self.over = True
 
 
 def _piece(frame: Frame) -> Piece | None:
