@@ -140,7 +140,7 @@ def size() -> str:
 
 def scenarios() -> str:
     """Return every scenario of the contract kit, in the order in which they are run."""
-    rows = [[str(n), f"`{s.name}`", s.row, s.shows] for n, s in enumerate(SCENARIOS, 1)]
+    rows = [[str(n), f"`{s.name}`", s.row or "-", s.shows] for n, s in enumerate(SCENARIOS, 1)]
     return table(["", "scenario", "row", "shows"], rows)
 
 

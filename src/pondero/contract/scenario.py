@@ -90,7 +90,7 @@ NEEDS = {
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """One scenario of the contract. ``row`` is the ledger's row that asks for it.
+    """One scenario of the contract. ``row`` is the row of docs/ledger.toml that asks for it.
 
     ``staged``: its answers must be staged. ``talks``: exchanges are had, so that there is a
     cassette. ``basic``: who refuses this cannot be talked to at all.
@@ -98,8 +98,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     name: str
     shows: str
-    row: str
     run: Run
+    row: str = ""
     needs: tuple[str, ...] = ()
     staged: bool = False
     talks: bool = True
@@ -108,11 +108,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     @property
     def cassette(self) -> str:
         """Return the file name of its recording."""
-        return (
-            f"{self.name}.jsonl"
-            if self.row.startswith("000")
-            else f"test_contract_{self.name}.jsonl"
-        )
+        return f"{'test_contract_' if self.row.startswith('001') else ''}{self.name}.jsonl"
 
     def lacks(self, entry: Entry) -> str | None:
         """Return why a model cannot do this, by what the catalog says of it."""
@@ -120,7 +116,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return next((need.otherwise for need in unmet), None)
 
 
-def scenario_of(run: Run, *, row: str, needs: Iterable[str] = (), **marks: bool) -> Scenario:
+def scenario_of(run: Run, *, row: str = "", needs: Iterable[str] = (), **marks: bool) -> Scenario:
     """Return the scenario of a function: its name, and the first line of what it says of itself."""
     shows = (run.__doc__ or "").partition("\n")[0]
     return Scenario(name=run.__name__, shows=shows, row=row, run=run, needs=tuple(needs), **marks)
