@@ -19,8 +19,6 @@ NAMES_OF_SERVICES = {
     *(path.stem for path in (SOURCE / "catalog" / "data" / "providers").glob("*.toml")),
     *(path.parent.name for path in DIALECTS.glob("*/__init__.py")),
 }
-CALLERS_SIDE = {"encode", "decode"}
-SERVICES_SIDE = {"wire", "accept", "reply"}
 HEAVY = {
     *("httpx2", "aiohttp", "anyio", "starlette", "uvicorn", "botocore", "genai_prices", "keyring"),
     *("textual", "rich", "click", "msgspec", "platformdirs", "tomllib"),
@@ -124,42 +122,6 @@ def test_no_room_below_the_top_imports_the_front_door():
         and found.module == "pondero"
         and not (SOURCE / f"{found.name}.py").exists()
         and not (SOURCE / str(found.name) / "__init__.py").exists()
-    ]
-
-    assert strays == []
-
-
-def reachable_in_dialect(package: Path, start: str) -> dict[str, str]:
-    """Return the modules of a dialect that `start` imports, near or far: {module: importer}."""
-    prefix = name_of(package / "__init__.py")
-    found: dict[str, str] = {}
-    queue = [start]
-    while queue:
-        importer = queue.pop()
-        path = package / f"{importer}.py"
-        if not path.exists():
-            continue
-        for each in imports_of(path):
-            if each.module == prefix:
-                inner = each.name
-            elif each.module.startswith(f"{prefix}."):
-                inner = each.module.removeprefix(f"{prefix}.").split(".")[0]
-            else:
-                continue
-            if inner and inner not in found:
-                found[inner] = importer
-                queue.append(inner)
-    return found
-
-
-def test_the_two_sides_of_a_dialect_are_written_apart():
-    strays = [
-        f"{package.name}: {importer} imports {module}"
-        for package in sorted(path.parent for path in DIALECTS.glob("*/__init__.py"))
-        for side, other in [(CALLERS_SIDE, SERVICES_SIDE), (SERVICES_SIDE, CALLERS_SIDE)]
-        for start in side
-        for module, importer in reachable_in_dialect(package, start).items()
-        if module in other
     ]
 
     assert strays == []
