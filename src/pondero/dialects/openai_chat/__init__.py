@@ -1,4 +1,8 @@
-"""Chat Completions: the wire of OpenAI and of everybody who copied it; clones differ by quirks."""
+"""Chat Completions: OpenAI's wire, which many other providers copied and changed a little.
+
+How one deployment differs is data: quirks from the catalog on the caller's side, tables in
+``service/providers`` on the service's side.
+"""
 
 from ...canon import Json
 from ..dialect import Caller, Dialect, Service

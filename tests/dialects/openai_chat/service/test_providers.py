@@ -9,7 +9,7 @@ import pondero
 from pondero.canon import Finished, HttpRequest, PartEnd, PartStart, Started, Text, Thinking, Usage
 from pondero.client import lookup
 from pondero.dialects import Rejected
-from pondero.dialects.openai_chat.service import models as tables
+from pondero.dialects.openai_chat.service import models
 from pondero.emulator import Emulator, Fault
 from pondero.errors import (
     AuthFailed,
@@ -48,12 +48,12 @@ def refusal(service, model, **fields):
     return raised.value.response.status, json.loads(raised.value.response.body)
 
 
-TABLES = sorted(path.stem for path in Path(tables.__file__).parent.glob("providers/*.toml"))
+TABLES = sorted(path.stem for path in Path(models.__file__).parent.glob("providers/*.toml"))
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_whole_and_of_a_provider(name):
-    assert tables.provider_of(name).name == name
+    assert models.provider_of(name).name == name
     assert name in lookup().catalog.providers
 
 

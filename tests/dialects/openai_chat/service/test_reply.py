@@ -26,7 +26,7 @@ from pondero.canon import (
     Usage,
 )
 from pondero.dialects import Rejected, Where
-from pondero.dialects.openai_chat.service import models as tables
+from pondero.dialects.openai_chat.service import models
 from pondero.errors import Overloaded
 
 from ..making import CHAT, assembled, unsealed
@@ -39,21 +39,21 @@ FORMS = ["reasoning_content", "reasoning", "reasoning_details", "content_chunks"
 def form(request, monkeypatch):
     """A service for every way to show thinking."""
     described = {
-        name: tables.Provider(
+        name: models.Provider(
             name=name,
             key_missing="no key",
             thinking=name,
             usage="always",
             counting="outside" if name == "reasoning" else "inside",
-            other=tables.Model(thinks="on", efforts=("none", "high")),
-            knob=(tables.Knob(("reasoning_effort",), "effort"),),
+            other=models.Model(thinks="on", efforts=("none", "high")),
+            knob=(models.Knob(("reasoning_effort",), "effort"),),
         )
         for name in FORMS
     }
-    tables.provider_of.cache_clear()
-    monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
+    models.provider_of.cache_clear()
+    monkeypatch.setattr(models, "_table", lambda name: to_builtins(described[name]))
     yield request.param
-    tables.provider_of.cache_clear()
+    models.provider_of.cache_clear()
 
 
 def accepted(model="gpt-4o", service="openai-chat", **fields):

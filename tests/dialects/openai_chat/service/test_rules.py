@@ -25,7 +25,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.openai_chat.service import models as tables
+from pondero.dialects.openai_chat.service import models
 
 from ..making import CHAT
 
@@ -570,24 +570,24 @@ def test_what_a_call_carries_comes_out_with_it():
 @pytest.fixture
 def services(monkeypatch):
     """Two services made up for the purpose."""
-    knobs = (tables.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
-    strict = tables.Provider(
+    knobs = (models.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
+    strict = models.Provider(
         name="strict",
         key_missing="no key",
         thinking="reasoning_content",
         strict=True,
         words=("reasoning_content",),
         knob=knobs,
-        other=tables.Model(thinks="on"),
+        other=models.Model(thinks="on"),
         must_replay="The `reasoning_content` in the thinking mode must be passed back to the API.",
     )
-    stringy = tables.Provider(name="s", key_missing="no key", thinking="none", error="string")
-    flat = tables.Provider(name="f", key_missing="no key", thinking="none", error="flat")
+    stringy = models.Provider(name="s", key_missing="no key", thinking="none", error="string")
+    flat = models.Provider(name="f", key_missing="no key", thinking="none", error="flat")
     described = {"strict": strict, "stringy": stringy, "flat": flat}
-    tables.provider_of.cache_clear()
-    monkeypatch.setattr(tables, "_table", lambda name: to_builtins(described[name]))
+    models.provider_of.cache_clear()
+    monkeypatch.setattr(models, "_table", lambda name: to_builtins(described[name]))
     yield
-    tables.provider_of.cache_clear()
+    models.provider_of.cache_clear()
 
 
 @pytest.mark.usefixtures("services")

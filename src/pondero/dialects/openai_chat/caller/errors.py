@@ -1,4 +1,4 @@
-"""What the service said was wrong, in whichever of the clones' shapes it said it.
+"""Error answers to our errors, in any of the shapes that providers have for them.
 
 The service's own code decides first where it has one, then the status, then, where a status is
 shared by two meanings, the words of the message.
@@ -122,10 +122,10 @@ _REQUEST_IDS = ("x-request-id", "request-id", "inference-id", "mistral-correlati
 
 
 class Said(msgspec.Struct, frozen=True):
-    """The parts of an error, from whichever shape."""
+    """The facts of an error, from any shape."""
 
     message: str = ""
-    upstream: str = ""  # what a router was told by whoever it asked
+    upstream: str = ""  # the upstream's error, as a router passes it on
     code: str | None = None
     words: tuple[str, ...] = ()
     status: int | None = None
@@ -135,12 +135,12 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def error(head: Head, body: bytes) -> ServiceError:
-    """Return the error an answer is; survives HTML, nothing at all and JSON of any shape."""
+    """Return the error that an answer means; survives HTML, an empty body and any JSON."""
     return _error(_json(body), head=head, body=body)
 
 
 def error_in(head: Head, body: bytes) -> ServiceError | None:
-    """Return the error that came where an answer should have, or None where there is none."""
+    """Return the error in a body that should have been an answer; None where there is none."""
     raw = _json(body)
     return _error(raw, head=head, body=body) if _is_error(raw) else None
 
@@ -148,8 +148,9 @@ def error_in(head: Head, body: bytes) -> ServiceError | None:
 def _json(body: bytes) -> Json:
     if (raw := json_of(body)) is not None:
         return raw
+    # Some send an event stream in a plain answer.
     framed = (json_of(line[5:]) for line in body.splitlines() if line.startswith(b"data:"))
-    in_event = next((raw for raw in framed if isinstance(raw, dict)), None)  # not only in streams
+    in_event = next((raw for raw in framed if isinstance(raw, dict)), None)
     return in_event or body.decode("utf-8", "replace").strip()
 
 
@@ -227,7 +228,7 @@ def _message(inner: dict[str, Json]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The readable part of a body that is no JSON, such as a gateway's page."""
+    """Return the readable text of a body that is not JSON, such as a proxy's HTML page."""
     text = text[:20_000]
     text = re.sub(r"(?is)<(script|style|head)\b.*?(</\1>|$)", " ", text)
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]

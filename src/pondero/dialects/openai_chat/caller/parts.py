@@ -53,7 +53,7 @@ class Delta(msgspec.Struct, gc=False):
 
 
 class Choice(msgspec.Struct, gc=False):
-    """One of the answers; we ask for one, and read the first."""
+    """One of the alternative answers; only the first is read, since we never ask for more."""
 
     delta: Delta | None = None
     message: Delta | None = None
@@ -86,7 +86,7 @@ _read = msgspec.json.Decoder(Answer).decode
 
 
 def read(data: bytes) -> Answer:
-    """Return the answer or chunk these bytes are; raises Malformed with the path to what is not."""
+    """Return a body or chunk typed; raises Malformed with the path to what does not fit."""
     try:
         return _read(data)
     except msgspec.ValidationError as error:
@@ -98,7 +98,7 @@ def read(data: bytes) -> Answer:
 
 
 def _without_halves(data: bytes) -> Answer:
-    """A character cut in two by its sender leaves half a surrogate pair: replaced, not refused."""
+    """Read JSON with lone surrogates, which senders leave that cut a character in two."""
     try:
         text = json.dumps(json.loads(data), ensure_ascii=False)
         return _read(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
@@ -123,7 +123,7 @@ class Call:
         self.part = -1
         self.answered = ""  # the id its result will name
         self.id = ""
-        self.given: str | None = None  # the id as it came, were it empty
+        self.given: str | None = None  # the id as it came, which may be empty
         self.name = ""
         self.custom = False
         self.texts: list[str] = []
@@ -150,7 +150,7 @@ class Call:
         return text
 
     def arguments(self) -> Json:
-        """Return the arguments as JSON; a string where they are none."""
+        """Return the arguments as JSON values; the text itself where it is not JSON."""
         text = "".join(self.texts)
         if self.custom:
             return text
@@ -177,7 +177,10 @@ class Calls:
         self._calls: list[Call] = []
 
     def more(self, raw: dict[str, Json]) -> tuple[Call, str] | None:
-        """Return the call and the text it adds where a piece is only that, as nearly all are."""
+        """Return the call and its text for a piece that only adds argument text; else None.
+
+        A fast path: nearly all pieces are of this kind.
+        """
         if len(raw) == 2 and (call := self._slots.get(raw.get("index"))) is not None:
             body = raw.get("function")
             if isinstance(body, dict) and len(body) == 1:
@@ -193,7 +196,7 @@ class Calls:
         return call, call.feed(raw)
 
     def unnumbered(self) -> list[Call]:
-        """Return the calls that never got an id; raises Malformed where one never got a name."""
+        """Return the calls that came without an id; raises Malformed for one without a name."""
         for index, call in enumerate(self._calls):
             if not call.name:
                 path = f"$.choices[0].message.tool_calls[{index}].function.name"
@@ -213,7 +216,10 @@ class Calls:
 
 
 def _another(call: Call, raw: dict[str, Json], given: Json) -> bool:
-    """Some count every parallel call as the first, some not at all: a name begins a new one."""
+    """Return whether a piece begins a new call although its index is taken.
+
+    Some services give every parallel call the index 0, some give none: a name then begins a call.
+    """
     if not call.name or not _named(raw):
         return False
     if given and call.id:
@@ -233,7 +239,7 @@ def _text(value: Json) -> str:
 
 
 class Words:
-    """A text or thinking part; ``seal`` is what goes back with it."""
+    """A text or thinking part while it arrives; ``seal`` is sent back with it later."""
 
     __slots__ = ("citations", "details", "index", "seal", "texts", "thinking")
 
@@ -247,7 +253,7 @@ class Words:
 
 
 class Parts:
-    """All parts of one answer; events go to the list given."""
+    """All parts of one answer; methods append their events to the list they are given."""
 
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
@@ -261,7 +267,7 @@ class Parts:
         self._open: dict[int, Words | Call] = {}
 
     def say(self, text: str, events: list[Event]) -> None:
-        """Add to the answer."""
+        """Add answer text."""
         part = self.text
         if part is None:
             self.rest(events)
@@ -272,7 +278,7 @@ class Parts:
         events.append(TextDelta(part.index, text))
 
     def think(self, text: str, seal: dict[str, Json], events: list[Event]) -> None:
-        """Add to the thinking; ``seal`` is what a part that begins with this is sealed with."""
+        """Add thinking text; ``seal`` is for the part that this text begins, if it begins one."""
         part = self.thinking
         if part is None:
             if self.text is not None:
@@ -282,20 +288,20 @@ class Parts:
         events.append(ThinkingDelta(part.index, text))
 
     def hidden(self, events: list[Event]) -> Words:
-        """Return the thinking that something unreadable belongs to; a new one if there is none."""
+        """Return the thinking part that opaque data belongs to; begins one if none is open."""
         if self.thinking is None:
             self.thinking = self._begin_words({}, events, thinking=True)
         return self.thinking
 
     def rethink(self) -> None:
-        """What was taken for text was thinking: a tag closed that nothing had opened."""
+        """Turn the open text into thinking: a closing tag came that nothing had opened."""
         if self.text is not None:
             self.text.thinking = True
             self.text.seal = {"tags": [""]}
             self.thinking, self.text = self.text, None
 
     def refuse(self, text: str, events: list[Event]) -> None:
-        """Add to a refusal."""
+        """Add text of a refusal."""
         if self._refusal is None:
             self.rest(events)
             self._refusal = self._begin_words({"refusal": True}, events, thinking=False)
@@ -320,13 +326,13 @@ class Parts:
         events.append(PartEnd(index, part))
 
     def rest(self, events: list[Event]) -> None:
-        """Thinking ends where something else begins, but for details: those may be sealed later."""
+        """Close the thinking because something else begins; details stay open for a late seal."""
         part = self.thinking
         if part is not None and part.details is None:
             self._close(part.index, events)
 
     def end(self, events: list[Event]) -> None:
-        """End what is open."""
+        """Close all open parts."""
         for index in sorted(self._open):
             self._close(index, events)
 
@@ -369,7 +375,7 @@ class Parts:
 
     def _called(self, call: Call) -> ToolCall:
         seal = dict(call.extras)
-        if not call.id:  # remembers what stood there, so that ours never goes back
+        if not call.id:  # keep what stood there: our own id is never sent back
             seal["id"] = call.given
         if call.custom:
             seal["type"] = "custom"

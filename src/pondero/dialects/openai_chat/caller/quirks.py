@@ -1,4 +1,4 @@
-"""In what one deployment of this wire differs from the next; set in the catalog, never guessed."""
+"""How one deployment of this wire differs from the usual; set in the catalog, never guessed."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -21,7 +21,7 @@ Replay = Literal[
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What is so unless a deployment says otherwise; keys we do not know are not ours.
+    """The usual values; a deployment's catalog file overrides some. Unknown keys are ignored.
 
     Reading: ``thinking_fields`` in the order they are tried; ``think_tags`` whether tags in the
     answer are split off; ``thinking_outside_completion`` whether thinking is counted beside the
@@ -30,13 +30,13 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     Replay: ``replay_field`` where thinking goes back (``same``: where it came from),
     ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any
     (``replay_missing_of``: beginnings of the names of the models that want it),
-    ``replay_with`` what a request says beside it, lest the service throws it away;
-    ``refused_fields`` are fields of a message that it answers with a refusal;
+    ``replay_with`` fields of the request without which the service drops it;
+    ``refused_fields`` are fields of a message that it refuses;
     ``results_by_place`` whether results without an id answer the calls in order.
 
     Writing: ``usage_in_stream`` whether counts must be asked for; ``cache_marks`` the field for
     them; ``tool_call_ids`` what a service takes for an id; ``media`` the beginnings of media types
-    it takes; ``unsaid`` what it has no words for (a schema then stands in the system prompt).
+    it takes; ``unsaid`` what it has no field for (a schema then stands in the system prompt).
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -72,7 +72,7 @@ _USUAL = Quirks()
 
 
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
-    """Return the quirks a mapping holds; raises BadCatalog where a value is not one of ours."""
+    """Return typed quirks; raises BadCatalog for a value that is not allowed."""
     if not raw:
         return _USUAL
     try:
@@ -82,7 +82,7 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
 
 
 def takes(quirks: Mapping[str, Json]) -> Takes:
-    """Return what a handoff must know: who reads a seal, which ids and media are taken."""
+    """Return what this wire takes back of a past: whose seals, which ids, which media."""
     own = quirks_of(quirks)
     if own.tool_call_ids == "any":
         return Takes(seals="route+model", media=own.media, id_pattern=r"\S{1,40}")

@@ -1,4 +1,4 @@
-"""Refusals of this wire that name their own cure, and the request as it is then taken."""
+"""Refusals that say what to change, and the request changed that way."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class _Routed(msgspec.Struct):
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal says no cure."""
+    """Return the request without what was refused; None where the refusal names no cure."""
     body = msgspec.json.decode(request.body)
     if unsealed := _unsealed(body, f"{error.message} {_upstream(error)}"):
         return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
@@ -51,7 +51,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def _upstream(error: ServiceError) -> str:
-    """Return what a router was told by whoever it asked; its own message does not say."""
+    """Return the upstream's error that a router passes on; the router's own message omits it."""
     try:
         said = msgspec.json.decode(error.body, type=_Routed)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -64,7 +64,7 @@ def _sent(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _unsealed(body: dict[str, Json], message: str) -> list[str]:
-    """Take out thinking that whoever a router asks now cannot read; return what sealed it."""
+    """Take out thinking that the upstream cannot verify; return its seals."""
     if not _UNREADABLE.search(message):
         return []
     messages = (each for each in body.get("messages") or () if isinstance(each, dict))
@@ -73,7 +73,7 @@ def _unsealed(body: dict[str, Json], message: str) -> list[str]:
 
 
 def _seals(details: list[Json]) -> Iterator[str]:
-    """Yield what is opaque in these details, and the words of those that have nothing opaque."""
+    """Yield the opaque values of these details; the text of those that have none."""
     for detail in details:
         opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
@@ -90,7 +90,7 @@ def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
 
 
 def _unsaid(body: dict[str, Json], message: str) -> Adjustment | None:
-    """Leave out the word where the service does not know the field: of models nobody has met."""
+    """Leave out the effort where the service does not know the field, as for unknown models."""
     asked = body.get("reasoning_effort")
     if asked is None or not _UNKNOWN.search(message):
         return None

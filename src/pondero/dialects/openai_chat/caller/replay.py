@@ -1,4 +1,4 @@
-"""Thinking sent back: where it came from, or where the deployment wants it.
+"""Thinking sent back: in the place it came from, or where the deployment wants it.
 
 Only what this dialect sealed is opened. The wire has no order between a turn's thinking, text and
 calls, so several thoughts of one turn go into one field.
@@ -16,7 +16,7 @@ _SEALED = ("reasoning_details", *_TEXT_FIELDS, *_ORIGINS)
 
 
 class Replay:
-    """Puts a turn's thinking into its message; knows from which turn on it is wanted."""
+    """Puts the thinking of each turn into its message, on the turns where it is wanted."""
 
     def __init__(self, quirks: Quirks, model: str) -> None:
         self._field = quirks.replay_field
@@ -26,11 +26,11 @@ class Replay:
         self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
 
     def called(self) -> None:
-        """Say that the turn at hand calls a tool: from here on thinking is wanted."""
+        """Note that the current turn calls a tool: some services want thinking from here on."""
         self._wanted = self._wanted or self._after_calls
 
     def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
-        """Put one thought into a message or its content, if it is ours and wanted."""
+        """Put one thinking part into a message or its content, if this dialect sealed it."""
         seal = part.seal
         if not self._wanted or seal is None or seal.dialect != NAME:
             return
@@ -48,7 +48,7 @@ class Replay:
             content.append(f"{opened}{part.text}{closed}")
 
     def fill(self, message: dict[str, Json]) -> None:
-        """Put in what a turn without thinking must carry, where the deployment says so."""
+        """Fill the field of a turn without thinking, where the deployment requires it."""
         if not self._wanted or self._missing is None:
             return
         if self._field in _TEXT_FIELDS:
@@ -72,7 +72,7 @@ def _add_text(message: dict[str, Json], field: str, text: str) -> None:
 
 
 def _add_chunk(content: list[Json], text: str, rest: dict[str, Json]) -> None:
-    """Add a chunk; thinking that is not signed goes into one, as some models want it."""
+    """Add a chunk; unsigned thinking is joined into one chunk, as some models require."""
     words = {"type": "text", "text": text}
     last = content[-1] if content and isinstance(content[-1], dict) else {}
     signed = "signature" in last or "signature" in rest
@@ -92,7 +92,7 @@ def _add_details(message: dict[str, Json], value: dict[str, Json], text: str) ->
 
 
 def _unsigned(detail: Json) -> bool:
-    """Whether a thought of a signing upstream lost its signature; it would be refused there."""
+    """Return whether a detail of a signing upstream has no signature; it would be refused."""
     return (
         isinstance(detail, dict)
         and detail.get("format") == "anthropic-claude-v1"

@@ -1,4 +1,7 @@
-"""Canon to wire: a request as this service, or this clone of it, takes it."""
+"""Canon to wire: a request as one deployment takes it, its quirks applied.
+
+The conversation is one flat list on this wire; tool results are messages of their own.
+"""
 
 import base64
 import hashlib
@@ -37,7 +40,7 @@ _CAPS = ("max_tokens", "max_completion_tokens")
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the request as this wire says it, the plan's fields and headers merged in."""
+    """Return the request on this wire, with the plan's fields and headers merged in."""
     quirks = quirks_of(target.quirks)
     body: dict[str, Json] = {
         "model": request.model,
@@ -63,7 +66,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def _address(base: str, path: str) -> str:
-    address, mark, query = base.partition("?")  # an older deployment wants its api-version there
+    address, mark, query = base.partition("?")  # Azure's api-version stands in the query
     return f"{address.rstrip('/')}{path}{mark}{query}"
 
 
@@ -140,7 +143,7 @@ class _Messages:
         self._marks = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
         self._replay = Replay(quirks, model)
-        self._answers: dict[str, dict[str, Json]] = {}  # to calls not answered by their own id
+        self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
     def of(self, request: Request) -> list[Json]:
         """Return the wire's list."""
@@ -200,7 +203,7 @@ class _Messages:
         if calls:
             _add_calls(wire, calls)
         elif len(wire) == 1:
-            return  # a turn that said nothing is refused in some places and needed in none
+            return  # some services refuse an empty turn, and none needs it
         elif not content and "refusal" not in wire:
             wire["content"] = ""
         messages.append(wire)
@@ -242,19 +245,19 @@ def _ours(part: Text | ToolCall) -> dict[str, Json]:
 
 
 def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
-    """Put back what we do not know: a part of the content, or fields of the message."""
+    """Put back what was kept raw: a part of the content, or fields of the message."""
     if not isinstance(raw, dict):
         return
     if "type" in raw:
         content.append(raw)
-    elif isinstance(audio := raw.get("audio"), dict):  # spoken answers go back by id
+    elif isinstance(audio := raw.get("audio"), dict):  # answers in sound are sent back by id
         wire["audio"] = {"id": audio.get("id")}
     else:
         wire.update(raw)
 
 
 def _joined(content: list[Json]) -> Json:
-    """Return the content of a turn; thinking between tags is text among text."""
+    """Return the content of a turn; thinking between tags is joined with the text."""
     if not any(isinstance(each, str) for each in content):
         return _flat(content)
     return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
@@ -275,7 +278,7 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 
 
 def _content(parts: Iterable[Part], *, marks: str) -> Json:
-    """Return a message's content: a string where one text is all there is, else a list.
+    """Return a message's content: a string for a single plain text, else a list.
 
     ``marks`` is the field in which the deployment takes cache marks, or none.
     """
@@ -291,7 +294,7 @@ def _flat(content: list[Json]) -> Json:
 
 
 def _text(part: Text, *, marks: str) -> dict[str, Json]:
-    """Return words as a content part."""
+    """Return a text as a content part."""
     return _marked({"type": "text", "text": part.text}, part.cache, marks=marks)
 
 

@@ -42,7 +42,7 @@ def events_of(head: Head, body: bytes, builder: "Builder") -> list[Event]:
         raise ServerFailed("the service answered with no choice to read", body=body)
     for choice in answer.choices:
         if choice.message is not None:
-            choice.delta = None  # some send an empty one along
+            choice.delta = None  # some services add an empty delta to a body
     events: list[Event] = []
     builder.take(answer, events)
     builder.end(events)
@@ -50,7 +50,7 @@ def events_of(head: Head, body: bytes, builder: "Builder") -> list[Event]:
 
 
 def recognises(raw: Json, *, stream: bool) -> int:
-    """Return how surely this JSON is ours: 0 to 100. Errors look alike on many wires."""
+    """Return from 0 to 100 how surely this JSON is of this wire; errors look alike on many."""
     if not isinstance(raw, dict):
         return 0
     choices = raw.get("choices")
@@ -67,7 +67,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 def _recognises_error(raw: dict[str, Json]) -> int:
     failed = raw.get("error")
     if isinstance(failed, dict) and "message" in failed:
-        if "status" in failed or raw.get("type") == "error":  # another wire's marks
+        if "status" in failed or raw.get("type") == "error":  # another wire's fields
             return 10
         ours = isinstance(failed.get("code"), int) or failed.keys() & {"code", "param", "metadata"}
         return 45 if ours else 20
@@ -106,7 +106,7 @@ class Builder:
                     continue
                 if choice.delta is not None:
                     self._take_delta(choice.delta, events)
-                elif choice.message is not None and not self._parts.begun:  # else it sums up
+                elif choice.message is not None and not self._parts.begun:  # else a repetition
                     self._take_delta(choice.message, events)
                 if (
                     choice.finish_reason
@@ -185,7 +185,7 @@ class Builder:
             self._take_rarities(delta, events)
 
     def _take_thought(self, delta: Delta, events: list[Event]) -> None:
-        """Some send the same text in two fields: the first that has any is read."""
+        """Read the first field that has text; some services send the same text in two."""
         for field in self._fields:
             if thought := getattr(delta, field):
                 self._tags.off()
@@ -221,7 +221,7 @@ class Builder:
                 self._parts.add("other", Other(NAME, chunk), events)
 
     def _take_chunk(self, chunk: dict[str, Json], events: list[Event]) -> None:
-        """Thinking as a part of the content: a list of texts, or one; closed, or to go on."""
+        """Read thinking that is a part of the content: a text or a list of texts."""
         inner = chunk.get("thinking")
         texts = [{"text": inner}] if isinstance(inner, str) else inner
         for each in texts if isinstance(texts, list) else ():
@@ -256,7 +256,7 @@ class Builder:
             more = self._calls.more(raw)
             call, text = more or self._calls.take(raw, position)
             if call.part < 0:
-                if call.name and call.id:  # one without an id begins at the end: none can come then
+                if call.name and call.id:  # without an id it waits for the end
                     self._settle(events)
                     self._parts.call(call, call.id, events)
             elif text:
@@ -296,13 +296,13 @@ class Builder:
             self._parts.add("image", image, events)
 
     def _settle(self, events: list[Event]) -> None:
-        """Let go of text that was held back because it could have been a tag."""
+        """Release text that was held back because it could have become a tag."""
         if not self._tags.plain:
             self._take_pieces(self._tags.flush(), events)
 
 
 def image_of(raw: Json) -> Image | None:
-    """Return the picture of an ``image_url`` object, or None where it is none."""
+    """Return the image of an ``image_url`` object; None for anything else."""
     inner = raw.get("image_url") if isinstance(raw, dict) else None
     url = inner.get("url") if isinstance(inner, dict) else inner
     if not isinstance(url, str) or not url:
@@ -312,7 +312,7 @@ def image_of(raw: Json) -> Image | None:
 
 
 def data_of(url: str) -> tuple[str | None, bytes | None]:
-    """Return the media type and bytes of a data URL, or nothing of either."""
+    """Return the media type and bytes of a data URL; (None, None) for any other."""
     head, comma, tail = url.partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None, None

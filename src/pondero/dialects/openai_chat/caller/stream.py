@@ -1,4 +1,4 @@
-"""A streamed answer to events, chunk by chunk."""
+"""Wire to canon: a streamed answer, chunk by chunk."""
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where
@@ -87,7 +87,7 @@ class _Chunks:
             self._finish(events)
 
     def _check(self, frame: bytes) -> None:
-        """Raise the error that a chunk is, unless the answer had ended before it."""
+        """Raise the error that a chunk holds, unless the answer had ended before it."""
         if not self._builder.notes.over and (error := error_in(self._head, frame)):
             raise error
 

@@ -23,7 +23,7 @@ _find_tag = re.compile("</?(?:" + "|".join(_NAMES) + ")>").search
 
 
 class Piece(NamedTuple):
-    """Some text, and whose it is; ``unopened`` says that all text before it was thinking."""
+    """Some text and what it is; ``unopened`` means that all text before it was thinking."""
 
     kind: Literal["text", "thinking", "unopened"]
     text: str
@@ -33,32 +33,32 @@ _Read = Callable[[str, list[Piece]], str]
 
 
 class Tags:
-    """Feed an answer's text; pieces come back. ``opened`` and ``closed`` are the tags as written.
+    """Splits an answer's text into pieces. ``opened`` and ``closed`` are the tags as written.
 
-    ``plain`` says that text without a ``<`` is nothing but text from here on.
+    While ``plain``, text without a ``<`` needs no look: it is text.
     """
 
     def __init__(self, *, off: bool) -> None:
         self.opened = ""
         self.closed = ""
         self.plain = off
-        self._held = ""  # may turn out to be (part of) a tag or the blank lines around one
+        self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""
         self._read: _Read | None = None if off else self._beginning
 
     def off(self) -> None:
-        """Look for no more tags."""
+        """Stop looking for tags."""
         if self._read != self._thinking:
             self._read, self.plain = None, not self._held
 
     def flush(self) -> list[Piece]:
-        """Return what was held back: no tag came of it."""
+        """Return the text that was held back; it did not become a tag."""
         held, self._held = self._held, ""
         return [Piece("thinking" if self._read == self._thinking else "text", held)] if held else []
 
     def feed(self, text: str, *, before: str) -> list[Piece]:
-        """Return what is certain by now; ``before`` is how the text given out so far ends."""
+        """Return the pieces that are certain; ``before`` is the last character given out so far."""
         self._before = before
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
@@ -123,7 +123,7 @@ class Tags:
             return ""
         before = text[: tag.start()][-1:] or self._before
         if not tag[0].startswith("</") or before == "`":
-            self._read = None  # the answer speaks of tags
+            self._read = None  # the answer writes about tags
             return text
         if tag.start():
             pieces.append(Piece("text", text[: tag.start()]))
@@ -171,14 +171,14 @@ class Details:
         return "".join(readable)
 
     def value(self) -> list[Json]:
-        """Return the details so far, each as its maker would have sent it whole."""
+        """Return the details so far, each as it would stand in a whole answer."""
         return [
             {**detail, **{key: "".join(texts) for key, texts in parts.items()}}
             for detail, parts in zip(self._details, self._texts, strict=True)
         ]
 
     def _more(self, detail: dict[str, Json]) -> str | None:
-        """The text of a detail that goes on like the last one, as nearly all do; else None."""
+        """Return the text of a detail that continues the last one, as nearly all do; else None."""
         known, texts = self._last
         text = detail.get("text")
         if (

@@ -1,7 +1,7 @@
-"""Where messages sent back over this wire are refused, or lose thinking.
+"""Places in a replayed conversation where this wire refuses it, or loses thinking.
 
-The caller's own reading of the rules for replay; the service's side is not asked. What one
-deployment wants of a past is in its quirks.
+This is the caller's own knowledge of the rules for replay; the service's side is not used. What
+one deployment wants is in its quirks.
 """
 
 import re
@@ -39,7 +39,7 @@ class _Placed(NamedTuple):
 
 
 def traps(sent: Sent) -> list[Trap]:
-    """Return what of this request's past the service refuses, or loses."""
+    """Return the traps in the past that a request sends."""
     quirks, messages = quirks_of(sent.quirks), _messages(sent.body)
     return [
         *(_calls(messages, quirks) if sent.known else ()),
@@ -51,7 +51,7 @@ def traps(sent: Sent) -> list[Trap]:
 
 
 def has_past(body: Mapping[str, Json]) -> bool:
-    """Return whether a request sends back what a model said."""
+    """Return whether a request sends earlier answers back."""
     return any(placed.role == "assistant" for placed in _messages(body))
 
 
@@ -152,7 +152,7 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[Trap]:
 
 
 def _wanted(sent: Sent, messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
-    """Find calls without the thinking that this deployment wants beside them, be it empty."""
+    """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
     if quirks.replay_missing is None or field not in _FIELDS or not wants or not _thinks(sent):
@@ -195,7 +195,7 @@ def _unwanted(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
 
 
 def _details(sent: Sent, messages: list[_Placed]) -> Iterator[Trap]:
-    """Find signed details that lost their signature, or have another than the answer gave."""
+    """Find signed details without their signature, or with another one than they came with."""
     for placed in messages:
         given = _signatures(sent, placed)
         for path, detail in _signed(placed):
@@ -230,7 +230,7 @@ def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
 
 
 def _signatures(sent: Sent, placed: _Placed) -> dict[str, Json]:
-    """Return what was signed in the answer that a message with calls is from, by its signature."""
+    """Return the signed texts of the answer that a message comes from, by their signatures."""
     answers = (sent.past.of_call(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()

@@ -11,7 +11,7 @@ from .parts import Answer, Choice, Parts
 
 
 class Notes:
-    """Feed what stands beside the message; ``over`` once the service has said that it ends."""
+    """Collects what stands beside the message; ``over`` once a finish reason has come."""
 
     def __init__(self) -> None:
         self.over = False
@@ -22,7 +22,7 @@ class Notes:
         self._safety: dict[str, Json] = {}
 
     def take(self, answer: Answer) -> None:
-        """Take what a body or a chunk brings along."""
+        """Take the top-level fields of a body or a chunk."""
         if isinstance(answer.x_groq, dict) and answer.x_groq.get("usage") and self.counts is None:
             self.counts = answer.x_groq["usage"]
         if answer.citations:
@@ -33,11 +33,11 @@ class Notes:
             self._safety["prompt_filter_results"] = answer.prompt_filter_results
         if answer.cost:
             self.extras["cost"] = answer.cost
-        if answer.error:  # the answer had ended by then
+        if answer.error:  # an error after the end does not undo the answer
             self.extras["error"] = answer.error
 
     def take_choice(self, choice: Choice) -> None:
-        """Take how a choice ended."""
+        """Take the fields that say how a choice ended."""
         if choice.finish_reason and self._raw_finish is None:
             self._raw_finish = choice.finish_reason
             self.over = True
@@ -47,7 +47,7 @@ class Notes:
             self._safety["content_filter_results"] = choice.content_filter_results
         if choice.usage and self.counts is None:
             self.counts = choice.usage
-        if choice.error:  # a part of the answer is there, and more will not come
+        if choice.error:  # the answer stays cut off here
             self.extras["error"] = choice.error
             self.over = True
 
@@ -101,11 +101,11 @@ _FINISH: dict[str, Finish] = {
 def finish_of(
     raw: str | None, *, calls: bool, text: bool, refused: bool, thought: bool, failed: bool
 ) -> Finish:
-    """Return how the answer ended, from the service's word and what had come by then."""
+    """Return how the answer ended, from the service's word and from what had arrived."""
     if not raw and failed:
         return "error"
     finish = _FINISH.get(raw.lower(), "other") if raw else "other"
-    if calls and (finish == "stop" or not raw):  # a forced call ends with the word for an answer
+    if calls and (finish == "stop" or not raw):  # forced calls end with "stop"
         return "tool_calls"
     if refused and finish == "stop":
         return "refusal"
@@ -126,7 +126,7 @@ _THOUGHT = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_token
 
 
 def usage_of(raw: Json, *, outside: bool) -> Usage:
-    """Return the buckets; ``outside`` is what holds where the total cannot tell."""
+    """Return the buckets; ``outside``: thinking is beside the completion if no total says so."""
     if not isinstance(raw, dict):
         return Usage()
     prompt, completion = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
@@ -163,7 +163,7 @@ def cost_of(raw: Json) -> Json:
 def _split(
     completion: int, thought: int | None, rest: int | None, *, outside: bool
 ) -> tuple[int, int | None]:
-    if thought is None:  # what only the total knows of was not shown: it was thought
+    if thought is None:  # tokens that only the total has were thinking
         return completion, rest or None
     if rest == thought or (outside and rest is None):
         return completion, thought
@@ -192,4 +192,4 @@ def _first(raw: dict[str, Json], paths: tuple[tuple[str, ...], ...]) -> int | No
 def _count(value: Json) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return max(int(value), 0) if value == value and abs(value) < 2**63 else None  # noqa: PLR0124 - NaN
+    return max(int(value), 0) if abs(value) < 2**63 else None  # so NaN is None too

@@ -146,7 +146,7 @@ class Denier:
         kind: str | None = None,
         upstream: str | None = None,
     ) -> NoReturn:
-        """Raise the refusal."""
+        """Raise a refusal."""
         raise Rejected(
             shaped(
                 status,

@@ -33,11 +33,10 @@ _CREATED = 1_700_000_000
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one line of models takes; ``match`` are names, or patterns with ``*``.
 
-    ``thinks``: no, off (unless asked), on (unless told not to), always; ``deaf``: it may be told
-    not to, and does not listen. ``tools``: whether function tools go with thinking. ``shows``:
-    where its thinking stands unless the request says so. ``elsewhere``: known, and not on this
-    surface. ``forced``, ``form``, ``sampling`` and ``must_replay``: as of the service, where not
-    its own.
+    ``thinks``: never, off by default, on by default, or always; a ``deaf`` model takes a wish not
+    to think, and thinks. ``tools``: whether function tools are allowed while it thinks. ``shows``:
+    where its thinking stands by default. ``elsewhere``: the model exists, but only on the
+    Responses API. ``forced``, ``form``, ``sampling`` and ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -57,11 +56,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to ask for thinking, or for where it is shown: its path, and what values mean.
+    """One way to ask for thinking or for its place: a field's path, and what its values mean.
 
-    ``idle`` are taken and do nothing; ``loose``: an effort may also be a switch or a number;
-    ``least`` is the smallest budget. ``places`` are by value; those ``alone`` are refused beside
-    tools and JSON answers.
+    ``idle`` values are taken and do nothing. ``loose``: an effort may also be a switch or a number.
+    ``least`` is the smallest budget. ``places`` are by value; values in ``alone`` are refused
+    together with tools or JSON answers.
     """
 
     path: tuple[str, ...]
@@ -76,23 +75,24 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One service.
+    """One provider's table.
 
-    What it takes. ``strict``: unknown fields are refused, but for ``fields`` and the clones'
-    ``words``; ``closed``: so are those of messages, and ``foreign`` ones; ``parts``: kinds of
-    content it knows, where not all. ``other`` is any model without a row; where there is none,
-    such a model is not found. ``sampling``: while thinking, any value or only the default.
-    ``vocabulary``: efforts it has heard of, where not each model takes all. ``apart``: fields it
-    refuses together. ``forced``: a forced tool choice is taken, answered without thinking, or
-    refused (while thinking). ``schemas``: whether answers may have one. ``must_replay``: what it
-    says to a call that lost its thinking. ``call_ids``: what ids are like. ``says``: its own words
-    for refusals.
+    What it takes. A ``strict`` provider refuses unknown fields, except ``fields`` and, inside
+    messages, ``words``. A ``closed`` one refuses unknown fields of messages; ``foreign`` fields of
+    messages are refused in any case. ``parts``: the kinds of content it knows, where not all.
+    ``other`` is the row of any model without one of its own; without it, such a model is not found.
+    ``sampling``: while thinking, any value or only the default. ``vocabulary``: all efforts that
+    some model takes. ``apart``: pairs of fields that it refuses together. ``forced``: a forced tool
+    choice is taken, answered without thinking, refused while thinking, or refused. ``schemas``:
+    whether answers may have a schema. ``must_replay``: its error for a call that is sent back
+    without its thinking. ``call_ids``: a pattern for ids. ``says``: its own words for refusals.
 
-    What it gives back. ``thinking``: where; ``form``: of a detail. ``counting``: thinking inside
-    the completion, beside it, or not at all. ``usage``, ``usage_at``: when, and on which chunk.
-    ``done``: whether the end is marked. ``comment``: what a stream says while it waits. ``beside``:
-    what every answer says too. ``native_finish``: the upstream's word as well. ``nulls``: whether a
-    chunk says that it has not finished. ``error``: the shape of its errors.
+    What it gives back. ``thinking``: the place for it; ``form``: the form of a detail.
+    ``counting``: thinking is counted inside the completion, outside it, or never. ``usage`` and
+    ``usage_at``: when token counts are sent, and on which chunk. ``done``: whether a marker ends
+    the stream. ``comment``: the comment that a stream begins with. ``beside``: fields of every
+    answer. ``native_finish``: the upstream's finish reason is sent too. ``nulls``: chunks have a
+    null finish reason until the end. ``error``: the shape of its errors.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def denier(self) -> Denier:
-        """Return what refuses requests as this provider does."""
+        """Return a Denier that refuses as this provider does."""
         return Denier(self.error, self.says)
 
     def find(self, name: str) -> Model | None:
@@ -164,7 +164,7 @@ def lenient_provider() -> Provider:
 
 
 def _table(name: str) -> dict[str, Any] | None:
-    """Return what providers/NAME.toml says, over what the one it is ``like`` says."""
+    """Return the content of providers/NAME.toml, laid over the table that it is ``like``."""
     path = files(__package__).joinpath("providers", f"{name}.toml")
     if not name.replace("-", "").isalnum() or not path.is_file():
         return None

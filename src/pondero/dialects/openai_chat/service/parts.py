@@ -1,4 +1,4 @@
-"""What a whole answer and a streamed one share: ids, counts, calls, and where thinking stands."""
+"""What ``reply`` and ``stream`` share: ids, counts, calls, and the places for thinking."""
 
 import hashlib
 import re
@@ -53,7 +53,7 @@ def base_of(
 
 
 def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
-    """Return the head of an answer."""
+    """Return the headers of an answer."""
     return {
         "content-type": content_type,
         "x-request-id": f"req_{base['id'][9:]}",
@@ -62,12 +62,12 @@ def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
 
 
 def finish_reason(finish: Finish, raw: str | None) -> str:
-    """Return the service's word for an end."""
+    """Return the wire's finish reason; ``raw`` is what a service really sent, where known."""
     return raw or _WORDS.get(finish, "stop")
 
 
 def usage_of(usage: Usage, provider: Provider) -> Json:
-    """Return the counts as this service adds them up; None where nothing is known."""
+    """Return the token counts as this provider adds them up; None where none are known."""
     if usage == Usage():
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -92,19 +92,19 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
 
 
 def refused(text: Text) -> bool:
-    """Return whether these words are a refusal."""
+    """Return whether a text is the model's refusal."""
     return bool(opened(text.seal).get("refusal"))
 
 
 def call_id_of(id_: str | None, provider: Provider) -> str | None:
-    """Return the id of a call as this service has them."""
+    """Return the id of a call in the form that this provider gives ids."""
     if id_ is None or provider.call_ids is None or re.fullmatch(provider.call_ids, id_):
         return id_
     return re.sub("[^A-Za-z0-9]", "", id_)[-9:].rjust(9, "0")
 
 
 def call_of(call: ToolCall, provider: Provider, seal: Sealer) -> dict[str, Json]:
-    """Return a call as the wire has it whole."""
+    """Return a whole call on the wire, with what the sealer adds to it."""
     arguments = call.arguments
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
     if opened(call.seal).get("type") == "custom":
@@ -127,29 +127,29 @@ class ThinkingWriter(Protocol):
     """Puts thinking into an answer."""
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put all of it into a message that has its content already."""
+        """Put all thinking into a message that has its content already."""
         ...
 
     def more(self, text: str) -> Json:
-        """Return the delta that says a little more of it."""
+        """Return the delta for some more text, or None."""
         ...
 
     def end(self, part: Thinking, /) -> Json:
-        """Return the delta that ends it, or None."""
+        """Return the delta that ends a thinking part, or None."""
         ...
 
 
 class Nowhere:
-    """The service keeps its thinking to itself."""
+    """Thinking is not shown."""
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put nothing."""
+        """Leave the message as it is."""
 
     def more(self, text: str) -> Json:
-        """Say nothing."""
+        """Return None."""
 
     def end(self, part: Thinking, /) -> Json:
-        """Say nothing."""
+        """Return None."""
 
 
 class InField:
@@ -159,23 +159,23 @@ class InField:
         self._field = field
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put the words there."""
+        """Put the text into the field."""
         if text := "".join(part.text for part in parts):
             message[self._field] = text
 
     def more(self, text: str) -> Json:
-        """Return the words in their field."""
+        """Return the text in its field."""
         return {self._field: text}
 
     def end(self, part: Thinking, /) -> Json:
-        """Say nothing: the field needs no end."""
+        """Return None: the field needs no end."""
 
 
 class InDetails:
-    """A list of details, sealed as the upstream seals, and the words once more beside it.
+    """A list of details, sealed as the upstream seals them, and the text once more beside it.
 
-    ``signed``: a text with its signature; ``plain``: a text; ``summary`` and ``text``: one of
-    these, and the sealed thinking in a detail of its own under the same index.
+    ``signed``: a text with its signature; ``plain``: a text without; ``summary``, ``text`` and
+    ``encrypted``: a summary or text, and the seal in a detail of its own under the same index.
     """
 
     def __init__(self, form: Form, seal: Sealer) -> None:
@@ -184,18 +184,18 @@ class InDetails:
         self._index = 0
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put words and details."""
+        """Put the text and the details."""
         details = [detail for index, part in enumerate(parts) for detail in self._of(part, index)]
         if details:
             message["reasoning"] = "".join(part.text for part in parts) or None
             message["reasoning_details"] = details
 
     def more(self, text: str) -> Json:
-        """Return the words twice, as routers do."""
+        """Return the text twice, as routers do."""
         return {"reasoning": text, "reasoning_details": [self._words(text, self._index)]}
 
     def end(self, part: Thinking, /) -> Json:
-        """Return the seal alone; the next thought has the next index."""
+        """Return the seal alone; the next thinking part has the next index."""
         details = self._of(part, self._index)
         self._index += 1
         sealed = [
@@ -227,7 +227,7 @@ class InDetails:
 
 
 class InChunks:
-    """A part of the content, before the words."""
+    """A part of the content, before the text."""
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
         """Turn the content into a list, thinking first."""
@@ -254,18 +254,18 @@ class InChunks:
 
 
 class InTags:
-    """Between tags, at the beginning of the words."""
+    """Between tags, at the beginning of the text."""
 
     def __init__(self) -> None:
         self._opened = False
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put it before the words."""
+        """Put thinking and tags before the text."""
         if text := "".join(part.text for part in parts):
             message["content"] = f"{_OPEN}{text}{_CLOSE}{message.get('content') or ''}"
 
     def more(self, text: str) -> Json:
-        """Return more of the words, after the tag the first time."""
+        """Return the text, the first time after the opening tag."""
         opened, self._opened = self._opened, True
         return {"content": text if opened else _OPEN + text}
 
@@ -275,7 +275,7 @@ class InTags:
 
 
 def thinking_writer(answering: Answering[Context]) -> ThinkingWriter:
-    """Return what writes the thinking of one answer to the place that is meant for it."""
+    """Return the writer for the place where the thinking of this answer goes."""
     provider, model = answering.context.provider, answering.request.model
     match answering.context.place if answering.shown else "none":
         case "none":

@@ -149,7 +149,7 @@ def _check(
 def _check_apart(
     body: types.Body, rest: dict[str, Json], provider: Provider, denier: Denier
 ) -> None:
-    """Raise the refusal of two fields that say the same thing, if both are there."""
+    """Refuse two fields that say the same thing."""
     asked = {"reasoning_effort": body.reasoning_effort, **rest}
     for pair in provider.apart:
         if all(field_at(asked, tuple(each.split("."))) is not None for each in pair):
@@ -202,7 +202,7 @@ def _check_caps(body: types.Body, provider: Provider, model: Model, denier: Deni
 
 
 def _check_company(body: types.Body, denier: Denier) -> None:
-    """Parameters that mean nothing without another."""
+    """Refuse parameters that need another one which is missing."""
     if body.stream_options is not None and not body.stream:
         text = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         denier.deny(text, param="stream_options")

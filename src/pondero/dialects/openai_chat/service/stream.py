@@ -1,5 +1,8 @@
 """A streamed answer, event by event, in the provider's exact shape."""
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from pondero.canon import (
@@ -53,9 +56,9 @@ class Stream:
         self._padded = self._provider.obfuscation and context.include_obfuscation
         self._writer = thinking_writer(answering)
         self._refuses = answering.refuses
-        self._told: set[int] = set()  # parts of which a delta was given
+        self._told: set[int] = set()  # parts that had a delta
         self._calls: dict[int, int] = {}  # our index of a call -> the wire's
-        self._handlers = {
+        self._handlers: dict[type, Callable[[Any], bytes]] = {
             Started: self._start,
             PartStart: self._begin,
             TextDelta: self._text,
@@ -71,16 +74,16 @@ class Stream:
         return headers_of("text/event-stream; charset=utf-8", self._base)
 
     def feed(self, event: Event) -> bytes:
-        """Return the chunks that say this event; some say nothing."""
+        """Return the chunks for one event; empty for events that have none on this wire."""
         handler = self._handlers.get(type(event))
-        return handler(event) if handler is not None else b""  # type: ignore[operator]  # by type
+        return handler(event) if handler is not None else b""
 
     def eof(self) -> bytes:
-        """Return the marker of the end, where there is one."""
+        """Return the marker that ends the stream, where the provider has one."""
         return _DONE if self._provider.done else b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the chunk of an error after all was well."""
+        """Return the chunk of an error inside a stream that began well."""
         if self._provider.error != "router":
             return b"data: " + error.body + b"\n\n"
         said = msgspec.json.decode(error.body)["error"]
@@ -120,7 +123,7 @@ class Stream:
         return self._chunk({"tool_calls": [call]})
 
     def _end(self, event: PartEnd) -> bytes:
-        """Say what the deltas did not: a part given whole, a seal, what a call carries along."""
+        """Return what the deltas left out: a part that came whole, a seal, fields of a call."""
         part, told = event.part, event.index in self._told
         if isinstance(part, Text) and refused(part):
             return self._chunk({"refusal": part.text}) if not told else b""

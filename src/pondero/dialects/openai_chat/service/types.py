@@ -1,6 +1,6 @@
-"""The service's side of the wire, in strict types: what a request may hold, and nothing else.
+"""Strict types of a request: the fields it may hold, and no others.
 
-Written from the vendor's own types, apart from the caller's side.
+Written from OpenAI's own types, apart from the caller's side.
 """
 
 from typing import Annotated, Any, Literal
@@ -14,21 +14,21 @@ Named = Annotated[str, Meta(min_length=1)]
 
 
 class Strict(Struct, forbid_unknown_fields=True):
-    """A value that may hold only what it names."""
+    """An object whose unknown fields are errors."""
 
 
 # -- content -----------------------------------------------------------------------------------
 
 
 class CacheControl(Strict):
-    """A cache mark as the routers take it."""
+    """A cache mark as routers take it."""
 
     type: Literal["ephemeral"]
     ttl: str | None = None
 
 
 class Breakpoint(Strict):
-    """A cache mark as the vendor takes it."""
+    """A cache mark as OpenAI takes it."""
 
     mode: Literal["explicit"]
     ttl: str | None = None
@@ -43,7 +43,7 @@ class TextPart(Strict, tag="text"):
 
 
 class ImageUrl(Strict):
-    """An address, or the data in one."""
+    """An address, or a data URL."""
 
     url: str
     detail: Literal["auto", "low", "high", "original"] | None = None
@@ -73,7 +73,7 @@ class AudioPart(Strict, tag="input_audio"):
 
 
 class File(Strict, omit_defaults=True):
-    """A file's data in an address, or the id of one that is there already."""
+    """A file's data in a data URL, or the id of an uploaded file."""
 
     file_data: str | None = None
     file_id: str | None = None
@@ -89,13 +89,13 @@ class FilePart(Strict, tag="file"):
 
 
 class VideoUrl(Strict):
-    """An address, or the data in one."""
+    """An address, or a data URL."""
 
     url: str
 
 
 class VideoPart(Strict, tag="video_url"):
-    """A video; not the vendor's, but common among the others."""
+    """A video; OpenAI has no such part, many other providers do."""
 
     video_url: VideoUrl
     cache_control: CacheControl | None = None
@@ -108,7 +108,7 @@ class RefusalPart(Strict, tag="refusal"):
 
 
 class ThinkingPart(Strict, tag="thinking"):
-    """Thinking amid the content, where a service has it there."""
+    """Thinking as a part of the content, as on Mistral."""
 
     thinking: list[TextPart] | str
     closed: bool | None = None
@@ -146,40 +146,40 @@ class Call(Strict):
 
 
 class System(Strict, tag_field="role", tag="system"):
-    """What holds for the whole conversation."""
+    """Instructions for the whole conversation."""
 
     content: str | list[TextPart]
     name: str | None = None
 
 
 class Developer(Strict, tag_field="role", tag="developer"):
-    """The same, by its newer name."""
+    """A system message by its newer name."""
 
     content: str | list[TextPart]
     name: str | None = None
 
 
 class User(Strict, tag_field="role", tag="user"):
-    """What the user says and shows."""
+    """A message of the user."""
 
     content: str | list[UserPart]
     name: str | None = None
 
 
 class Spoken(Strict):
-    """An answer in sound, by its id."""
+    """An earlier answer in sound, by its id."""
 
     id: str
 
 
 class Assistant(Strict, tag_field="role", tag="assistant"):
-    """What the model said, called and, where a service takes it back, thought."""
+    """An earlier answer: text, calls and, where a provider takes it back, thinking."""
 
     content: str | list[AssistantPart] | None = None
     refusal: str | None = None
     name: str | None = None
     audio: Spoken | None = None
-    annotations: list[Json] | None = None  # taken back, and of no account
+    annotations: list[Json] | None = None  # accepted and ignored
     tool_calls: Annotated[list[Call], Meta(min_length=1)] | None = None
     function_call: Function | None = None
     reasoning_content: str | None = None
@@ -189,7 +189,7 @@ class Assistant(Strict, tag_field="role", tag="assistant"):
 
 
 class ToolAnswer(Strict, tag_field="role", tag="tool"):
-    """What a tool said."""
+    """The result of a tool call."""
 
     content: str | list[TextPart]
     tool_call_id: str | None = None
@@ -197,7 +197,7 @@ class ToolAnswer(Strict, tag_field="role", tag="tool"):
 
 
 class FunctionAnswer(Strict, tag_field="role", tag="function"):
-    """The same, by its older name."""
+    """The result of a call in the older form, which has no id."""
 
     content: str | None
     name: str
@@ -209,7 +209,7 @@ Message = System | Developer | User | Assistant | ToolAnswer | FunctionAnswer
 
 
 class FunctionTool(Strict):
-    """What a function is called and takes."""
+    """A function's name, description and parameters."""
 
     name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]+$", max_length=64)]
     description: str | None = None
@@ -230,7 +230,7 @@ class OfferedCustom(Strict, tag="custom"):
 
 
 class Chosen(Strict):
-    """A name."""
+    """The name of a tool."""
 
     name: str
 
@@ -277,14 +277,14 @@ class SchemaFormat(Strict, tag="json_schema"):
 
 
 class StreamOptions(Strict):
-    """What a stream brings along."""
+    """What a stream sends besides the answer."""
 
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
 
 class Body(Strict):
-    """The whole request; what only some services take is beside it, in their tables."""
+    """The fields that all providers share; what only some take is in their tables."""
 
     model: str
     messages: Annotated[list[Message], Meta(min_length=1)]
