@@ -365,3 +365,10 @@ def test_random_pieces_between_good_ones_raise_only_our_errors(pieces):
 def test_a_whole_answer_is_a_stream_of_one_piece():
     body = chunk({"text": "hm", "thought": True}, {"text": "so"}, call(id="a", signature="S"))
     assert whole(body) == streamed(sse(body))
+
+
+def test_what_is_no_frame_after_the_answer_is_malformed_and_not_a_cut():
+    stream = CALLER.stream(OK, Where(NEW))
+    assert stream.feed(array(*ANSWER) + b" garbage")
+    with pytest.raises(Malformed):
+        stream.eof()

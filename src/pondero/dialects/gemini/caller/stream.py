@@ -2,6 +2,7 @@
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where
+from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameReader, FrameStream, JsonArrayReader, SseReader
 
 from .chunks import Chunk, decode_chunk, parsed
@@ -13,14 +14,16 @@ _BOM = b"\xef\xbb\xbf"
 
 def stream(head: Head, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
-    answer = Answer(where.model, where.route)
-    return FrameStream(_Frames(), _Reading(head, answer), unit="a piece of it")
+    frames = _Frames()
+    reading = _Reading(head, Answer(where.model, where.route), frames)
+    return FrameStream(frames, reading, unit=None)
 
 
 class _Frames:
     """Picks the reader by the first bytes: alt=sse is asked for, but proxies reframe streams."""
 
     def __init__(self) -> None:
+        self.ended = False
         self._reader: FrameReader | None = None
         self._start = b""
 
@@ -38,19 +41,35 @@ class _Frames:
         return self._reader.feed(data)
 
     def eof(self) -> list[bytes]:
+        self.ended = True
         return self._reader.eof() if self._reader is not None else []
 
 
 class _Reading:
-    """Gives every chunk to the answer."""
+    """Gives every chunk to the answer.
+
+    A last frame that cannot be read was cut off; bytes that are no frame at all are malformed.
+    """
 
     over = False  # some answers finish more than once, so only the end of the bytes is the end
 
-    def __init__(self, head: Head, answer: Answer) -> None:
+    def __init__(self, head: Head, answer: Answer, frames: _Frames) -> None:
         self._head = head
         self._answer = answer
+        self._frames = frames
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
+        try:
+            self._take(frames, events)
+        except Malformed as error:
+            if not self._frames.ended:
+                raise
+            raise Truncated("the stream ended inside a piece of it") from error
+
+    def end(self, events: list[Event]) -> None:
+        self._answer.end(events, whole=False)
+
+    def _take(self, frames: list[bytes], events: list[Event]) -> None:
         take = self._answer.take
         for frame in frames:
             chunk: Chunk | None
@@ -65,6 +84,3 @@ class _Reading:
             if chunk.error is not None:
                 raise from_error(chunk.error, head=self._head, body=frame)
             take(chunk, frame, events)
-
-    def end(self, events: list[Event]) -> None:
-        self._answer.end(events, whole=False)
