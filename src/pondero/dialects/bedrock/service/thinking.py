@@ -83,7 +83,7 @@ def show_of(own: makers.Claude | None) -> bool | None:
 
 
 def wish(body: types.Body, own: makers.Own | None, row: Family, *, forced: bool) -> Wish:
-    """Return how this request wants to be thought about, or refuse what the model does not take."""
+    """Return the wish and what this model makes of it, or refuse what it does not take."""
     limits = body.inference_config or types.Limits()
     if row.max_output is not None and (limits.max_tokens or 0) > row.max_output:
         raise refuse(
