@@ -145,21 +145,21 @@ def scenarios() -> str:
 
 
 LEDGER = tomllib.loads((ROOT / "docs/ledger.toml").read_text("utf-8"))
-DOCUMENTS = {
-    "A": "Document 000: thinking levels across providers",
-    "B": "Document 001: a contract for Google",
-    "C": "Document 002: unified settings",
-    "D": "Document 003: effort on Gemini",
-    "E": "Document 004: a thinking abstraction",
-    "T": "Traps of the second turn",
-    "G": "Constraints that no document mentions",
+PARTS = {
+    "A": "A: thinking levels across providers",
+    "B": "B: a contract for Google",
+    "C": "C: unified settings",
+    "D": "D: effort on Gemini",
+    "E": "E: a thinking abstraction",
+    "T": "T: traps of the second turn",
+    "G": "G: constraints that no requirement mentions",
 }
 
 
 def ledger() -> str:
-    """Return every requirement with the tests that show it, document by document."""
+    """Return every requirement with the tests that show it, part by part."""
     parts = []
-    for letter, title in DOCUMENTS.items():
+    for letter, title in PARTS.items():
         rows = [
             [id, row["asks"], row["type"], _evidence(row)]
             for id, row in LEDGER["rows"].items()

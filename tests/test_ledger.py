@@ -12,8 +12,8 @@ from pondero.contract import SCENARIOS
 ROOT = Path(__file__).parent.parent
 LEDGER = tomllib.loads((ROOT / "docs" / "ledger.toml").read_text("utf-8"))
 ROWS = LEDGER["rows"]
-# How many rows each document has, and how many there are of each type.
-DOCUMENTS = {"A": 94, "B": 69, "C": 78, "D": 74, "E": 47, "T": 11}
+# How many rows each part has, and how many there are of each type.
+PARTS = {"A": 94, "B": 69, "C": 78, "D": 74, "E": 47, "T": 11}
 TYPES = {
     "mapping": 107, "wire": 58, "contract test": 47, "policy": 37, "replay": 23, "stream": 20,
     "error": 16, "CLI-UX": 15, "usage": 12, "VCR": 10, "TUI": 9, "deferred": 8, "trap": 11,
@@ -36,8 +36,8 @@ def _node(name: str) -> str:
     return name if "::" in name else LEDGER["tests"][name.partition(":")[0]]
 
 
-def test_every_row_of_every_document_is_there_in_order():
-    ids = [f"{letter}{number:02}" for letter, count in DOCUMENTS.items()
+def test_every_row_of_every_part_is_there_in_order():
+    ids = [f"{letter}{number:02}" for letter, count in PARTS.items()
            for number in range(1, count + 1)]  # fmt: skip
     assert list(ROWS) == [*ids, *(f"G{number}" for number in range(1, 15))]
 

@@ -54,7 +54,7 @@ def test_a_recording_that_plays_fails_when_its_wire_is_broken(provider, name):
     assert "failed" in found
 
 
-def test_the_documents_cassettes_are_all_there():
+def test_the_cassettes_that_were_asked_for_are_all_there():
     for provider in ("anthropic", "openai", "google"):
         for level in ABOUT_THINKING:
             assert (FOLDER / provider / f"thinking_{level}.jsonl").is_file()

@@ -7,13 +7,13 @@ from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_in
 from pondero.dialects import NAMES
 from pondero.emulator import home_providers
 
-HOUSES = [house.name for house in home_providers()]
+HOMES = [home.name for home in home_providers()]
 OTHERS = [
     provider.name
     for provider in lookup().catalog.providers.values()
-    if provider.dialect in NAMES and provider.name not in HOUSES
+    if provider.dialect in NAMES and provider.name not in HOMES
 ]
-# What the three services of the documents do not do at all, on the model that stands for them.
+# What three services do not do at all, on the model that stands for them.
 UNSUPPORTED = {
     "anthropic": {"grounding", "safety_ratings"},
     "openai": {"grounding", "safety_ratings"},
@@ -21,7 +21,7 @@ UNSUPPORTED = {
 }
 
 
-@pytest.mark.parametrize("provider", HOUSES)
+@pytest.mark.parametrize("provider", HOMES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_the_first_service_of_every_wire_keeps_the_contract(provider, scenario):
     for entry in stand_ins(provider):

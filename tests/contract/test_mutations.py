@@ -15,7 +15,7 @@ from pondero.emulator import home_providers
 
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 # The first service of every wire; that of the chat wire never shows its thinking, two others do.
-PROVIDERS = [*(house.name for house in home_providers()), "deepseek", "groq"]
+PROVIDERS = [*(home.name for home in home_providers()), "deepseek", "groq"]
 # What no model passes on a wire, so that nothing is shown of it there.
 UNSHOWN = {
     "anthropic": {"grounding", "safety_ratings"},

@@ -1,4 +1,4 @@
-"""The models that the documents name: each of them, at every level, keeps every contract."""
+"""The models that the ledger names: each of them, at every level, keeps every contract."""
 
 import pytest
 
@@ -14,7 +14,7 @@ NAMED = [(provider, model) for provider in MODELS for model in MODELS[provider]]
 
 
 @pytest.mark.parametrize(("provider", "model"), NAMED, ids=lambda value: value)
-def test_a_model_of_the_documents_keeps_every_contract(provider, model):
+def test_a_model_the_ledger_names_keeps_every_contract(provider, model):
     results = run([named(provider, model)], SCENARIOS, Emulated())
     failed = [report(result) for result in results if result.status == "failed"]
     assert not failed, "\n\n".join(failed)
@@ -23,7 +23,7 @@ def test_a_model_of_the_documents_keeps_every_contract(provider, model):
     assert {name for name, status in thinking.items() if status != "passed"} <= beside
 
 
-# What the documents write out, level by level: the figure of a level, or its word on the wire.
+# What the ledger asks for, level by level: the figure of a level, or its word on the wire.
 WRITTEN = {
     "anthropic:claude-sonnet-4-5": {"low": 22_016, "medium": 43_008, "high": 64_000},
     "google:gemini-2.5-pro": {"low": 11_008, "medium": 21_888, "high": 32_768},
@@ -34,7 +34,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("model", WRITTEN)
-def test_the_figures_of_the_documents_are_the_figures_of_the_dial(model):
+def test_the_figures_the_ledger_names_are_the_figures_of_the_dial(model):
     for level, figure in WRITTEN[model].items():
         plan = pondero.plan(model, level)
         if isinstance(figure, int):

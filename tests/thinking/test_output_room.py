@@ -1,4 +1,4 @@
-"""A cap on thinking in long conversations: the documents' 10,000 above 150,000, where asked for."""
+"""A cap on thinking in long conversations: 10,000 tokens above 150,000 of context, where asked for."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""The figures of the source documents, row by row of the ledger."""
+"""The figures of the ledger, row by row."""
 
 import pytest
 
 from pondero import plan
 
-# (model, level) -> what the documents mean by it, before room is kept for the answer
+# (model, level) -> what the ledger means by it, before room is kept for the answer
 _NOMINAL = {
     "claude-sonnet-4-5": {"minimal": 1024, "low": 22016, "medium": 43008, "high": 64000},
     "claude-opus-4-5": {"minimal": 1024, "low": 22016, "medium": 43008, "high": 64000},
@@ -20,7 +20,7 @@ _NOMINAL = {
     ("model", "level", "tokens"),
     [(model, level, tokens) for model, row in _NOMINAL.items() for level, tokens in row.items()],
 )
-def test_the_nominal_figure_is_the_documents(model, level, tokens):
+def test_the_nominal_figure_is_the_required_one(model, level, tokens):
     assert plan(model, level).nominal == tokens
 
 
@@ -80,7 +80,7 @@ def test_levels_that_mean_the_same_number_say_so():
     assert (made.level, made.adjustments[0].code) == ("low", "level_as_budget")
 
 
-# -- the five contracts of document 003 ---------------------------------------------------------
+# -- the five contracts of the ledger's part D ---------------------------------------------------------
 
 _ALL = ("off", "minimal", "low", "medium", "high", "xhigh", "max", 1, 8000, 100_000)
 

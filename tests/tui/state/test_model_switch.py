@@ -1,4 +1,4 @@
-"""What is said when a model or a level is chosen: the texts of the documents, word for word."""
+"""What is said when a model or a level is chosen: the texts that the ledger asks for, word for word."""
 
 import pytest
 from tests.tui.state.steps import say, told

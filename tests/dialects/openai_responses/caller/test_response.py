@@ -233,7 +233,7 @@ def test_an_unknown_content_is_kept():
 
 
 def test_thinking_written_into_the_message_is_thinking_too():
-    """The shape of the first document, which no real service has."""
+    """A shape that the ledger asks for, which no real service has."""
     raw = {
         "output": [
             {
