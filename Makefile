@@ -79,7 +79,7 @@ bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers ski
 catalog: $(CATALOG) ## compile the catalog's TOML
 
 $(CATALOG): $(shell find src/pondero/catalog -name '*.toml' -o -name '*.py') | $(READY)
-	$(BIN)/python -m pondero.catalog.compile
+	$(BIN)/python -c "from pondero.catalog import write_compiled; write_compiled()"
 	@touch $@
 
 .PHONY: docs

@@ -1,6 +1,7 @@
 """What can this model do, and where does it live? Facts in rows, none in code."""
 
-from .load import compiled, extended, from_files, shipped
+from ..lazy import lazily
+from .load import compiled, extended, from_files, shipped, write_compiled
 from .lookup import Entry, Lookup, Name
 from .schema import Catalog, Family, Fill, Group, Provider
 
@@ -8,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .listing import Difference, Listed, Seller, compare, read_listing, rows
 
-_LISTING = frozenset({"Difference", "Listed", "Seller", "compare", "read_listing", "rows"})
+_LISTING = ("Difference", "Listed", "Seller", "compare", "read_listing", "rows")
 
 __all__ = [
     "Catalog",
@@ -29,15 +30,8 @@ __all__ = [
     "read_listing",
     "rows",
     "shipped",
+    "write_compiled",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load what compares catalogs on first use: a plan needs none of it."""
-    if name not in _LISTING:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415 - see above
-
-    value = globals()[name] = getattr(import_module(".listing", __name__), name)
-    return value
+# Load what compares catalogs on first use: a plan needs none of it.
+__getattr__ = lazily(__name__, dict.fromkeys(_LISTING, "listing"))

@@ -38,6 +38,12 @@ def compiled() -> bytes:
     return msgspec.json.format(msgspec.json.encode(from_files(_shipped_files())), indent=1)
 
 
+def write_compiled() -> None:
+    """Write that JSON file; ``make catalog`` calls it."""
+    with open(COMPILED, "wb") as file:
+        file.write(compiled())
+
+
 def _shipped_files() -> dict[str, str]:
     from pathlib import Path  # noqa: PLC0415 - only to compile
 

@@ -1,4 +1,4 @@
-"""The dial on somebody else's request: the level's fields set in a body that is already written."""
+"""Sets a level in a request that somebody else wrote; ``pondero.sdk`` calls it for other SDKs."""
 
 from collections.abc import Iterator, Mapping
 from os import environ
@@ -49,7 +49,7 @@ def _object(request: HttpRequest) -> dict[str, Json]:
     return body if isinstance(body, dict) else {}
 
 
-# -- whose request it is -----------------------------------------------------------------------
+# -- which model it is for ----------------------------------------------------------------------
 
 
 def _entry(request: HttpRequest, policy: Policy) -> Entry | None:
@@ -89,7 +89,7 @@ def _known(wire: str, model: str) -> Iterator[Entry]:
                 yield entry
 
 
-# -- what it says ------------------------------------------------------------------------------
+# -- what it asks -----------------------------------------------------------------------------
 
 
 def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Asked:
@@ -104,10 +104,13 @@ def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Aske
 
 
 def _is_forced(request: HttpRequest, entry: Entry) -> bool:
-    """Return whether it must call a tool, as the service would read it."""
-    wire = dialect(entry.provider.dialect)
+    """Return whether the model must call a tool, as the service reads it; no rule is applied.
+
+    A body that the wire's types cannot read at all gets the level too: the service refuses it in
+    its own words, where leaving the level out would go unnoticed.
+    """
     try:
-        choice = wire.service().accept(request, entry.provider.name).request.tool_choice
+        choice = dialect(entry.provider.dialect).service().parse(request).request.tool_choice
     except Rejected:
         return False
     return choice is not None and choice.forced
