@@ -1,4 +1,4 @@
-"""The dial inside the SDK people already have: an HTTP client that sets the level on its way.
+"""The dial inside other SDKs: an HTTP client for them that sets the level of each request.
 
 ``client("high")`` and ``aclient("high")`` are given to the anthropic and openai SDKs as
 ``http_client=``, to google-genai in its ``http_options`` as ``httpx_client`` and
@@ -18,7 +18,7 @@ from .errors import Timeout, TransportError
 from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 from .thinking import Plan, Policy, parse
 
-_PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # what the SDKs themselves wait
+_PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # as long as the SDKs themselves wait
 _OURS_TO_SAY = ("content-length", "host", "transfer-encoding", "connection")
 _UNDONE = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -146,7 +146,7 @@ def _response(
 
 @contextmanager
 def _theirs(request: httpx2.Request) -> Generator[None, None, None]:
-    """Say our errors in the words the SDKs know how to retry."""
+    """Raise our errors as those of httpx2, which the SDKs know how to retry."""
     try:
         yield
     except Timeout as error:

@@ -1,4 +1,4 @@
-"""What can this model do, and where does it live? Facts in rows, none in code."""
+"""What each model can do and where it is served: facts in rows of TOML, none in code."""
 
 from ..lazy import lazily
 from .load import compiled, extended, from_files, shipped, write_compiled

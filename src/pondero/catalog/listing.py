@@ -1,4 +1,4 @@
-"""Somebody else's list of models, and in what it differs from the catalog.
+"""Reads a published list of models, and compares it with the catalog; ``models --refresh`` uses it.
 
 The list has the shape of models.dev: providers by name, each with the variables its key is looked
 for in and its models. Providers are known again by their name, or by such a variable.
@@ -18,7 +18,7 @@ _ORDER = ("new", "different", "gone")
 
 
 class Limit(Struct, frozen=True):
-    """How many tokens a model takes and gives; 0 where nobody knows."""
+    """How many tokens a model reads and writes; 0 where the list does not have it."""
 
     context: int = 0
     output: int = 0
@@ -62,7 +62,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def read_listing(text: bytes) -> Mapping[str, Seller]:
-    """Return the list in a JSON text; raises BadCatalog where it is none."""
+    """Return the list in a JSON text; raises BadCatalog where it is not such a list."""
     try:
         found = msgspec.json.decode(text, type=dict[str, Seller])
     except msgspec.ValidationError as error:
@@ -170,7 +170,7 @@ def rows(
 
 
 def _facts(entry: Entry, lookup: Lookup) -> dict[str, Any]:
-    """Return the name of the family where that says it all, else every fact of the model."""
+    """Return the name of the family where all its facts hold, else every fact of the model."""
     groups = lookup.catalog.groups.values()
     named = (family for group in groups for family in group.family if family.name == entry.family)
     base = next(named, None)

@@ -1,4 +1,4 @@
-"""Catalog files to a catalog. A broken file is one clear error: file, line and key."""
+"""Reads catalog files into a catalog. A broken file is one error with file, line and key."""
 
 import re
 from collections.abc import Mapping

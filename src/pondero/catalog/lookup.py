@@ -1,4 +1,4 @@
-"""A model's name to what it can do and where it lives."""
+"""Finds a model by its name: what it can do, and which provider serves it."""
 
 import re
 from typing import Any, Literal
@@ -16,7 +16,7 @@ _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 
 
 class Entry(Struct, frozen=True):
-    """One model at one provider. ``inferred``: a relative, or nothing, stands in for it."""
+    """One model at one provider. ``inferred``: it has the facts of a relative, or none."""
 
     provider: Provider
     model: str
@@ -61,7 +61,7 @@ class Name(Struct, frozen=True):
 
 
 class Lookup:
-    """Names to entries over one catalog; its indexes are built once."""
+    """Finds entries in one catalog; its indexes are built once."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -95,7 +95,7 @@ class Lookup:
         return Name(None, model, wish)
 
     def entry(self, text: str, *, unknown: Literal["family", "omit", "error"] = "family") -> Entry:
-        """Return the entry of a model string; its wish, if any, is left aside."""
+        """Return the entry of a model string; a level in it is not looked at."""
         name = self.split(text)
         provider, hit = self._bare(name) if name.provider is None else self._at(name)
         if hit is None or hit.inferred:
@@ -129,7 +129,7 @@ class Lookup:
         ]
 
     def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
-        """Return the name with its maker before it, where this provider wants one and none is."""
+        """Return the name with its maker before it, where the provider wants that."""
         for group, prefix in provider.prefix.items():
             whole = len(_bare_names(model, provider.strip)) == 1  # nothing was before it
             if whole and family in self.catalog.groups[group].family:
@@ -187,7 +187,7 @@ class Lookup:
             parse(text[cut + 1 :], words=self._words)
 
     def _misspelt(self, model: str, provider: Provider) -> bool:
-        """Return whether a word of this name is a known one, nearly; numbers may be new."""
+        """Return whether a word of this name is nearly a known one; numbers may be new."""
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
         names = " ".join(entry.model for entry in self.entries(provider.name))
@@ -212,7 +212,7 @@ class Lookup:
         return f"unknown {kind}{model!r}; {guess}{hint}"
 
     def _check_provider(self, model: str) -> None:
-        """Raise the better error where it is the provider that nobody knows."""
+        """Raise the better error where the provider is unknown."""
         prefix, colon, rest = model.partition(":")
         if colon and rest and prefix.isidentifier():
             raise UnknownProvider(self._no_provider(prefix))

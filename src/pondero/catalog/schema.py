@@ -1,4 +1,4 @@
-"""What stands in a catalog: families (what a model can do) and providers (where it lives)."""
+"""The types of a catalog: families (what a model can do) and providers (where it is served)."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What the user of the library sees."""
+"""The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
 
 from ..lazy import lazily
 from ..store import lookup

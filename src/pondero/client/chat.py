@@ -17,7 +17,7 @@ from ..thinking import Policy
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
 from .options import ChatOptions, Options, Prompt, check, messages_of
-from .saved import options_of, read, written
+from .saved import dump_chat, load_chat, options_of
 from .stream import AsyncStream, Stream
 from .tools import ToolLike, Tools
 from .turn import AsyncTurn, Turn
@@ -87,14 +87,14 @@ class _Chat(Generic[C]):
 
     @property
     def handoff(self) -> Manifest:
-        """Return what of the history the present model is not shown, or not as it was."""
+        """Return what of the history the present model is not shown, or shown otherwise."""
         entry = self._entry(self._model, self._thinking)
         to = destination(entry, self.policy, refused=seals_of(refused_by(entry, self.refusals)))
         return handoff(self.messages, to).manifest
 
     def to_json(self) -> str:
         """Return the chat as JSON text: history and seals, model, level, options; no tools."""
-        return written(
+        return dump_chat(
             self._model,
             self._thinking,
             self.messages,
@@ -108,7 +108,7 @@ class _Chat(Generic[C]):
         cls, text: str | bytes, *, tools: Iterable[ToolLike] = (), client: C | None = None
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
-        saved = read(text)
+        saved = load_chat(text)
         chat = cls(
             saved.model,
             saved.thinking,
@@ -126,7 +126,7 @@ class _Chat(Generic[C]):
         raise NotImplementedError
 
     def _entry(self, model: str, thinking: object) -> Entry:
-        """Return where a model lives; raises for an unknown model, or a wish it cannot be."""
+        """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
         return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]

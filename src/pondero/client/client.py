@@ -1,4 +1,4 @@
-"""Ask a model: once, or as a stream; waiting or awaiting."""
+"""``Client`` and ``AsyncClient``: ask a model for a whole answer, a stream, or only the request."""
 
 import atexit
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Transport | AsyncTransport)
 
 
 class _Client(Generic[T]):
-    """What both clients are: settings, a transport, and what models refused before."""
+    """What both clients have: settings, a transport, and what models refused before."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class _Client(Generic[T]):
 
     @property
     def policy(self) -> Policy:
-        """Return the policy of every question that brings none."""
+        """Return the policy of every question that is asked without one."""
         return self._policy
 
     def __repr__(self) -> str:
@@ -222,7 +222,7 @@ async def aask(
 
 @cache
 def shared() -> Client:
-    """Return the client of those who bring none."""
+    """Return the client that is used where none is given."""
     client = Client()
     atexit.register(client.close)
     return client
@@ -230,5 +230,5 @@ def shared() -> Client:
 
 @cache
 def ashared() -> AsyncClient:
-    """Return the async client of those who bring none; each event loop closes what it opened."""
+    """Return the async client that is used where none is given; each loop closes what it opened."""
     return AsyncClient()

@@ -41,11 +41,11 @@ def plan(
 def planned(
     model: str, thinking: object, thinking_effort: object, *, asked: Asked, policy: Policy
 ) -> tuple[Entry, Plan]:
-    """Return where a model lives, and what would be sent to it for this wish."""
+    """Return a model's entry, and what would be sent to it for this wish."""
     given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
         entry, made, fields = _remembered(*given)
-        # What is remembered stays as it is, whatever a caller does to a plan.
+        # A caller may change the plan it gets; the remembered one must stay as it is.
         made = msgspec.structs.replace(
             made, fields=msgspec.json.decode(fields), headers=dict(made.headers)
         )
@@ -61,7 +61,7 @@ _PLAIN = str | int | None
 
 @lru_cache(maxsize=1024, typed=True)
 def _remembered(*given: Any) -> tuple[Entry, Plan, bytes]:
-    """Return entry, plan and its fields as JSON: the same questions come again and again."""
+    """Return entry, plan and its fields as JSON; the same questions are asked again and again."""
     entry, made = _made(*given)
     return entry, made, msgspec.json.encode(made.fields)
 
@@ -95,7 +95,7 @@ def models(provider: str | None = None) -> list[Entry]:
 
 
 def complete(text: str) -> tuple[str, ...]:
-    """Return the model strings that begin so; after a slash, only with levels the model has.
+    """Return the model strings that begin with this text; after a slash, with the model's levels.
 
     Bare names, and the providers that names can be asked for at; after a provider, its names.
     """
@@ -116,7 +116,7 @@ def _names(text: str) -> Iterable[str]:
 
 
 def levels_of(model: str) -> tuple[str, ...]:
-    """Return the levels a model has, weakest first; none for a model nobody knows."""
+    """Return the levels a model has, weakest first; none for an unknown model."""
     entry = _known(model)
     if entry is None or not entry.capability.thinks:
         return ()
@@ -177,7 +177,7 @@ def asked_of(
     tool_choice: Any = "auto",
     context: int | None = None,
 ) -> Asked:
-    """Return the parameters beside the wish; raises BadParameter for what cannot be."""
+    """Return the parameters beside the wish; raises BadParameter for impossible ones."""
     _whole("max_tokens", max_tokens, 1)
     _whole("top_k", top_k, 0)
     _whole("context", context, 0)
@@ -212,7 +212,7 @@ _BIGGEST = 10_000_000
 
 
 def warn(made: Plan, notes: Iterable[Adjustment]) -> None:
-    """Say these adjustments of a plan aloud, as coming from whoever called pondero."""
+    """Warn of these adjustments of a plan, at the line that called pondero."""
     import warnings  # noqa: PLC0415 - only under this policy
 
     for note in notes:
@@ -221,7 +221,7 @@ def warn(made: Plan, notes: Iterable[Adjustment]) -> None:
 
 
 def _outside() -> int:
-    """Return how many frames up, from who asks, the first one stands that is not ours."""
+    """Return how many frames above the caller the first one is that is not in pondero."""
     import sys  # noqa: PLC0415 - only under this policy
 
     frame, depth = sys._getframe(1), 1  # noqa: SLF001 - there is no public way up

@@ -1,4 +1,4 @@
-"""What is in order on this machine, what is not, and what would help; no key is ever read out."""
+"""Checks this machine: what is in order, what is not, and what would help. No key is ever shown."""
 
 import os
 import re
@@ -134,7 +134,7 @@ def _terminal() -> Iterator[Finding]:
     fix = None if wide else f"make it {_SMALLEST[0]} by {_SMALLEST[1]} or larger"
     value = f"{size.columns} by {size.lines}, {_colours()}"
     yield Finding("terminal", ok=wide, value=value, fix=fix)
-    # What stands in for stdout need not have one.
+    # A replaced stdout may have no encoding.
     encoding = (getattr(sys.stdout, "encoding", None) or "unknown").lower()
     unicode = encoding.replace("-", "") == "utf8"
     fix = None if unicode else "set LANG to a UTF-8 locale, or PYTHONUTF8=1"

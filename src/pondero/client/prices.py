@@ -38,7 +38,7 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
         output_tokens=usage.output + (usage.thinking or 0),
     )
     try:
-        # Who it is, is known there by the address.
+        # genai-prices knows providers by their addresses.
         url = _BLANK.sub("", found.url) if found else None
         priced = genai_prices.calc_price(counts, model, provider_api_url=url) if url else None
     except (LookupError, ValueError):

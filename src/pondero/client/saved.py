@@ -39,7 +39,7 @@ class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
 
 
-def written(
+def dump_chat(
     model: str,
     thinking: object,
     messages: tuple[Message, ...],
@@ -69,8 +69,8 @@ def written(
     )
 
 
-def read(text: str | bytes) -> Saved:
-    """Return what was written; raises BadParameter for what is none of ours."""
+def load_chat(text: str | bytes) -> Saved:
+    """Return a saved chat; raises BadParameter for text that is not one."""
     try:
         found = loaded(text, Saved)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""An answer on its way: its events one by one, and in the end the reply."""
+"""``Stream`` and ``AsyncStream``: an answer as it comes, event by event, and then the reply."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from random import random
@@ -44,7 +44,7 @@ class _Stream:
 
     @property
     def plan(self) -> Plan:
-        """Return what was to happen; the reply's plan also has what was repaired on the way."""
+        """Return the plan; the reply's plan also has what was repaired on the way."""
         return self._prepared.plan
 
     @property

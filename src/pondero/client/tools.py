@@ -19,7 +19,7 @@ Content = tuple[Text | Image | Blob, ...]
 
 _ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 _SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|examples?|notes?):\s*")
-_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # what every service takes; others take more
+_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # what every service takes; some take more
 
 
 class Tools:
@@ -33,12 +33,12 @@ class Tools:
             self._add(each)
 
     def runs(self, call: ToolCall) -> bool:
-        """Return whether a call is for us to run, or for who asked."""
+        """Return whether we run a call, and not the caller of the chat."""
         offered = any(tool.name == call.name for tool in self.tools)
         return call.name in self._functions or not offered
 
     def run(self, call: ToolCall) -> ToolResult:
-        """Return what the tool says; an async one runs in a loop of its own."""
+        """Return a tool's result; an async tool runs in an event loop of its own."""
         try:
             made = self._started(call)
             if inspect.isawaitable(made):
@@ -48,7 +48,7 @@ class Tools:
         return _result(call, made)
 
     async def arun(self, call: ToolCall) -> ToolResult:
-        """Return what the tool says; one that is not async runs in a thread."""
+        """Return a tool's result; a tool that is not async runs in a thread."""
         try:
             function = self._functions.get(call.name)
             if function is not None and not _is_async(function):
@@ -102,7 +102,7 @@ class Tools:
 
 
 def _own(given: ToolLike) -> Tool | None:
-    """Return a service's own tool, passed through as it is written there."""
+    """Return a service's own tool; its JSON is passed through as it is."""
     if not isinstance(given, Mapping):
         return None
     raw = dict(given)

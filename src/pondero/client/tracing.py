@@ -1,7 +1,7 @@
 """A span for each exchange, where the application traces with OpenTelemetry; nothing otherwise.
 
-Whoever set up tracing has imported its API: until then there is nobody to tell, and nothing is
-imported here.
+An application that traces has imported OpenTelemetry's API itself: as long as nobody has, nothing
+is imported here.
 """
 
 import sys
@@ -28,7 +28,7 @@ class Span:
             self._failed = api.StatusCode.ERROR
 
     def end(self, reply: Reply | None = None, error: BaseException | None = None) -> None:
-        """End it with what came, or with why nothing did."""
+        """End the span with the reply, or with the error."""
         span, self._span = self._span, None
         if span is None:
             return

@@ -1,4 +1,4 @@
-"""What next: prepare, send, read, wait, give up? Decisions without a socket or a clock."""
+"""One request and its whole answer: plan, prepare, send, read, try again. No socket, no clock."""
 
 from ..lazy import lazily
 from .planner import insist, plan

@@ -1,4 +1,4 @@
-"""Raw bytes of an answer to what is in them, whoever sent them."""
+"""``decode``: reads the raw bytes of an answer, of any dialect, into what they hold."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from ..framing import UNREADABLE, payloads
 
 
 class Decoded(Struct, frozen=True):
-    """What an answer holds; ``error`` beside it where it was cut, broken or refused."""
+    """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal."""
 
     dialect: str
     message: Message
@@ -35,7 +35,7 @@ class Decoded(Struct, frozen=True):
 
     @property
     def seals(self) -> list[tuple[int, str, Seal]]:
-        """Return what must be handed back: the part's place, its kind, and its seal."""
+        """Return what must be sent back: each part's place, its kind, and its seal."""
         return [
             (place, str(part.__struct_config__.tag), part.seal)
             for place, part in enumerate(self.message.parts)
@@ -74,7 +74,7 @@ def decode(
 ) -> Decoded:
     """Return what these bytes of an answer hold: a whole body, or a stream as it came.
 
-    The dialect and whether it is a stream are found out where they are not said.
+    The dialect, and whether it is a stream, are recognised where they are not given.
     """
     try:
         body = bytes(memoryview(data))
@@ -147,7 +147,7 @@ def _recognised(body: bytes, *, streamed: bool) -> str:
 
 
 def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
-    """Yield what tells the dialect: the body, or the first objects of a stream."""
+    """Yield what a dialect is recognised by: the body, or the first objects of a stream."""
     try:
         if not streamed:
             yield msgspec.json.decode(body)

@@ -1,4 +1,4 @@
-"""Catalog, dial and dialect put together: from a wish to what will be sent."""
+"""Makes the plan: what a model will be sent for a wish, from the catalog's facts and the dial."""
 
 from typing import Any
 

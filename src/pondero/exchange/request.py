@@ -32,9 +32,10 @@ _HEADERS = {
 
 
 class Signing(Struct, frozen=True):
-    """Under which name and in which region to sign; ``region`` is None where no address says it.
+    """How a request is signed that carries no key: under which name, and in which region.
 
-    ``label`` and ``keys`` are for who cannot sign: the provider's name, and what would do instead.
+    ``region`` is None where the address does not have it. ``label`` and ``keys`` are for the error
+    where nothing can sign: the provider's name, and the variables that would do instead.
     """
 
     service: str
@@ -46,9 +47,9 @@ class Signing(Struct, frozen=True):
 class Exchange(Struct, frozen=True):
     """One request, ready to be sent, and what is needed to read its answer.
 
-    ``origin`` is what the answer's message will say of itself; ``repairs`` is whether a refusal
-    that names its own cure may be cured; ``absent`` what to say where nobody answers, ``locked``
-    where the key is not taken; ``signing`` how it is signed when it is sent, where no key does.
+    ``origin`` is what the answer's message will have as its origin. ``repairs`` is whether a
+    refusal that names its own cure is repaired. ``absent`` is the error's text where no server
+    answers, ``locked`` where the key is refused. ``signing`` is there where no key is sent.
     """
 
     dialect: str
@@ -143,7 +144,7 @@ def compose(
     at: float | None = None,
     repairs: bool = True,
 ) -> Exchange:
-    """Return the exchange; ``at`` is when it is asked, in seconds since 1970."""
+    """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
     wire = dialect(_spoken(provider)).caller()
     unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
@@ -189,7 +190,7 @@ def _locked(provider: Provider, *, signed: bool) -> str:
 def destination(
     entry: Entry, policy: Policy, *, refused: frozenset[str] = frozenset()
 ) -> Destination:
-    """Return who will read a thread, for the handoff; ``refused`` marks seals it did not take."""
+    """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
     provider = entry.provider
     return Destination(
         dialect=provider.dialect,
@@ -204,7 +205,7 @@ def destination(
 
 
 def _spoken(provider: Provider) -> str:
-    """Return the provider's dialect, if it can be talked to and not only planned for."""
+    """Return the provider's dialect; raises Unsupported where we can plan for it, and no more."""
     if provider.dialect in NAMES:
         return provider.dialect
     message = (
@@ -215,7 +216,7 @@ def _spoken(provider: Provider) -> str:
 
 
 def _sayable(request: Request, plan: Plan, unsaid: frozenset[str]) -> tuple[Request, Plan]:
-    """Return request and plan without what was dropped, or what the wire has no words for."""
+    """Return request and plan without what the plan dropped, or what the wire cannot express."""
     less: dict[str, Json] = {
         name: None for name in plan.dropped if name in request.__struct_fields__
     }
@@ -246,7 +247,7 @@ def _sayable(request: Request, plan: Plan, unsaid: frozenset[str]) -> tuple[Requ
 def _ranged(
     request: Request, plan: Plan, ranges: Mapping[str, tuple[float, float]]
 ) -> tuple[Request, Plan]:
-    """Return request and plan with every parameter inside what the wire takes of it."""
+    """Return request and plan with every parameter within the range that the wire takes."""
     for name, (least, most) in ranges.items():
         asked = getattr(request, name)
         if asked is None or least <= asked <= most:
@@ -267,7 +268,7 @@ def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:
 
 
 def _signing(provider: Provider, url: str, *, service: str) -> Signing:
-    """Return how requests to this address of a provider's are signed."""
+    """Return how requests to this address of a provider are signed."""
     template = _BLANK.sub(r"(?P<\1>[^/.]+)", re.escape(provider.url))
     found = re.match(template, url)
     region = found.groupdict().get("region") if found else None

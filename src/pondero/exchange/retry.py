@@ -1,4 +1,4 @@
-"""Try again, or give up? How long to wait is decided here; waiting is done elsewhere."""
+"""Decides whether an exchange that failed is tried again, and after how long; it waits nowhere."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ _PASSING = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Truncat
 
 
 class Retry(Struct, frozen=True):
-    """How often, and how long apart, an exchange that failed before it showed anything is tried.
+    """How often, and how long apart, an exchange is tried that failed before anything was shown.
 
     The service's own delay comes first; one longer than ``patience`` is not waited for. Without
     one, any time up to ``base`` doubled with each try, at most ``cap``. With ``waits=False``
@@ -33,7 +33,7 @@ class Retry(Struct, frozen=True):
     waits: bool = True
 
     def again(self, error: PonderoError, tries: int) -> bool:
-        """Return whether it is worth another try, after so many."""
+        """Return whether to try again after so many tries."""
         if tries >= self.attempts or not isinstance(error, _PASSING):
             return False
         return (_told(error) or 0.0) <= self.patience

@@ -1,6 +1,7 @@
-"""What next: send, read, wait, give up? One generator that asks for I/O and owns none.
+"""``flow``: one exchange as a generator that asks for I/O and does none; the shells drive it.
 
-Never tried again once something was shown: what nobody has seen yet is held back until then.
+Nothing is tried again once an event was shown. Events without anything to see are held back until
+the first that has, so that a try that fails early leaves no trace.
 """
 
 from collections.abc import Callable, Generator
@@ -58,7 +59,7 @@ class Sleep(Struct, frozen=True):
 
 
 class Emit(Struct, frozen=True):
-    """Show these, then read on; ``so_far`` is what the answer is by now."""
+    """Show these events, then read on; ``so_far`` assembles the answer as far as it has come."""
 
     events: list[Event]
     so_far: Assembler
@@ -76,9 +77,9 @@ _NOTHING = Message("assistant", ())
 def flow(
     exchange: Exchange, *, retry: Retry, jitter: Callable[[], float], learn: Learn | None = None
 ) -> Flow:
-    """Return the steps of one exchange, in the end its reply; errors of I/O are thrown in.
+    """Yield the steps of one exchange and return its reply; errors of I/O are thrown in.
 
-    ``learn`` is told of a refusal and of the repair that was then taken.
+    ``learn`` is called with a refusal and its repair once the repaired request was taken.
     """
     tries = 0
     cure: Repair | None = None
@@ -179,13 +180,13 @@ class _Attempt:
                 yield Emit(shown, self._so_far)
         except PonderoError as error:
             if self._end is not None:
-                return  # what breaks after the end breaks nothing
+                return  # the answer was complete before this
             if isinstance(error, Unreachable):
                 raise Truncated(f"the stream was cut: {error}") from error
             raise
 
     def _taken(self, events: list[Event]) -> list[Event]:
-        """Return what may be shown now: nothing until there is something to see."""
+        """Return the events to show now: none until there is something to see."""
         self._so_far.extend(events)
         if isinstance(last := events[-1], Finished):
             self._end = self._judged(last)
@@ -237,13 +238,13 @@ _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
 def _is_whole(head: Head, first: bytes) -> bool:
-    """Return whether an answer comes at once though a stream was asked for, as proxies do it."""
+    """Return whether the answer is one piece though a stream was asked for, as some proxies do."""
     kind = head.headers.get("content-type", "")
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
 
 
 def _is_cut(body: bytes) -> bool:
-    """Return whether JSON ends before its end."""
+    """Return whether a piece of JSON is cut off."""
     try:
         msgspec.json.decode(body)
     except msgspec.DecodeError as error:
@@ -259,7 +260,7 @@ def _drained() -> Generator[Step, Any, bytes]:
 
 
 def _request_id(head: Head) -> str | None:
-    """Return the id the service knows this request by; they agree on the end of its name."""
+    """Return the service's id of this request; the names of all such headers end alike."""
     ids = (
         value for name, value in head.headers.items() if name.endswith(("request-id", "requestid"))
     )

@@ -37,7 +37,7 @@ class Answer(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go at once, read to the end or not; may be called twice."""
+        """Close the connection at once, read to the end or not; may be called twice."""
         ...
 
 
@@ -46,7 +46,7 @@ class Transport(Protocol):
 
     @property
     def needs_key(self) -> bool:
-        """Return whether requests reach a service, so that each must carry a key of its caller's.
+        """Return whether requests reach a service, so that each must carry the caller's key.
 
         An emulator and a recording need none.
         """
@@ -74,7 +74,7 @@ class AsyncAnswer(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go at once, read to the end or not; may be called twice."""
+        """Close the connection at once, read to the end or not; may be called twice."""
         ...
 
 

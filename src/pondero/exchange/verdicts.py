@@ -1,4 +1,4 @@
-"""What was planned against what was seen."""
+"""Compares what was planned with what came: the verdict of a reply."""
 
 from ..canon import Finish, Message, Text, Thinking, Usage, Verdict
 from ..thinking import Plan
@@ -7,7 +7,7 @@ _ROOM = 4096
 
 
 def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdict:
-    """Return how the answer compares with its plan; unknown where nothing can be told."""
+    """Return how the answer compares with its plan; unknown where nothing shows it."""
     thought = _thought(message, usage)
     if is_exhausted(message, finish):
         return "exhausted"
@@ -33,13 +33,13 @@ def is_exhausted(message: Message, finish: Finish) -> bool:
 
 
 def cap_to_retry(plan: Plan, usage: Usage) -> int:
-    """Return the max_tokens that would have left room: what was spent, once more, and an answer."""
+    """Return a max_tokens that leaves room: twice what was spent, and an answer."""
     spent = (usage.thinking or 0) + (usage.output or 0)
     return max(2 * spent, plan.budget or 0) + _ROOM
 
 
 def _leaks(text: str) -> bool:
-    """Return whether thinking stands in the answer itself, between tags.
+    """Return whether the answer's text has thinking in it, between tags.
 
     A template that opens the tag in the prompt leaves only its end in the answer.
     """

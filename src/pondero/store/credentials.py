@@ -63,7 +63,7 @@ def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
 
 
 def _sendable(key: str, provider: Provider, where: str) -> str:
-    """Return the key; raises BadParameter for what no header can carry, a typographic dash say."""
+    """Return the key; raises BadParameter for one that no header can carry (a long dash)."""
     if key.isascii() and key.isprintable():
         return key
     message = f"the key of {provider.label} {where} has letters that no key has; copy it anew"
@@ -111,7 +111,7 @@ def _ported(url: str, usual: str) -> str:
 
 
 def _filled(provider: Provider, blank: str, *, needed: bool) -> str:
-    """Return what stands in a blank of an address; raises MissingKey where nobody said."""
+    """Return what fills a blank of an address; raises MissingKey where nothing does."""
     fill = provider.fill.get(blank, Fill())
     value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
     if value is None and fill.default is not None:
