@@ -11,6 +11,7 @@ import pytest
 
 from pondero.cli.app import run
 from pondero.thinking import CODES
+from pondero.tui.state import COMMANDS
 
 _ROOT = Path(__file__).parent.parent
 _GENERATE = runpy.run_path(str(_ROOT / "docs" / "generate.py"))
@@ -52,6 +53,11 @@ def test_every_comment_about_a_value_in_the_readme_is_true():
     plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     for name in ("fields", "dropped", "will_think"):
         assert re.search(rf"plan\.{name} +# {re.escape(str(getattr(plan, name)))}\n", _README)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_slash_command_is_documented(name):
+    assert f"`/{name}" in (_ROOT / "docs" / "chat.md").read_text("utf-8")
 
 
 def test_every_code_is_documented():

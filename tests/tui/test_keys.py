@@ -1,12 +1,13 @@
 """What keys do."""
 
 import asyncio
+from typing import get_args
 
 import pytest
 from tests.tui.stage import stage
 
 from pondero.tui.picker import Picker
-from pondero.tui.state import Said, Spoken, Thought, Told
+from pondero.tui.state import Said, Spoken, Thought, Told, effects
 
 pytestmark = pytest.mark.anyio
 
@@ -238,3 +239,8 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
         chat.gate.open()
         await chat.quiet()
         assert f"\n  {words}" in chat.text
+
+
+async def test_everything_the_reducer_may_ask_for_is_done():
+    async with stage() as chat:
+        assert set(chat.app._doers) == set(get_args(effects.Effect))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def _check_terminal() -> None:
 
 def _check_textual() -> None:
     try:
-        import textual  # noqa: F401
+        import_module("textual")
     except ImportError:
         message = "the chat is drawn with textual; pip install 'pondero[tui]'"
         raise MissingExtra(message) from None

@@ -6,7 +6,7 @@ The commands name the functions here as the ``shell_complete`` of their paramete
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
 from .command import examples
 
@@ -72,6 +72,7 @@ def setting(
     return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]
 
 
+_SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 # bash would take provider:model for three words.
 _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
 
@@ -83,11 +84,9 @@ _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
         "fish:  pondero completion fish > ~/.config/fish/completions/pondero.fish",
     )
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell."""
-    kind = get_completion_class(shell)
-    assert kind is not None  # noqa: S101 - click has these three
-    made = kind(context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")
+    made = _SHELLS[shell](context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")
     click.echo(f"{_FIRST.get(shell, '')}{made.source()}")

@@ -1,5 +1,6 @@
 """Results for people: a row of marks for each model, and below it what is not a tick."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import click
@@ -85,6 +86,6 @@ def _shared(results: Sequence[Result]) -> dict[tuple[str, str], list[Result]]:
 
 
 def _total(results: Sequence[Result]) -> Text:
-    statuses = [result.status for result in results]
-    counts = [(status, statuses.count(status)) for status in _MARKS]  # type: ignore[arg-type]  # its keys
+    counted = Counter[str](result.status for result in results)
+    counts = [(status, counted[status]) for status in _MARKS]
     return Text(", ".join(f"{count:,} {status}" for status, count in counts if count), style="bold")

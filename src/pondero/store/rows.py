@@ -139,7 +139,7 @@ def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None
         chosen = id or "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         with suppress(IntegrityError):
             connection.execute(
-                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",  # noqa: S608 - names of ours
+                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",
                 (chosen, *values.values()),
             )
             return chosen
@@ -160,7 +160,7 @@ def append(
         for n, each in enumerate(kept)
     ]
     marks = ", ".join("?" * len(KEPT.split(",")))
-    connection.executemany(f"INSERT INTO kept ({KEPT}) VALUES ({marks})", rows)  # noqa: S608 - names of ours
+    connection.executemany(f"INSERT INTO kept ({KEPT}) VALUES ({marks})", rows)
     paid = () if copied else kept
     usages = [each.usage for each in paid if each.usage is not None]
     costs = [money(cost) for cost in (thread.cost, *(each.cost for each in paid))]
@@ -186,7 +186,7 @@ def copy(connection: Connection, source: str, new: str, upto: int) -> None:
     """Write the first messages of one thread to another that is empty."""
     names = KEPT.removeprefix("thread, ").removesuffix(", copied")
     connection.execute(
-        f"INSERT INTO kept (thread, {names}, copied) "  # noqa: S608 - names of ours
+        f"INSERT INTO kept (thread, {names}, copied) "
         f"SELECT ?, {names}, 1 FROM kept WHERE thread = ? AND number < ? ORDER BY number",
         (new, source, upto),
     )

@@ -28,12 +28,12 @@ _FORGET = (
 )
 _COLUMNS = ", ".join(f"threads.{name}" for name in THREAD.split(", "))
 _MESSAGES = (
-    f"SELECT {_COLUMNS}, kept.number, kept.role, kept.words FROM kept "  # noqa: S608 - names of ours
+    f"SELECT {_COLUMNS}, kept.number, kept.role, kept.words FROM kept "
     "JOIN threads ON threads.id = kept.thread WHERE {} "
     "ORDER BY kept.row DESC LIMIT ?"
 )
 _TITLES = (
-    f"SELECT {THREAD}, NULL, NULL, title FROM threads WHERE {{}} ORDER BY updated DESC LIMIT ?"  # noqa: S608 - names of ours
+    f"SELECT {THREAD}, NULL, NULL, title FROM threads WHERE {{}} ORDER BY updated DESC LIMIT ?"
 )
 
 

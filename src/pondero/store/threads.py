@@ -139,7 +139,7 @@ class Threads:
         if changes:
             with self._database.writing() as connection:
                 connection.execute(
-                    f"UPDATE threads SET {assignments} WHERE id = ?",  # noqa: S608 - names of ours
+                    f"UPDATE threads SET {assignments} WHERE id = ?",
                     (*changes.values(), exact),
                 )
 
@@ -234,7 +234,7 @@ class Threads:
     def list(self, *, limit: int | None = 50) -> tuple[Thread, ...]:
         """Return the threads, the last used first."""
         rows = self._database.rows(
-            f"SELECT {THREAD} FROM threads ORDER BY updated DESC, number DESC LIMIT ?",  # noqa: S608 - names of ours
+            f"SELECT {THREAD} FROM threads ORDER BY updated DESC, number DESC LIMIT ?",
             (-1 if limit is None else limit,),
         )
         return tuple(map(thread_of, rows))
@@ -285,7 +285,7 @@ class Threads:
         return f"no thread {id!r}; {guess}see 'pondero threads list'"
 
     def _thread(self, id: str) -> Thread:
-        query = f"SELECT {THREAD} FROM threads WHERE id = ?"  # noqa: S608 - names of ours
+        query = f"SELECT {THREAD} FROM threads WHERE id = ?"
         return thread_of(self._database.rows(query, (id,))[0])
 
     def _clean(self, kept: Sequence[Kept]) -> Sequence[Kept]:

@@ -1,6 +1,7 @@
 """What an action makes of a chat."""
 
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
@@ -30,6 +31,7 @@ from pondero.tui.state import (
     reduce,
 )
 from pondero.tui.state.history import MOST, PAGE
+from pondero.tui.state.reduce import _HANDLERS
 
 
 def test_words_begin_a_turn_at_the_present_level(chat, dial):
@@ -395,3 +397,7 @@ def test_beside_a_long_context_the_policy_caps_the_budget():
     assert "the policy caps thinking there at 10,000" in warned[-1].lines[0]
     again, _ = say(do(state, capped, ended(exchanges=(long,))), capped, "c")
     assert sum(isinstance(c, Told) and c.tone == "warning" for c in again.page) == len(warned)
+
+
+def test_there_is_a_handler_for_every_action():
+    assert set(_HANDLERS) == set(get_args(actions.Action))

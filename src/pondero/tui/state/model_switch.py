@@ -130,8 +130,8 @@ def described(plan: Plan, entry: Entry | None = None) -> str:
     if plan.budget is not None:
         return _in_tokens(plan, least=least)
     if plan.asked is None:
-        unasked = {True: "as the model likes", False: "off"}
-        return unasked.get(plan.will_think, "up to the model")  # type: ignore[arg-type]  # or None
+        unasked = {True: "as the model likes", False: "off", None: "up to the model"}
+        return unasked[plan.will_think]
     if plan.will_think is False or plan.level is None:
         return plan.level or "up to the model"
     said = _native(plan.fields, plan.level)

@@ -40,14 +40,14 @@ from .catalog_view import SUMMARIES, Dial
 from .cells import Called, Cell, Nature, Spoken, Thought, Waiting
 from .effects import Effects
 from .history import arguments_of, trimmed, with_results
-from .state import State
+from .state import State, Turn
 
 
 def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
     """Return the state with these events drawn, and every counter at this time."""
     if state.turn is None:
         return state
-    drawing = _Drawing(state, at)
+    drawing = _Drawing(state, state.turn, at)
     for event in _joined(events):
         drawing.feed(event)
     return drawing.state()
@@ -56,14 +56,13 @@ def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
 class _Drawing:
     """The live cells while a frame's events are put into them."""
 
-    def __init__(self, state: State, at: float) -> None:
-        assert state.turn is not None  # noqa: S101 - the caller has looked
+    def __init__(self, state: State, turn: Turn, at: float) -> None:
         self._was = state
-        self._turn = state.turn
+        self._turn = turn
         self._at = at
         self._cells = list(state.live)
-        self._places = dict(state.turn.places)
-        self._exchange_at = state.turn.exchange_at
+        self._places = dict(turn.places)
+        self._exchange_at = turn.exchange_at
         self._key = state.next_key
         self._handlers: dict[type, Callable[[Any], None]] = {
             Started: self._started,
@@ -193,7 +192,8 @@ def _joined(events: Iterable[Event]) -> Iterable[Event]:
     """Yield the events with neighbouring deltas of one part as one."""
     for (kind, index), group in groupby(events, key=lambda e: (type(e), getattr(e, "index", None))):
         if kind in (TextDelta, ThinkingDelta) and index is not None:
-            text = "".join(event.text for event in group)  # type: ignore[union-attr]  # deltas
+            deltas = (each for each in group if isinstance(each, TextDelta | ThinkingDelta))
+            text = "".join(delta.text for delta in deltas)
             yield TextDelta(index, text) if kind is TextDelta else ThinkingDelta(index, text)
         else:
             yield from group
@@ -201,19 +201,19 @@ def _joined(events: Iterable[Event]) -> Iterable[Event]:
 
 def settled(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
     """Return live cells as they stay when the turn is over; ``cut`` is why it is not whole."""
-    kept: list[Cell] = []
-    for cell in cells:
-        if isinstance(cell, Waiting):
-            continue
-        if isinstance(cell, Thought) and cell.live:
-            nature: Nature = cell.nature if cell.text else "hidden"
-            cell = replace(cell, live=False, seconds=at - cell.began, nature=nature)  # noqa: PLW2901 - the same cell, at rest
-        elif isinstance(cell, Spoken | Called) and cell.live:
-            cell = replace(cell, live=False)  # noqa: PLW2901 - the same cell, at rest
-        kept.append(cell)
-    if cut and kept and isinstance(kept[-1], Spoken):
-        kept[-1] = replace(kept[-1], cut=cut)
+    kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, Waiting)]
+    if cut and kept and isinstance(last := kept[-1], Spoken):
+        kept[-1] = replace(last, cut=cut)
     return tuple(kept)
+
+
+def _at_rest(cell: Cell, at: float) -> Cell:
+    if isinstance(cell, Thought) and cell.live:
+        nature: Nature = cell.nature if cell.text else "hidden"
+        return replace(cell, live=False, seconds=at - cell.began, nature=nature)
+    if isinstance(cell, Spoken | Called) and cell.live:
+        return replace(cell, live=False)
+    return cell
 
 
 _ODD = {
