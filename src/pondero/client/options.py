@@ -23,7 +23,11 @@ _Piece = str | Part | Message | Mapping[str, Json]
 Prompt = _Piece | Sequence[_Piece]
 System = str | Text | Sequence[str | Text] | None
 
-_MODES = ("auto", "none", "required")
+_MODES = {
+    "auto": ToolChoice("auto"),
+    "none": ToolChoice("none"),
+    "required": ToolChoice("required"),
+}
 
 
 class ChatOptions(TypedDict, total=False):
@@ -133,7 +137,7 @@ def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoi
     if given is None or isinstance(given, ToolChoice):
         return given
     if given in _MODES:
-        return ToolChoice(given)  # type: ignore[arg-type]  # one of the modes, as was just seen
+        return _MODES[given]
     if any(tool.name == given for tool in tools):
         return ToolChoice("tool", given)
     names = " ".join(tool.name for tool in tools)

@@ -1,6 +1,6 @@
 """A chat as JSON, and back: every part, every seal and every byte of it."""
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -85,6 +85,8 @@ def load_chat(text: str | bytes) -> Saved:
 def options_of(saved: Saved) -> ChatOptions:
     """Return the options a saved chat was made with."""
     options = {
-        name: getattr(saved, name) for name in (*_PLAIN, "system", "output", "stop", "policy")
+        name: value
+        for name in (*_PLAIN, "system", "output", "stop", "policy")
+        if (value := getattr(saved, name)) not in (None, ())
     }
-    return {name: value for name, value in options.items() if value not in (None, ())}  # type: ignore[return-value]  # names of ChatOptions
+    return cast("ChatOptions", options)

@@ -6,7 +6,7 @@ Schema of types is made here too: of a tool's arguments, and of the shape of an 
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -110,7 +110,7 @@ def _own(given: ToolLike) -> Tool | None:
     return Tool(str(name), raw=raw)
 
 
-def _finished(made: object) -> object:
+def _finished(made: Awaitable[object]) -> object:
     """Await it in a loop of its own: in a thread of its own where there is a loop already."""
     from asyncio import _get_running_loop, run  # noqa: PLC0415 - only for a tool that awaits
 
@@ -122,14 +122,13 @@ def _finished(made: object) -> object:
         return thread.submit(run, _awaited(made)).result()
 
 
-async def _awaited(made: object) -> object:
-    return await made  # type: ignore[misc]  # isawaitable said so
+async def _awaited(made: Awaitable[object]) -> object:
+    return await made
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - its kind is asked, not whether it is there
-    )
+    called = type(function).__call__  # an object may be called through an async method
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def _result(call: ToolCall, made: object) -> ToolResult:

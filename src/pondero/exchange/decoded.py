@@ -166,11 +166,12 @@ _LOOKED_AT = 5
 
 
 def _error(error: PonderoError) -> dict[str, Any]:
+    said = error if isinstance(error, ServiceError) else None
     return {
         "type": type(error).__name__,
         "category": error.category,
-        "status": getattr(error, "status", None),
-        "code": getattr(error, "code", None),
+        "status": said.status if said else None,
+        "code": said.code if said else None,
         "message": str(error),
-        "retry_after": getattr(error, "retry_after", None),
+        "retry_after": said.retry_after if said else None,
     }

@@ -9,8 +9,8 @@ from ..errors import (
     PonderoError,
     RateLimited,
     ServerFailed,
+    ServiceError,
     Timeout,
-    TransportError,
     Truncated,
     Unreachable,
 )
@@ -50,7 +50,4 @@ class Retry(Struct, frozen=True):
 
 def _told(error: PonderoError) -> float | None:
     """Return the delay the service asked for."""
-    if isinstance(error, TransportError):
-        return None
-    told: float | None = getattr(error, "retry_after", None)
-    return told
+    return error.retry_after if isinstance(error, ServiceError) else None
