@@ -1,10 +1,12 @@
 """A conversation that goes on: tools, levels, models, failures, and what is kept of it."""
 
 import asyncio
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.shells import each_shell
 
 import pondero
 from pondero.canon import (
@@ -326,3 +328,15 @@ def test_deltas_of_thinking_come_before_words():
 def test_a_chat_is_told_at_once_that_it_got_the_other_kind_of_client(chat, client):
     with pytest.raises(UsageError, match="awaits"):
         chat("claude-opus-5", client=client())
+
+
+@each_shell
+def test_the_next_request_of_a_chat_can_be_had_without_sending_it(shell):
+    emulator = Emulator()
+    chat = shell.chat("gpt-5.1/high", shell.client(emulator), tools=[get_weather])
+    shell.send(chat, "What is 17 * 23?")
+    before = chat.messages
+    prepared = chat.prepare("And 5 * 5?", system="Be brief.")
+    assert (len(emulator.log.entries), chat.messages) == (1, before)
+    shell.send(chat, "And 5 * 5?", system="Be brief.")
+    assert emulator.log.entries[-1].body == json.loads(prepared.request.body)

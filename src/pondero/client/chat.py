@@ -10,7 +10,7 @@ from typing import Generic, Self, TypeVar, Unpack
 from ..canon import Event, Message, Reply
 from ..catalog import Entry
 from ..errors import BadParameter, UsageError
-from ..exchange import destination, refused_by, seals_of
+from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
 from ..store import lookup
 from ..thinking import Policy
@@ -92,6 +92,13 @@ class _Chat(Generic[C]):
         to = destination(entry, self.policy, refused=seals_of(refused_by(entry, self.refusals)))
         return handoff(self.messages, to).manifest
 
+    def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
+        """Return what the next turn would send first, and the plan behind it; nothing is sent."""
+        check(options)
+        messages = (*self.messages, *messages_of(prompt))
+        asked = self._asked(options, last=self._steps <= 1)
+        return self._client.prepare(self._model, messages, self._thinking, **asked)
+
     def to_json(self) -> str:
         """Return the chat as JSON text: history and seals, model, level, options; no tools."""
         return dump_chat(
@@ -131,7 +138,7 @@ class _Chat(Generic[C]):
         effort = self._options.get("thinking_effort")
         return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]
 
-    def _asked(self, turn: Turn | AsyncTurn, options: ChatOptions) -> Options:
+    def _asked(self, options: ChatOptions, *, last: bool) -> Options:
         """Return the options of one exchange: those of the turn over those of the chat."""
         both: Options = {
             "context": self._context,
@@ -140,7 +147,7 @@ class _Chat(Generic[C]):
             "refusals": self.refusals,
             **options,
         }
-        if turn.is_last and both.get("tools"):
+        if last and both.get("tools"):
             both["tool_choice"] = "none"
         return both
 
@@ -190,7 +197,7 @@ class Chat(_Chat[Client]):
         stream: Stream | None = None
         try:
             while not turn.is_over:
-                asked = self._asked(turn, options)
+                asked = self._asked(options, last=turn.is_last)
                 stream = self._client.stream(model, turn.messages, thinking, **asked)
                 with stream:
                     yield from stream
@@ -246,7 +253,7 @@ class AsyncChat(_Chat[AsyncClient]):
         stream: AsyncStream | None = None
         try:
             while not turn.is_over:
-                asked = self._asked(turn, options)
+                asked = self._asked(options, last=turn.is_last)
                 stream = self._client.stream(model, turn.messages, thinking, **asked)
                 async with stream:
                     async for event in stream:

@@ -5,15 +5,14 @@ that would be sent next.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NoReturn
 
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Message, Tool
+from ...canon import Message, Tool
 from ...client import Chat, Client
 from ...dialects import dialect
-from ...errors import BadParameter, CassetteError, Unreachable
-from ...exchange import Retry, Timeouts
+from ...emulator import Emulator
+from ...errors import BadParameter, CassetteError
 from ...handoff import Change
 from ...store import from_jsonl
 from ...transport import Recorded
@@ -40,27 +39,10 @@ _CURE = {
 }
 
 
-class _Catcher:
-    """A transport that keeps what it is given and sends nothing."""
-
-    needs_key = False
-
-    def __init__(self) -> None:
-        self.request: HttpRequest | None = None
-
-    def send(self, request: HttpRequest, _timeouts: Timeouts, /) -> NoReturn:
-        self.request = request
-        raise Unreachable("nothing is sent")
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 def guarded(data: bytes, name: str, kind: Kind) -> Report:
     """Return what of a chat or thread is refused in its next turn, or not sent at all."""
-    catcher = _Catcher()
-    chat = _chat(data, kind, Client(transport=catcher, retry=Retry(attempts=1)))
-    each = _next(chat, catcher, name)
+    chat = _chat(data, kind, Client(transport=Emulator()))  # where nothing is sent no key is needed
+    each = _next(chat, name)
     traps = [replace(finding, exchange=None) for finding in judged(each, Answers(()))]
     findings = [*traps, *_changes(chat, each)]
     return Report(
@@ -99,13 +81,8 @@ def _called(messages: Iterable[Message]) -> list[Tool]:
     return [Tool(name, parameters={"type": "object", "properties": {}}) for name in sorted(names)]
 
 
-def _next(chat: Chat, catcher: _Catcher, name: str) -> Seen:
-    try:
-        chat.send(_PROMPT)
-    except Unreachable:
-        if catcher.request is None:
-            raise
-    each = seen(1, Recorded(catcher.request)) if catcher.request else None
+def _next(chat: Chat, name: str) -> Seen:
+    each = seen(1, Recorded(chat.prepare(_PROMPT).request))
     if each is None:
         message = f"{name}: the next request of {chat.model!r} is none that can be judged"
         raise BadParameter(message)
