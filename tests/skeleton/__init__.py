@@ -5,17 +5,17 @@ the steps. The wire is made up: one JSON object a request, typed parts, a server
 """
 
 from pondero.canon import Json
-from pondero.dialects import Caller, Dialect, Service
+from pondero.dialects.dialect import Caller, Dialect, Service
 
 
 def _caller() -> Caller:
-    from .caller import CALLER
+    from .caller import CALLER  # noqa: PLC0415 - each side is loaded when it is first needed
 
     return CALLER
 
 
 def _service() -> Service[Json]:
-    from .service import SERVICE
+    from .service import SERVICE  # noqa: PLC0415 - each side is loaded when it is first needed
 
     return SERVICE
 

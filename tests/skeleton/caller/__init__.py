@@ -1,6 +1,6 @@
 """The caller's side: what we send, and how we read what comes back."""
 
-from pondero.dialects import Caller
+from pondero.dialects.dialect import Caller
 
 from .errors import error
 from .request import encode, takes

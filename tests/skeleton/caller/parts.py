@@ -19,7 +19,7 @@ from pondero.canon import (
     Usage,
     arguments_of,
 )
-from pondero.dialects import Where
+from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 
 NAME = "skeleton"

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from pondero.canon import Event, Head, Json, Started
-from pondero.dialects import Where
+from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
 from .parts import Counts, Parts, Piece, finished

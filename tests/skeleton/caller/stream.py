@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from pondero.canon import Event, Head, Started
-from pondero.dialects import Where
+from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import FrameStream, SseReader, parse
 

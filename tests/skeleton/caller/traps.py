@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pondero.canon import Json
-from pondero.dialects import Sent, Trap
+from pondero.dialects.dialect import Sent, Trap
 
 
 def traps(_sent: Sent) -> list[Trap]:

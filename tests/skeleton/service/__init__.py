@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects import Service
+from pondero.dialects.dialect import Service
 
 from .address import model_of, serves, with_model
 from .errors import error

@@ -3,7 +3,7 @@
 from msgspec.json import encode
 
 from pondero.canon import HttpResponse
-from pondero.dialects import Rejected
+from pondero.dialects.dialect import Rejected
 
 
 def error(

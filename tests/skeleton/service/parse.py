@@ -14,7 +14,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Parsed
+from pondero.dialects.dialect import Parsed
 from pondero.dialects.unknown import Unknown
 from pondero.thinking import UNSET, Intent
 

@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Answering
+from pondero.dialects.dialect import Answering
 
 from .parse import Context
 

@@ -1,7 +1,7 @@
 """What the service refuses, in its own order and words. The order is behaviour."""
 
 from pondero.canon import HttpRequest, Thinking
-from pondero.dialects import Accepted
+from pondero.dialects.dialect import Accepted
 
 from .address import serves
 from .errors import refuse

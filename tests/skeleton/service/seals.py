@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from pondero.canon import Json, Part, Thinking
-from pondero.dialects import Sealer
+from pondero.dialects.dialect import Sealer
 
 _SECRET = b"the emulated service's own secret"
 
