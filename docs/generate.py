@@ -14,7 +14,7 @@ import pondero
 from pondero.catalog import Entry, shipped
 from pondero.client import lookup
 from pondero.contract import SCENARIOS
-from pondero.thinking import BENIGN, CHOICES, CODES, TOKENS, Plan
+from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
@@ -120,6 +120,19 @@ def policies() -> str:
     return table(["field", "values"], rows)
 
 
+def figures() -> str:
+    """Return which numbers of tokens mean which level, where a model takes only words."""
+    most = max(FIGURES.values())
+    changes = [n for n in range(2, most + 1) if nearest(n) != nearest(n - 1)]
+    starts = [1, *changes]
+    ends = [*(f"to {n - 1:,}" for n in changes), "and more"]
+    rows = [
+        [f"{start:,} {end}", f"`{level}`", f"{figure:,}"]
+        for start, end, (level, figure) in zip(starts, ends, FIGURES.items(), strict=True)
+    ]
+    return table(["tokens", "level", "its figure"], rows)
+
+
 def contradictions() -> str:
     """Return what real exchanges and the catalog disagree on, and why the catalog stays."""
     text = (ROOT / "tests/catalog/explained.toml").read_text("utf-8")
@@ -201,6 +214,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "by-provider": by_provider,
     "codes": codes,
     "policies": policies,
+    "figures": figures,
     "contradictions": contradictions,
     "size": size,
     "ledger": ledger,

@@ -155,8 +155,7 @@ def test_nothing_raises_and_every_code_is_documented(entry, wish, policy, asked)
 def test_a_bigger_number_never_means_less(entry, tokens):
     smaller, bigger = (_plan(entry, n) for n in (tokens, tokens * 2))
     assert _depth(entry, smaller) <= _depth(entry, bigger)
-    order = ("minimal", "low", "medium", "high")
-    ranks = [order.index(nearest(n, entry.capability)) for n in (tokens, tokens * 2)]
+    ranks = [LEVELS.index(nearest(n)) for n in (tokens, tokens * 2)]
     assert ranks == sorted(ranks)
 
 

@@ -104,7 +104,7 @@ def test_a_number_out_of_range_is_brought_into_it(asked, got):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "level"), [(500, "low"), (20_000, "low"), (43_000, "medium"), (60_000, "high")]
+    ("tokens", "level"), [(500, "low"), (8_000, "medium"), (20_000, "high"), (60_000, "max")]
 )
 def test_a_number_on_a_model_of_words_is_the_nearest_level(tokens, level):
     made = plan("gpt-6-sol", tokens)

@@ -3,6 +3,7 @@
 import pytest
 
 from pondero import plan
+from pondero.thinking import FIGURES, nearest
 
 # (model, level) -> what the ledger means by it, before room is kept for the answer
 _NOMINAL = {
@@ -38,7 +39,21 @@ def test_xhigh_and_max_are_the_most_a_budget_model_has(model):
 def test_off_by_the_floor_policy_is_the_smallest_thinking(model, budget):
     made = plan(model, "off", policy={"off": "floor"})
     assert made.budget == budget
-    assert [note.code for note in made.adjustments] == ["cannot_disable"]
+
+
+@pytest.mark.parametrize(
+    ("model", "code"),
+    [("gemini-2.5-flash", "off_floor"), ("gpt-5.5", "off_floor"), ("claude-opus-5", "off_floor"),
+     ("gemini-2.5-pro", "cannot_disable"), ("gpt-5", "cannot_disable")],
+)  # fmt: skip
+def test_the_floor_policy_blames_the_model_only_where_it_cannot_be_off(model, code):
+    made = plan(model, "off", policy={"off": "floor"})
+    assert [note.code for note in made.adjustments] == [code]
+
+
+def test_the_floor_that_a_strict_policy_asked_for_is_no_error():
+    strict = {"off": "floor", "unsupported": "strict"}
+    assert plan("gemini-2.5-flash", "off", policy=strict).budget == 1
 
 
 @pytest.mark.parametrize(
@@ -78,6 +93,43 @@ def test_the_percent_policy_is_a_share_of_max_tokens():
 def test_levels_that_mean_the_same_number_say_so():
     made = plan("claude-sonnet-4-5", "minimal", policy={"budgets": "fixed"})
     assert (made.level, made.adjustments[0].code) == ("low", "level_as_budget")
+
+
+# -- a number of tokens on a model that has only levels --------------------------------------------
+
+_MEANT = {
+    1: "minimal", 1_024: "minimal", 2_047: "minimal", 4_096: "low", 8_000: "medium",
+    8_192: "medium", 10_000: "medium", 16_000: "high", 20_000: "high", 24_000: "high",
+    31_999: "xhigh", 32_000: "xhigh", 64_000: "max", 1_000_000: "max",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tokens", "level"), _MEANT.items())
+def test_a_number_means_the_level_of_the_nearest_figure(tokens, level):
+    assert nearest(tokens) == level
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "level"),
+    [("gpt-5", "8k", "medium"), ("gpt-5", 500, "minimal"), ("gpt-5", 64_000, "high"),
+     ("gpt-5.5", 1_024, "low"), ("gpt-5.5", 10_000, "medium"), ("gpt-5.5", 16_000, "high"),
+     ("claude-opus-5", 16_000, "high"), ("claude-opus-5", 31_999, "xhigh"),
+     ("claude-opus-5", 64_000, "max"), ("gemini-3-pro-preview", 8_192, "high")],
+)  # fmt: skip
+def test_a_model_of_words_gets_the_level_a_number_commonly_means(model, wish, level):
+    made = plan(model, wish)
+    assert (made.level, [note.code for note in made.adjustments]) == (level, ["budget_as_level"])
+    assert any(f"{figure:,}" in made.adjustments[0].why for figure in FIGURES.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "why"),
+    [("gpt-5", "max", "high is the highest"), ("gemini-3.1-flash-image", "low", "high is the next above low"),
+     ("xai:grok-3-mini", "medium", "low is what it has for medium"),
+     ("gemini-3-pro-preview", 8_192, "medium is about 8,192 tokens, and high is the next above medium")],
+)  # fmt: skip
+def test_the_words_say_which_way_the_ladder_went(model, wish, why):
+    assert why in plan(model, wish).adjustments[0].why
 
 
 # -- the five contracts of the ledger's part D ---------------------------------------------------------

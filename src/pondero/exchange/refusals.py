@@ -13,7 +13,7 @@ from ..catalog import Entry
 from ..dialects import Repair, dialect
 from ..errors import BadRequest, ServiceError
 from ..handoff import REFUSED, UNSEEN, Field, Manifest, Refusal, mark
-from ..thinking import Adjustment, Plan, closest, listed
+from ..thinking import Adjustment, Plan, closest, instead, listed
 
 Path = tuple[str, ...]
 _ABSENT = msgspec.UNSET
@@ -147,7 +147,7 @@ def _without(http: HttpRequest, field: Field) -> tuple[HttpRequest, Adjustment] 
 def _nearest(asked: str, field: Field) -> Adjustment:
     words = field.takes
     got = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
     return Adjustment(field.code, field.what, asked, got, why)
 
 

@@ -7,7 +7,7 @@ from .placement import NOWHERE, Placement, Reading, headers, place, read
 from .plan import Facts, Plan, describe, outcome, said
 from .policy import CHOICES, DEFAULT, TOKENS, Policy
 from .resolve import resolve
-from .target_level import closest, figure, listed, nearest, share
+from .target_level import FIGURES, closest, figure, instead, listed, nearest, share
 
 __all__ = [
     "ALIASES",
@@ -15,6 +15,7 @@ __all__ = [
     "CHOICES",
     "CODES",
     "DEFAULT",
+    "FIGURES",
     "LEVELS",
     "NOTHING",
     "NOWHERE",
@@ -40,6 +41,7 @@ __all__ = [
     "describe",
     "figure",
     "headers",
+    "instead",
     "is_wish",
     "listed",
     "nearest",

@@ -54,7 +54,6 @@ class Capability(
     tools         off: function tools are refused while thinking
     off_efforts   efforts that may stand beside off, where that is restricted
     uncapped      levels that do not go with a cap on the output
-    scale         the range a budget is measured against where only words are accepted
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
     """
@@ -83,7 +82,6 @@ class Capability(
     prefill: bool = True
     off_efforts: tuple[str, ...] = ()
     uncapped: tuple[str, ...] = ()
-    scale: tuple[int, int] = (1024, 64000)
     replay: Literal["required", "tools", "optional", "none"] = "optional"
     source: str
     checked: str

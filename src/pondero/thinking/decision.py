@@ -23,7 +23,7 @@ class Adjustment(Struct, frozen=True):
 
 
 CODES: dict[str, str] = {
-    "unsupported_level": "the model does not have this level; the nearest it has is used",
+    "unsupported_level": "the model lacks this level; the next above it is used, or the highest",
     "cannot_disable": "thinking cannot be switched off; the least is used",
     "no_thinking": "the model does not think; nothing is sent",
     "no_control": "the model thinks as it likes; nothing can be said to it",
@@ -31,9 +31,10 @@ CODES: dict[str, str] = {
     "answer_room": "the level's figure was lowered so that the answer has room",
     "context_cap": "the context is long, and the policy caps thinking there",
     "no_room": "no budget fits below max_tokens; thinking is off, or at its least",
-    "budget_as_level": "the model takes words, not numbers; the nearest level is used",
+    "budget_as_level": "the model takes words, not numbers; the level nearest in figure is used",
     "level_as_budget": "two levels are the same number of tokens on this model",
     "on_as_level": "the model has no bare on; its middle level is used",
+    "off_floor": "the policy asks for the smallest thinking instead of off",
     "off_omitted": "the policy sends nothing for off, and the model may think unasked",
     "dropped_parameter": "a parameter the model refuses or ignores was left out",
     "max_tokens_clamped": "max_tokens was above what the model can write",
@@ -51,7 +52,7 @@ CODES: dict[str, str] = {
 """Code -> meaning. Nothing else is ever recorded."""
 
 BENIGN = frozenset(
-    {"answer_room", "context_cap", "level_as_budget", "on_as_level", "unknown_model"}
+    {"answer_room", "context_cap", "level_as_budget", "off_floor", "on_as_level", "unknown_model"}
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""
 

@@ -21,6 +21,20 @@ _WORD = re.compile(r"[a-z]+")
 _THIRDS = {"low": 1, "medium": 2}
 _PERCENT = {"low": 20, "medium": 50, "high": 80}
 
+FIGURES = {
+    "minimal": 1_024,
+    "low": 4_096,
+    "medium": 8_192,
+    "high": 20_000,
+    "xhigh": 32_000,
+    "max": 64_000,
+}
+"""Level -> the number of tokens that people commonly mean by it, for models that take only words.
+
+Agents ask for "think hard" with 16,000 to 24,000 tokens and for the most with 32,000 (Claude Code,
+Aider and the examples of the vendors), whatever a model could write in all.
+"""
+
 
 def figure(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
     """Return the number of tokens this level means under the policy, within the range."""
@@ -60,12 +74,9 @@ def step(level: str, capability: Capability) -> str:
     return next((word for word in efforts if _rank(word, efforts) >= wanted), efforts[-1])
 
 
-def nearest(tokens: int, capability: Capability) -> str:
-    """Return the level whose proportional figure is nearest to a number of tokens."""
-    low, high = capability.scale
-    marks = {"minimal": low}
-    marks |= {lv: low + k * (high - low) // 3 for k, lv in enumerate(("low", "medium", "high"), 1)}
-    return min(marks, key=lambda level: abs(marks[level] - tokens))
+def nearest(tokens: int) -> str:
+    """Return the level whose figure in common use is nearest to a number of tokens."""
+    return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
 def listed(refusal: str) -> tuple[str, ...]:
@@ -85,8 +96,22 @@ def closest(level: str, words: tuple[str, ...]) -> str:
     return next((word for word in words if ranks[word] >= least), words[-1])
 
 
+def instead(got: str, wanted: str, words: tuple[str, ...]) -> str:
+    """Return in words how the level that is used stands to the one that was asked for."""
+    if _rank(got, words) > _rank(wanted, words):
+        return f"{got} is the next above {wanted}"
+    return f"{got} is the highest" if got == words[-1] else f"{got} stands in for {wanted}"
+
+
+def _stand_in(got: str, wanted: str, capability: Capability) -> str:
+    if wanted in capability.steps:
+        return f"{got} is what it has for {wanted}"
+    return instead(got, wanted, capability.efforts)
+
+
 def _rank(word: str, efforts: tuple[str, ...]) -> float:
     """Return where a word stands; a family's own word stands right above the one before it."""
+    word = ALIASES.get(word, word)
     if word in LEVELS:
         return LEVELS.index(word)
     if word not in efforts:
@@ -121,7 +146,9 @@ def _off(_intent: Intent, case: Case) -> TargetLevel:
     least = _least(case)
     if capability.off:
         why = "the policy off=floor asks for the smallest thinking instead of none"
-    elif least.mode == "unset":
+        case.note("off_floor", "level", "off", least.got, why)
+        return least
+    if least.mode == "unset":
         why = "nothing can be said to this model about thinking"
     else:
         why = "this model does not support disabling thinking; this is its minimum"
@@ -181,7 +208,7 @@ def _at_level(level: str, case: Case) -> TargetLevel:
         return TargetLevel("on", "on")
     got = step(level, capability)
     if got != level:
-        why = f"this model has {' '.join(capability.efforts)}; {got} is the nearest to {level}"
+        why = f"this model has {' '.join(capability.efforts)}; {_stand_in(got, level, capability)}"
         case.note("unsupported_level", "level", level, got, why)
     return TargetLevel("level", got, got)
 
@@ -217,8 +244,11 @@ def _budget(intent: Intent, case: Case) -> TargetLevel:
         why = "this model's thinking is on or off, without a number of tokens"
         case.note("budget_as_level", "budget", tokens, "on", why)
         return TargetLevel("on", "on")
-    level = step(nearest(tokens, capability), capability)
-    why = f"this model takes words, not numbers; {tokens:,} tokens are nearest to {level}"
+    meant = nearest(tokens)
+    level = step(meant, capability)
+    why = f"this model takes words, not numbers; {meant} is about {FIGURES[meant]:,} tokens"
+    if level != meant:
+        why += f", and {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
     return TargetLevel("level", level, level)
 
@@ -229,7 +259,7 @@ def _clamped(tokens: int, intent: Intent, case: Case) -> TargetLevel:
         return TargetLevel("unset")
     effort = None
     if capability.by_budget:
-        effort = _effort(intent.level or nearest(tokens, capability), case)
+        effort = _effort(intent.level or nearest(tokens), case)
     fitting = max(budget.min, min(tokens, budget.max))
     if fitting != tokens:
         why = f"this model takes {budget.min:,} to {budget.max:,} tokens"

@@ -67,7 +67,7 @@ def test_a_switch_says_provider_level_and_figure(dial, model):
 def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
     state, _ = say(begin(dial, "gpt-5/low"), dial, "/thinking max")
     assert told(state) == (
-        "  ⚠ This model has minimal low medium high; high is the nearest to max\n"
+        "  ⚠ This model has minimal low medium high; high is the highest\n"
         "  Thinking: high effort (~80% of output budget)\n"
         "  Recommended output buffer: 25,000 tokens"
     )

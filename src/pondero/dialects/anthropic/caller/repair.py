@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, listed
+from pondero.thinking import Adjustment, closest, instead, listed
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
@@ -96,7 +96,7 @@ def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair 
         return None
     got = closest(asked, words)
     body["output_config"]["effort"] = got
-    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
     return Repair(_sent(request, body, request.headers), note, "model")
 

@@ -8,7 +8,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, listed
+from pondero.thinking import Adjustment, closest, instead, listed
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"
@@ -85,7 +85,7 @@ def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
     if not isinstance(asked, str) or not words or asked in words or "effort" not in message:
         return None
     got = holder[key] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, listed
+from pondero.thinking import Adjustment, closest, instead, listed
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 
@@ -75,5 +75,5 @@ def _lower(reasoning: dict[str, Json], message: str) -> Adjustment | None:
     if asked is None or not words or asked in words or f"'{asked}'" not in message:
         return None
     got = reasoning["effort"] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {got} is the nearest to {asked}"
+    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
