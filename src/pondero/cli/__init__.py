@@ -1,4 +1,4 @@
-"""The command line: how it looks to somebody at a terminal."""
+"""The command line. ``main`` is the program ``pondero``."""
 
 from .app import main
 

@@ -1,4 +1,4 @@
-"""``pondero``: its commands, loaded when called for, and how they end.
+"""``pondero``: the table of its commands, each imported when it runs, and their exit codes.
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 the service refused, 4 network, 130 interrupted.
 """
@@ -49,7 +49,7 @@ class _Lazy(Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """End well where whoever read the output went away; click itself would end with 1."""
+        """Exit with 0 where the reader of a pipe has gone; click itself would exit with 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
         ):
             click.echo("(ask --offline needs no network and no key)", err=True)
         return next(code for kind, code in _CODES if isinstance(error, kind))
-    except OSError as error:  # a full disk behind stdout, and the like
+    except OSError as error:  # such as a full disk behind stdout
         click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
         return 1
     except (KeyboardInterrupt, click.Abort):
@@ -117,7 +117,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _warned(message: Warning | str, *_: object) -> None:
-    """Say a warning in one line: which line of Python it is of is nothing to who calls this."""
+    """Print a warning in one line, without the Python source line it comes from."""
     click.echo(f"pondero: {_without_secrets(str(message))}", err=True)
 
 

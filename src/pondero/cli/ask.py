@@ -1,4 +1,4 @@
-"""``ask``: one question, its answer on stdout, what else there is to say on stderr."""
+"""``ask``: one question; the answer goes to stdout, everything else to stderr."""
 
 import sys
 from pathlib import Path
@@ -125,7 +125,7 @@ def _question(prompt: tuple[str, ...], files: tuple[Path, ...]) -> list[Part]:
 
 
 def _piped() -> str:
-    """Return what is piped in: text, or nothing."""
+    """Return the text of standard input, if something is piped in."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""
     try:
@@ -188,16 +188,16 @@ class _Page:
             click.echo(event.text, nl=False)
 
     def end(self, reply: Reply) -> None:
-        """End the last line; then say what was not as it was asked for."""
+        """End the last line, then print the adjustments of the plan."""
         click.echo()
         for note in reply.plan.adjustments:
             _say(f"{note.why} ({note.code})")
 
 
 class _Events:
-    """Events as JSON, one a line; the finished ones with what they cost, where that is known.
+    """Events as JSON, one a line; a Finished event with its cost, where that is known.
 
-    The last line is what finished it; before it stands whatever was not as it was asked for.
+    The last line is the last Finished event; the adjustments of the plan stand before it.
     """
 
     def __init__(self, start: Start, *, paid: bool) -> None:
@@ -207,7 +207,7 @@ class _Events:
         self._finished: Any = None
 
     def write(self, event: Event) -> None:
-        """Print one event, without what is for its maker's eyes only."""
+        """Print one event, without its seal."""
         raw = msgspec.to_builtins(event)
         if isinstance(part := raw.get("part"), dict):
             part.pop("seal", None)
@@ -221,7 +221,7 @@ class _Events:
             click.echo(dumped(raw))
 
     def end(self, reply: Reply) -> None:
-        """Print the notes of the plan that did not come as events, and the end."""
+        """Print the adjustments that did not come as events, then the last Finished event."""
         for adjustment in msgspec.to_builtins(reply.plan.adjustments):
             if adjustment not in self._noted:
                 click.echo(dumped(msgspec.to_builtins(Note(adjustment))))

@@ -1,6 +1,6 @@
-"""A question as part of a thread: how it begins or goes on, and what is kept of it.
+"""The thread of an ``ask``: a new one or one that goes on, saved when the turn ends.
 
-Keeping is a service to the user, never a reason to fail: what goes wrong is one line on stderr.
+Saving never makes ``ask`` fail: what goes wrong is one line on stderr.
 """
 
 import re
@@ -20,11 +20,11 @@ from .command import warn
 from .thread_output import opened
 
 _ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
-_LEAST = 4  # so many letters of an id, and it is not a word of the question
+_LEAST = 4  # letters of an id that are enough to tell it from a word of the question
 
 
 class Start(Struct, frozen=True):
-    """Where a question starts from: a model and a wish, and the thread it goes on with."""
+    """What a question starts from: a model and a wish, and the thread it goes on with."""
 
     model: str
     thinking: Json = None
@@ -54,7 +54,7 @@ class Start(Struct, frozen=True):
 
 
 def begun(words: tuple[str, ...]) -> tuple[Start, tuple[str, ...]]:
-    """Return a new start with the model that the first word names, and the other words."""
+    """Return the start of a new thread, with the model in the first word, and the other words."""
     if not words:
         raise click.UsageError("there is no MODEL; 'pondero models' lists them")
     model, *prompt = words
@@ -63,7 +63,7 @@ def begun(words: tuple[str, ...]) -> tuple[Start, tuple[str, ...]]:
 
 
 def continued(words: tuple[str, ...]) -> tuple[Start, tuple[str, ...]]:
-    """Return where a thread stopped, and the words that name neither it nor a model."""
+    """Return the start from an existing thread, and the words that name neither it nor a model."""
     with opened() as threads:
         thread, rest = _named(threads, words)
         messages = threads.messages(thread.id)

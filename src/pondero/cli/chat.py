@@ -1,4 +1,4 @@
-"""``chat``: a conversation on the terminal."""
+"""``chat``: starts the chat on the terminal, drawn by ``tui``."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MODEL = "claude-opus-5/medium"
 _PACE = 0.02
-"""Seconds between the pieces of an offline answer: it is to be seen how it comes."""
+"""Seconds between the pieces of an offline answer, so that it is seen arriving."""
 
 
 @click.command(
@@ -112,7 +112,7 @@ def _check_textual() -> None:
 
 
 def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
-    """Return the model to begin with, and the wish that was settled for when none is said."""
+    """Return the model to begin with, and the configured wish where the model names none."""
     from ..client import lookup
 
     model = named or settled.model or _MODEL
@@ -122,7 +122,7 @@ def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
 
 
 def _keeper(*, save: bool) -> "tuple[Keeper, tuple[Action, ...]]":
-    """Return where the thread is kept, and what there is to say about that."""
+    """Return the keeper of the thread, and reports for the user about the file."""
     from ..store import Threads
     from ..tui import Keeper
 

@@ -35,7 +35,7 @@ class Group(click.Group):
 
 
 def examples(*lines: str) -> str:
-    """Return lines for a command's epilog; the mark keeps them from being wrapped."""
+    """Return the examples for a command's epilog; the control character stops click's wrapping."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
@@ -61,7 +61,7 @@ def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:
 
 
 def warn(text: str) -> None:
-    """Say something on stderr that is no failure."""
+    """Print a warning on stderr."""
     click.echo(click.style(f"pondero: {text}", fg="yellow"), err=True)
 
 

@@ -12,7 +12,7 @@ from .command import examples
 
 
 def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return the model strings that begin so, with the levels of a model that is complete."""
+    """Return the model strings that begin with this; for a whole name, its levels too."""
     from ..client import complete, levels_of
 
     found = complete(typed)
@@ -32,7 +32,7 @@ def first_model(
 def thread(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
-    """Return the ids of threads that begin so, each with its title."""
+    """Return the ids of threads that begin with this, each with its title."""
     from ..errors import PonderoError
     from ..store import Threads
 
@@ -52,7 +52,7 @@ def thread(
 def provider(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
-    """Return the providers that begin so."""
+    """Return the providers that begin with this."""
     from ..client import lookup
 
     providers = lookup().catalog.providers.values()
@@ -66,7 +66,7 @@ def provider(
 def setting(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
-    """Return the settings that begin so."""
+    """Return the settings that begin with this."""
     from ..store import SETTINGS
 
     return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]

@@ -1,4 +1,4 @@
-"""``config``: what was settled once, to read and to change; comments stay."""
+"""``config``: read and change config.toml; its comments stay."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""``contract``: a service, a recording or the emulator held to what we take it for."""
+"""``contract``: runs the contract kit against services, recordings or the emulator."""
 
 import os
 import sys
@@ -139,7 +139,7 @@ def _entries(
         return [named(names[0], model)]
     if cassettes is not None:
         return [_taped(cassettes, name) for name in names]
-    one = live or base_url is not None  # every exchange is had for real
+    one = live or base_url is not None  # exchanges are real, and may cost
     return [entry for name in names for entry in stand_ins(name)[: 1 if one else None]]
 
 
@@ -164,7 +164,7 @@ def _spoken(name: str) -> str:
     from ..client import lookup
     from ..dialects import NAMES
 
-    lookup().entries(name)  # raises for a provider that nobody knows
+    lookup().entries(name)  # raises UnknownProvider
     dialect = lookup().catalog.providers[name].dialect
     if dialect not in NAMES:
         message = f"{name} speaks {dialect!r}, which can be planned for and not yet talked to"
@@ -183,7 +183,7 @@ def _taped(folder: Path, name: str) -> "Entry":
     return first if model is None else named(name, model)
 
 
-# -- who answers --------------------------------------------------------------------------------
+# -- what answers --------------------------------------------------------------------------------
 
 
 def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
@@ -207,7 +207,7 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
 
 
 def _at_home(entries: "list[Entry]", other: "Backend", *, named: bool) -> "list[Entry]":
-    """Return the models whose service is there; raises where a service that was named is not."""
+    """Return the models whose service can be reached; raises where a named one cannot."""
     from ..contract import Reached, Taped
 
     reached = other.source if isinstance(other, Taped) else other

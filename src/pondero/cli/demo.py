@@ -1,4 +1,4 @@
-"""``pondero demo``: the dial at work and a conversation that survives, with no key, no network."""
+"""``demo``: levels, wires, tools and a handoff, on the emulator."""
 
 import shutil
 import textwrap

@@ -1,4 +1,4 @@
-"""``doctor``: is everything in order here, and would a thread fit another model."""
+"""``doctor``: checks this machine, or what a handoff of a thread would lose."""
 
 import click
 import msgspec

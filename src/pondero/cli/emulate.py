@@ -1,4 +1,4 @@
-"""``emulate``: every service on one port of this machine, for any SDK to be pointed at."""
+"""``emulate``: serves the emulator over HTTP, so that any SDK can be pointed at it."""
 
 import click
 
@@ -62,6 +62,6 @@ def _greeting(where: str) -> str:
 
 
 def _exports(*settings: str) -> list[str]:
-    """Return what sets these in a shell: in one line, or where that is long, one each."""
+    """Return shell lines that export these: one line, or one each where it would be too long."""
     line = f"  export {' '.join(settings)}"
     return [line] if len(line) <= _WIDTH else [f"  export {each}" for each in settings]

@@ -1,4 +1,4 @@
-"""``guard``: find what is refused on the second turn of a recorded conversation."""
+"""``guard``: finds what a service would refuse on the second turn of a recording."""
 
 import shutil
 import sys
@@ -69,7 +69,7 @@ def _shown(name: str) -> str:
 
 
 def _told(error: str, name: str) -> str:
-    """Return an error that says which of the files it is about."""
+    """Return the error with the name of its file."""
     return error if name in error else f"{name}: {error}"
 
 

@@ -1,4 +1,4 @@
-"""``keys``: the keys of services, kept for you and never shown."""
+"""``keys``: saves, lists and removes the keys of services; it never shows one."""
 
 import os
 import sys
@@ -109,7 +109,7 @@ def _typed(provider: Provider) -> str:
 
 
 def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
-    """Return the variable that counts for a provider, and where its key comes from."""
+    """Return the variable of a provider's key, and where the key comes from."""
     for variable in provider.keys:
         if os.environ.get(variable, "").strip():
             return variable, _ENVIRONMENT

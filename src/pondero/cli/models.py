@@ -1,4 +1,4 @@
-"""``models --refresh``: another list of models beside the catalog, written down on request."""
+"""``models``: lists the catalog; ``--refresh`` compares it with another list of models."""
 
 import sys
 from datetime import UTC, datetime
@@ -60,9 +60,9 @@ def models(
 
 
 def _compare(where: str, *, provider: str | None, as_json: bool, write: bool, yes: bool) -> None:
-    """Report in what a list differs from the catalog; write models.toml where that is wanted."""
+    """Report how a list differs from the catalog, and with ``write`` add to models.toml."""
     if provider is not None:
-        lookup().entries(provider)  # raises for a provider that nobody knows
+        lookup().entries(provider)  # raises UnknownProvider
     if write and not yes and (as_json or not sys.stdin.isatty()):
         raise BadParameter("nobody can be asked here: add --yes to --write")
     found = compare(read_listing(_read(where)), lookup())
@@ -110,12 +110,12 @@ def _written(found: list[Difference], where: str) -> tuple[str, int]:
     finder = lookup()
     made = [row for row in rows(found, finder, source=where, checked=today) if _is_good(row)]
     text, added = with_models(made)
-    extended(finder.catalog, {str(models_file()): text})  # a file we could not read is not written
+    extended(finder.catalog, {str(models_file()): text})  # raises BadCatalog
     return text, added
 
 
 def _is_good(row: dict[str, Any]) -> bool:
-    """Return whether a row would be read again; a family may be said differently elsewhere."""
+    """Return whether the catalog takes this row; it may contradict the facts of a family."""
     import tomlkit
 
     document = tomlkit.document()

@@ -93,7 +93,7 @@ _COLOURS |= {"thinking": "bright_black", "text": "green", "error": "red"}
 
 
 def print_plan(plan: Plan, *, indent: int = 0, without: Container[str] = ()) -> None:
-    """Print a plan for people, leaving out the lines labelled so."""
+    """Print a plan for people, without the lines of these labels."""
     lines = [(label, text) for label, text in describe(plan) if label not in without]
     print_lines(lines, indent=indent)
 

@@ -1,4 +1,4 @@
-"""Results for people: a row of marks for each model, and below it what is not a tick."""
+"""The results of ``contract`` for people: a row of marks for each model, then the reasons."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _many(console: Console, results: Sequence[Result], models: list[tuple[str, s
 
 
 def _reasons(console: Console, results: Sequence[Result]) -> None:
-    """Print why something was not checked, once for all who share it."""
+    """Print why something was not checked, once for all models that share the reason."""
     for (status, detail), found in _shared(results).items():
         mark, style = _MARKS[status]
         models = list(dict.fromkeys(f"{each.provider}:{each.model}" for each in found))

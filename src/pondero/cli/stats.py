@@ -19,7 +19,7 @@ _LEAST = ("turns", "share", "in", "seconds")
 
 
 class Row(Struct, frozen=True):
-    """One line: a model, a level or both, and what it took; None: not known."""
+    """One line: a model, a level or both, and what they took; None where that is unknown."""
 
     model: str | None
     level: str | None
@@ -36,7 +36,7 @@ class Row(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return what the line is about."""
+        """Return the model and the level."""
         return "/".join(word for word in (self.model, self.level) if word)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _title(days: float | None) -> str:
 
 
 def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
-    """Return the lines, added up by model or level or neither, the most thought first."""
+    """Return the lines, added up by model, by level or by both, the most tokens first."""
     groups: dict[tuple[str | None, str | None], list[Spent]] = {}
     for each in spent:
         level = None if by == "model" else each.level or _UNSAID

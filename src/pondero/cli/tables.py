@@ -20,7 +20,7 @@ _UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
 
 
 class Screen(Console):
-    """rich's console, but a reader that goes away is left for the command line to end."""
+    """rich's console, but a broken pipe is left for ``app`` to handle."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False)
@@ -97,7 +97,7 @@ def _said(plan: Plan, shared: Mapping[str, Any]) -> str:
 
 
 def _shared(plans: list[Plan]) -> dict[str, Any]:
-    """Return what every level that thinks says alike, so that it is shown once."""
+    """Return the fields that every level that thinks sends alike, so that they are shown once."""
     bodies = [
         dict(_leaves(plan.fields)) for plan in plans if plan.will_think and plan.asked != "off"
     ]

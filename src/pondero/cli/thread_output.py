@@ -1,4 +1,4 @@
-"""The threads as a command sees them: opened with a word about what is wrong, named, printed."""
+"""Threads on the command line: opened with a warning where the file was damaged, and printed."""
 
 import shutil
 import sys
@@ -18,7 +18,7 @@ _STEERING = dict.fromkeys([*range(32), *range(127, 160)], "") | {9: "\t", 10: "\
 
 @contextmanager
 def opened() -> Iterator[Threads]:
-    """Give the user's threads; a damaged file that was moved aside is told of on stderr."""
+    """Open the user's threads; warn on stderr where a damaged file was moved aside."""
     with Threads.open() as threads:
         if threads.notice:
             warn(threads.notice)
@@ -28,12 +28,12 @@ def opened() -> Iterator[Threads]:
 def thread_json(thread: Thread) -> dict[str, Any]:
     """Return a thread as plain JSON values; the keys are a stable contract."""
     made: dict[str, Any] = msgspec.to_builtins(thread)
-    del made["refusals"]  # marks of seals: of use to nobody but us
+    del made["refusals"]  # digests of seals: of use only to pondero
     return made
 
 
 def kept_json(kept: Kept) -> dict[str, Any]:
-    """Return a message as plain JSON values, without what is for its maker's eyes only."""
+    """Return a message as plain JSON values, without its seals."""
     made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
     for part in made["message"]["parts"]:
         for each in (part, *_contents(part)):
@@ -79,7 +79,7 @@ def print_kept(kept: Iterable[Kept], *, thinking: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text without what would steer a terminal, or no terminal can show."""
+    """Return a text without control characters and lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8").translate(_STEERING)
 
 

@@ -1,4 +1,4 @@
-"""``threads``: what was said before, to list, read, search, export and delete."""
+"""``threads``: lists, shows, searches, exports, imports and deletes saved threads."""
 
 import sys
 from pathlib import Path
@@ -199,7 +199,7 @@ def delete(ids: tuple[str, ...], *, yes: bool) -> None:
                 _confirm(f"delete {thread.id} ({_title(thread)}), {thread.messages:,} messages?")
             try:
                 shelf.delete(thread.id)
-            except UnknownThread:  # gone meanwhile, or named twice
+            except UnknownThread:  # another program deleted it, or it was named twice
                 continue
             click.echo(f"deleted {thread.id}", err=True)
 

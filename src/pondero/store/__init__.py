@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         write_models,
     )
     from .credentials import NO_KEY, Credentials, key_of, url_of
-    from .exports import from_jsonl, to_jsonl, to_markdown
-    from .html import to_html
+    from .exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
     from .secrets import forget_key, hidden, keys_file, remember, save_key, saved_key, saved_keys
@@ -68,7 +67,7 @@ _HOMES = {
     "settings": "config",
     "speaker": "captions",
     "thought": "captions",
-    "to_html": "html",
+    "to_html": "exports",
     "to_jsonl": "exports",
     "to_markdown": "exports",
     "unset_config": "config",

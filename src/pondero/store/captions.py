@@ -1,4 +1,4 @@
-"""What is said about a message where people read it: who spoke, and what it took."""
+"""Captions of messages and threads, for exports and for ``pondero threads``."""
 
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ def speaker(kept: Kept) -> str:
 
 
 def thought(part: Thinking, kept: Kept) -> str:
-    """Return a line about thinking: what of it can be read, and what it took."""
+    """Return a caption for thinking: whether it is shown, and how many tokens it took."""
     if part.redacted:
         return "Thinking, withheld by the service"
     tokens = kept.usage.thinking if kept.usage else None
@@ -28,7 +28,7 @@ def thought(part: Thinking, kept: Kept) -> str:
 
 
 def medium(part: Image | Blob | Other) -> str:
-    """Return a line that stands for what cannot be read."""
+    """Return a caption for a part that is not text."""
     if isinstance(part, Other):
         return "something only its maker can read"
     kind = part.media_type or "image"
@@ -36,7 +36,7 @@ def medium(part: Image | Blob | Other) -> str:
 
 
 def footing(kept: Kept) -> str:
-    """Return what is known of a reply: tokens, time, price, and how it ended if not well."""
+    """Return what is known about a reply: tokens, time, price, and how it ended if not normally."""
     usage = kept.usage
     counts = (
         (("in", usage.input), ("thinking", usage.thinking), ("out", usage.output)) if usage else ()
@@ -54,7 +54,7 @@ def footing(kept: Kept) -> str:
 
 
 def dollars(cost: str | None) -> str:
-    """Return an amount as people read it; small ones keep the figures that matter."""
+    """Return an amount for people; small ones keep two significant digits."""
     if cost is None:
         return "unknown"
     amount = float(cost)
@@ -67,7 +67,7 @@ def day(seconds: float) -> str:
 
 
 def heading(thread: Thread) -> str:
-    """Return a thread's title, or what stands for one."""
+    """Return a thread's title, or its id where it has none."""
     return thread.title or f"Thread {thread.id}"
 
 

@@ -22,9 +22,9 @@ _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)"
 
 
 class Settings(Struct, frozen=True):
-    """What the user settled once: a model and a wish for when none is said, and what is kept.
+    """The user's settings: the default model and thinking, whether threads are saved, the policy.
 
-    ``values`` is what stands in the file, by dotted name.
+    ``values`` is what the file sets, by dotted name.
     """
 
     model: str | None = None
@@ -40,9 +40,9 @@ def config_file() -> Path:
 
 
 def settings() -> Settings:
-    """Return what config.toml says; raises BadConfig for a value that cannot be.
+    """Return the settings of config.toml; raises BadConfig for an impossible value.
 
-    A name that is no setting is let be: the file may be of a newer pondero.
+    Unknown names are ignored: the file may belong to a newer pondero.
     """
     flat = {name: value for name, value in _flat(_parsed()) if name in _CHECKS}
     for name, value in flat.items():
@@ -53,13 +53,13 @@ def settings() -> Settings:
 
 
 def check_config() -> None:
-    """Raise BadConfig for whatever stands in config.toml and should not."""
+    """Raise BadConfig for an unknown name or an impossible value in config.toml."""
     for name, value in _flat(_parsed()):
         _check(name, value)
 
 
 def set_config(name: str, text: str) -> Any:
-    """Change one setting and return its value; raises BadConfig for what cannot be."""
+    """Change one setting and return its value; raises BadConfig."""
     value = _literal(name, text)
     _check(name, value)
     document = _document()
@@ -78,7 +78,7 @@ def set_config(name: str, text: str) -> Any:
 
 
 def unset_config(name: str) -> bool:
-    """Take one setting out; return whether it was there."""
+    """Remove one setting; return whether it was set."""
     check_setting(name)
     document = _document()
     table, _, last = name.rpartition(".")
@@ -106,7 +106,7 @@ def _parsed() -> dict[str, Any]:
 def _document() -> Any:
     import tomlkit  # noqa: PLC0415 - only where the file is changed
 
-    _parsed()  # for its error
+    _parsed()  # raises BadConfig where the file is not TOML
     found = config_text()
     return tomlkit.parse(found[1] if found else "")
 
@@ -120,7 +120,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _literal(name: str, text: str) -> Any:
-    """Return what was written as TOML would have it; a bare word is a text."""
+    """Return a value written on the command line, read as TOML; a bare word is a string."""
     check_setting(name)
     if name == "model" or hidden(text) != text:
         return text
@@ -141,7 +141,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def check_setting(name: str) -> None:
-    """Raise BadConfig for a name that is no setting."""
+    """Raise BadConfig for an unknown name."""
     if name in _CHECKS:
         return
     if _SECRET.fullmatch(name):
@@ -202,9 +202,9 @@ def models_file() -> Path:
 
 
 def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
-    """Return the text of models.toml with these rows after its own, and how many are new there.
+    """Return the text of models.toml with these rows appended, and how many of them are new.
 
-    A model the user has a row for keeps that row.
+    A model that has a row already keeps it.
     """
     import tomlkit  # noqa: PLC0415 - only where the file is changed
 

@@ -1,6 +1,6 @@
 """One SQLite file: opened, brought up to date, written in whole transactions.
 
-Only this file knows SQLite's errors; whoever uses it sees a StoreError that is a sentence.
+Only this file knows SQLite's errors; its callers see a StoreError with a sentence for users.
 """
 
 import os
@@ -84,7 +84,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for one transaction, kept as a whole or not at all."""
+        """Give the connection for one transaction, committed whole or rolled back."""
         with self._lock, _saying(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -96,11 +96,11 @@ class Database:
                 raise
 
     def settle(self) -> None:
-        """Empty the log into the file, so that no old page is left in it; later if others read."""
+        """Move the log into the file, so that no deleted page stays; not while others read."""
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def aggregate(self, name: str, kind: type) -> None:
-        """Make a class of ours known to SQL as a function over many rows."""
+        """Register a class as an SQL aggregate function."""
         self._connection.create_aggregate(name, 1, kind)
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Database:
         execute("SELECT id FROM threads ORDER BY updated DESC LIMIT 1").fetchall()
 
     def _log_ahead(self) -> None:
-        """Switch to WAL; SQLite does not wait by itself where two do this at once."""
+        """Switch to WAL, waiting for another program that does the same: SQLite itself does not."""
         deadline = time.monotonic() + BUSY
         while True:
             try:
@@ -143,14 +143,14 @@ class Database:
     def _migrate(self) -> None:
         with self.writing() as connection:
             for number, steps in enumerate(_MIGRATIONS, 1):
-                if number > self._version():  # asked again: another program may have been quicker
+                if number > self._version():  # read again: another program may have migrated it
                     for step in steps:
                         connection.execute(step)
                     connection.execute(f"PRAGMA user_version = {number}")
 
 
 def opened(path: Path) -> tuple[Database, str | None]:
-    """Return the database, and what to tell the user if a broken one was moved aside for it."""
+    """Return the database, and a notice where a damaged file was moved aside for it."""
     try:
         return Database(path), None
     except StoreError as error:
@@ -167,7 +167,7 @@ def integrity(database: Database) -> str:
 
 @contextmanager
 def _saying(path: Path) -> Iterator[None]:
-    """Turn what SQLite or the system says into a sentence."""
+    """Turn errors of SQLite and the system into a StoreError."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -199,7 +199,7 @@ def _is_damage(error: BaseException | None) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Make the file for its owner only; SQLite gives its companions the same rights."""
+    """Create the file with access for its owner only; SQLite gives its -wal and -shm the same."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 

@@ -22,7 +22,7 @@ def config_folder() -> str:
     if named := os.environ.get("PONDERO_CONFIG_DIR"):
         return named
     system: str = sys.platform
-    if system == "linux":  # what platformdirs says there, without the 20 ms of its import
+    if system == "linux":  # as platformdirs has it, without the 20 ms of its import
         base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
         return os.path.join(base, "pondero")
     from platformdirs import user_config_dir  # noqa: PLC0415 - see above
@@ -46,7 +46,7 @@ def config_text() -> tuple[str, str] | None:
 
 
 def text_of(path: str) -> str:
-    """Return what stands in a file."""
+    """Return the text of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
@@ -73,10 +73,10 @@ def catalog_files() -> dict[str, str]:
 
 
 def write_whole(path: "Path", text: str) -> None:
-    """Write a file at once, so that nobody ever finds half of it; raises StoreError."""
+    """Write a file, replacing the old one in a single step; raises StoreError."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():  # a pipe or a device: nothing to put in its place
+        if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             path.write_text(text, encoding="utf-8")
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

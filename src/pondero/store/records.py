@@ -1,4 +1,4 @@
-"""What is kept of a conversation: a message with what is known of it, and the thread it is in."""
+"""The records of the store: messages, threads, and the results of searches and sums."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from ..handoff import Refusal
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
-    """One message of a thread. All but the message is known of replies only.
+    """One message of a thread. All other fields are for replies only.
 
     ``plan`` is the plan as JSON, ``seconds`` how long the reply took, ``first`` how long its
     first word of thinking or answer took, ``cost`` its price in dollars as a decimal number;
@@ -28,10 +28,10 @@ class Kept(Struct, frozen=True, omit_defaults=True):
 class Thread(Struct, frozen=True):
     """A conversation on disk, without its messages.
 
-    ``thinking`` is the wish as it was said; ``parent`` the thread this one was forked from;
+    ``thinking`` is the wish as the user gave it; ``parent`` the thread this one was forked from;
     ``created`` and ``updated`` are seconds since 1970. ``usage`` and ``cost`` add up what is
     known of this thread's own replies, not of those it was forked with; None: nothing is known.
-    ``refusals`` is what services did not take of it, so that it is not sent to them again.
+    ``refusals`` are the parts that services refused; they are not sent to them again.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Thread(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
-    """A message as it stands in an export: with the turn it is of; ``copied`` by a fork."""
+    """A message in an export, with the number of its turn; ``copied`` where a fork copied it."""
 
     turn: int
     kept: Kept
@@ -58,7 +58,7 @@ class Line(Struct, frozen=True, omit_defaults=True):
 
 
 class Found(Struct, frozen=True):
-    """One place where searched words stand; ``number`` counts messages from 0, None: the title."""
+    """One hit of a search; ``number`` counts messages from 0, and is None for the title."""
 
     thread: Thread
     number: int | None
@@ -67,7 +67,7 @@ class Found(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What one model at one level took: tokens, money and time over so many replies.
+    """What the replies of one model at one level took: tokens, money and time.
 
     ``priced`` and ``timed`` are how many of the replies have a known cost and duration.
     """

@@ -26,11 +26,11 @@ KEPT = (
 COUNTS = ("input", "cache_read", "cache_write", "output", "thinking", "total")
 
 _TITLE = 60
-_BIGGEST = 2**53  # a count beyond it is no count, and SQLite could not add it up
+_BIGGEST = 2**53  # larger counts are a mistake, and SQLite could not add them up
 
 
 def thread_of(row: tuple[Any, ...]) -> Thread:
-    """Return the thread that a row of THREAD is."""
+    """Return the thread in a row of the columns THREAD."""
     id, title, model, thinking, system, created, updated, parent, turns, messages, *rest = row
     *counts, cost, refusals = rest
     return Thread(
@@ -53,7 +53,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
 def row_of(
     kept: Kept, *, thread: str, number: int, turn: int, copied: bool = False
 ) -> tuple[Any, ...]:
-    """Return the row of KEPT that a message is; only its body is read back."""
+    """Return a message as a row of the columns KEPT; only its body is read back."""
     usage, origin = kept.usage or Usage(), kept.message.origin
     cached = [count for count in (usage.cache_read, usage.cache_write) if count is not None]
     return (
@@ -77,7 +77,7 @@ def row_of(
 
 
 def kept_of(body: str) -> Kept:
-    """Return the message a row's body is."""
+    """Return the message in a row's body."""
     try:
         return loaded(body, Kept)
     except ValueError as error:
@@ -86,7 +86,7 @@ def kept_of(body: str) -> Kept:
 
 
 def text_of(value: Json) -> str:
-    """Return a value as JSON text; raises StoreError for what cannot be written."""
+    """Return a value as JSON text; raises StoreError where it cannot be encoded."""
     try:
         return dumped(value)
     except (ValueError, TypeError, RecursionError) as error:
@@ -95,7 +95,7 @@ def text_of(value: Json) -> str:
 
 
 def written(text: str) -> str:
-    """Return a text with a question mark for what no UTF-8 can hold."""
+    """Return a text with a question mark for each character UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -109,7 +109,7 @@ def title_of(message: Message) -> str:
 
 
 def figure(count: int | None) -> int | None:
-    """Return a count as SQLite can add it up; None for what cannot be one."""
+    """Return a count that SQLite can add up; None where it is out of range."""
     return count if count is not None and 0 <= count < _BIGGEST else None
 
 
@@ -131,7 +131,7 @@ LENGTH = 6
 
 
 def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None = None) -> str:
-    """Write a new thread and return its id: this one, or one that is free."""
+    """Write a new thread and return its id: the given one, or a new one."""
     now = time()
     values = {**columns, "created": now, "updated": now}
     names, marks = ", ".join(values), ", ".join("?" * len(values))
@@ -153,7 +153,7 @@ def append(
     turn: int | None = None,
     copied: bool = False,
 ) -> None:
-    """Write a turn to the end of a thread; what a copy cost is not added up again."""
+    """Append a turn to a thread; the cost of a copied turn is not counted again."""
     turn = thread.turns if turn is None else turn
     rows = [
         row_of(each, thread=thread.id, number=thread.messages + n, turn=turn, copied=copied)
@@ -183,7 +183,7 @@ def append(
 
 
 def copy(connection: Connection, source: str, new: str, upto: int) -> None:
-    """Write the first messages of one thread to another that is empty."""
+    """Copy the first messages of one thread to an empty one."""
     names = KEPT.removeprefix("thread, ").removesuffix(", copied")
     connection.execute(
         f"INSERT INTO kept (thread, {names}, copied) "
@@ -235,7 +235,7 @@ class _Total:
 
 
 def spent(database: Database, *, since: float | None) -> tuple[Spent, ...]:
-    """Return what each model took at each level since then, copies of forks left out."""
+    """Return what each model took at each level since then, without the copies of forks."""
     database.aggregate("total_cost", _Total)
     return tuple(
         Spent(*row) for row in database.rows(_SUMS, (float("-inf") if since is None else since,))

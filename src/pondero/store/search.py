@@ -1,6 +1,6 @@
-"""Where words stand in the threads: through an index where SQLite has one, by reading elsewhere.
+"""Search in the threads: with an index where SQLite has FTS5, else with LIKE.
 
-The index is brought up to date when it is asked, so that writing a turn costs nothing more.
+The index is brought up to date by a search, so that writing a turn costs nothing more.
 """
 
 from sqlite3 import Connection
@@ -11,7 +11,7 @@ from .database import Database
 from .records import Found
 from .rows import THREAD, thread_of
 
-_LEAST = 3  # the index knows letters by threes
+_LEAST = 3  # letters: the index is of trigrams
 _AROUND = 40
 
 _MAKE = (
@@ -44,7 +44,7 @@ class Index:
         self._database = database
 
     def find(self, text: str, *, limit: int) -> tuple[Found, ...]:
-        """Return where all of these words stand: titles first, then messages, the latest first."""
+        """Return titles, then messages, that contain all of these words, the latest first."""
         sought = text.split()
         if not sought:
             return ()
@@ -54,7 +54,7 @@ class Index:
         return tuple(_found(row, sought) for row in rows[:limit])
 
     def forget(self, connection: Connection, thread: str) -> None:
-        """Take a thread's words out of the index, if there is one."""
+        """Remove a thread's words from the index, if there is one."""
         if self._exists():
             connection.execute(_FORGET, (thread,))
 
@@ -67,7 +67,7 @@ class Index:
         return self._database.rows(_MESSAGES.format(where), (*values, limit))
 
     def _ready(self) -> bool:
-        """Return whether the index is there, whole and up to date."""
+        """Bring the index up to date, and return whether there is one."""
         try:
             with self._database.writing() as connection:
                 connection.execute(_MAKE)
@@ -92,7 +92,7 @@ def _found(row: tuple[Any, ...], sought: list[str]) -> Found:
 
 
 def _snippet(text: str, word: str) -> str:
-    """Return the words around the first place, on one line."""
+    """Return the words around the first hit, on one line."""
     at = max(0, text.lower().find(word.lower()))
     begin, end = max(0, at - _AROUND), at + len(word) + _AROUND
     inside = " ".join(text[begin:end].split())

@@ -25,7 +25,7 @@ _in_use: set[str] = set()
 
 
 def remember(secret: str) -> None:
-    """Note a secret that this process came to know; a short one is a word, and is not noted."""
+    """Remember a secret for ``hidden``; one as short as a word is ignored."""
     if len(secret) >= LEAST_LEARNED:
         _in_use.add(secret)
 
@@ -36,7 +36,7 @@ def hidden(text: str) -> str:
 
 
 class Hider:
-    """Takes these secrets, and those this process knows, out of what is written."""
+    """Replaces these secrets, and those this process knows, in values that are written."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {*secrets, *secrets_of(os.environ), *_in_use}
@@ -49,7 +49,7 @@ class Hider:
         return text
 
     def value(self, value: Kind) -> Kind:
-        """Return a value without them: the very same where none is in it."""
+        """Return a value without them; the same object where it contains none."""
         if not self._secrets:
             return value
         plain = msgspec.to_builtins(value, builtin_types=(bytes,))
@@ -79,18 +79,18 @@ _SERVICE = "pondero"
 
 
 def keys_file() -> Path:
-    """Return the file of the keys; one that is in the keyring is only named there."""
+    """Return the file of the keys; for a key in the keyring it has the name only."""
     return Path(config_folder()) / FILE
 
 
 def saved_keys() -> dict[str, str]:
-    """Return the variables keys are kept for, and where each is; no key."""
+    """Return the variables that have a saved key, each with the place of the key."""
     path = keys_file()
     return {name: str(path) if key else KEYRING for name, key in _read().items()}
 
 
 def saved_key(variable: str) -> str | None:
-    """Return the key kept for a variable; None where there is none, or the keyring is shut."""
+    """Return the key saved for a variable; None where there is none, or the keyring is locked."""
     kept = _read()
     if variable not in kept:
         return None
@@ -101,7 +101,7 @@ def saved_key(variable: str) -> str | None:
 
 
 def save_key(variable: str, key: str) -> str:
-    """Keep a key and return where; raises StoreError."""
+    """Save a key and return where; raises StoreError."""
     remember(key)
     inside = _into_keyring(variable, key)
     _write({**_read(), variable: None if inside else key})
@@ -109,7 +109,7 @@ def save_key(variable: str, key: str) -> str:
 
 
 def forget_key(variable: str) -> bool:
-    """Forget a key; return whether there was one."""
+    """Delete a saved key; return whether there was one."""
     kept = _read()
     if variable not in kept:
         return False
@@ -130,7 +130,7 @@ def _read() -> dict[str, str | None]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        # What the file holds is not for an error message.
+        # The file holds keys: an error message must not quote it.
         message = f"{path} cannot be read as kept keys; repair or delete it"
         raise StoreError(message) from None
 
@@ -140,7 +140,7 @@ def _write(keys: dict[str, str | None]) -> None:
 
 
 def _keyring() -> ModuleType | None:
-    """Return the keyring library, if it is installed and has a keyring to speak to."""
+    """Return the keyring library, if it is installed."""
     try:
         import keyring  # noqa: PLC0415 - slow, and may not be installed
         import keyring.errors  # noqa: PLC0415 - see above

@@ -42,10 +42,10 @@ _ID = re.compile(f"[{ALPHABET}]{{{LENGTH}}}")
 
 
 class Threads:
-    """The threads of one file; may be shared between threads of a program, and by programs.
+    """The threads of one file; safe to share between operating system threads and processes.
 
-    ``notice`` says so where the file was damaged and moved aside. What is written holds no
-    secret this process knows: those of ``secrets``, of the environment, and saved keys in use.
+    ``notice`` says where a damaged file was moved to. What is written contains no secret this
+    process knows: those of ``secrets``, of the environment, and saved keys in use.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class Threads:
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
-        """Return the threads of this file, made if there is none; raises StoreError."""
+        """Return the threads of this file, which is created if necessary; raises StoreError."""
         file = Path(data_folder()) / FILE if path is None else Path(path)
         database, notice = opened(file)
         return cls(database, notice=notice, secrets=secrets)
 
     @property
     def path(self) -> Path:
-        """Return where they are."""
+        """Return the path of the file."""
         return self._database.path
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class Threads:
         title: str | EllipsisType = ...,
         refusals: Sequence[Refusal] | EllipsisType = ...,
     ) -> None:
-        """Change what is said here of a thread; the rest stays. A title is no use of it."""
+        """Change these fields of a thread. A new title does not count as use of the thread."""
         said = {
             "model": model,
             "thinking": thinking,
@@ -148,7 +148,7 @@ class Threads:
         self.set(id, title=title)
 
     def delete(self, id: str) -> None:
-        """Delete a thread and every word of it."""
+        """Delete a thread and all its messages."""
         with self._database.writing() as connection:
             exact = self._exact(id)
             self._index.forget(connection, exact)
@@ -181,9 +181,9 @@ class Threads:
         return self._thread(new)
 
     def restore(self, thread: Thread, lines: Sequence[Line]) -> Thread:
-        """Return an exported thread as a thread of this file, under its own id if that is free.
+        """Import an exported thread, under its own id if that is free.
 
-        Where it is not, what comes is a copy, and what it cost is not counted again.
+        Where it is not, the import is a copy, and its cost is not counted again.
         """
         said = {name: getattr(thread, name) for name in (*_PLAIN, *_AS_JSON)}
         kept = self._clean([line.kept for line in lines])
@@ -212,7 +212,7 @@ class Threads:
     def kept(
         self, id: str, *, last: int | None = None, before: int | None = None
     ) -> tuple[Kept, ...]:
-        """Return messages in order: all, or the last so many of those before a number."""
+        """Return messages in order: all, or the ``last`` so many of those before ``before``."""
         rows = self._database.rows(
             "SELECT body FROM kept WHERE thread = ? AND number < ? ORDER BY number DESC LIMIT ?",
             (self._exact(id), 2**62 if before is None else before, -1 if last is None else last),
@@ -240,7 +240,7 @@ class Threads:
         return tuple(map(thread_of, rows))
 
     def find(self, text: str, *, limit: int = 50) -> tuple[Found, ...]:
-        """Return where all of these words stand, in a title or a message, the latest first."""
+        """Return the titles and messages that contain all of these words, the latest first."""
         return self._index.find(written(text), limit=limit)
 
     def stats(self, *, days: float | None = None) -> tuple[Spent, ...]:
@@ -289,7 +289,7 @@ class Threads:
         return thread_of(self._database.rows(query, (id,))[0])
 
     def _clean(self, kept: Sequence[Kept]) -> Sequence[Kept]:
-        """Return messages without secrets; what cannot be kept is refused here already."""
+        """Return messages without secrets; raises StoreError for what cannot be encoded."""
         hider = Hider(self._secrets)
         for each in kept:
             text_of(each)

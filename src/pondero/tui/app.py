@@ -40,7 +40,7 @@ _FRAMES_A_SECOND = 30
 
 
 class ChatApp(App[None]):
-    """A chat: ``conversation`` talks and keeps, ``tap`` saw what went over the wire."""
+    """The Textual app: ``conversation`` asks and records, ``tap`` holds the last exchange."""
 
     TITLE = "pondero"
     CSS_PATH = Path(__file__).with_name("chat.tcss")
@@ -112,7 +112,7 @@ class ChatApp(App[None]):
         yield self._bar
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Start the frame timer, draw, and run the actions the chat begins with."""
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self._frame, pause=True)
         self._prompt.focus()
         self._draw()
@@ -121,16 +121,16 @@ class ChatApp(App[None]):
             self.dispatch(action)
 
     async def on_unmount(self) -> None:
-        """Let go of the network."""
+        """Close the connections."""
         await self._conversation.aclose()
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
     def dispatch(self, action: Action) -> None:
-        """Let something happen to the chat."""
+        """Reduce an action, draw the new state and run its effects."""
         was = self.state
         self.state, asked = reduce(was, action, self._dial)
-        if self.state is not was and self._page.is_attached:  # else the curtain fell meanwhile
+        if self.state is not was and self._page.is_attached:  # else the app has been closed
             self._draw()
         for effect in asked:
             self._do(effect)
@@ -157,13 +157,13 @@ class ChatApp(App[None]):
             self.push_screen(Picker(state.choosing), self._picked)
 
     def _frame(self) -> None:
-        """Draw what came since the last frame, and let the counters go on."""
+        """Draw the events since the last frame, and advance the counters."""
         events = tuple(self._events)
         self._events.clear()
         self.dispatch(actions.Arrived(events, self._clock()))
 
     def _fatal_error(self) -> None:
-        """Leave with a sentence: a traceback would show what is in the variables, keys too."""
+        """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
         self._exit_renderables.append(Text(hidden(unforeseen(error))))
         self._close_messages_no_wait()
@@ -203,11 +203,11 @@ class ChatApp(App[None]):
         self.dispatch(actions.Scrolled("older" if event.older else "newer"))
 
     def action_interrupt(self) -> None:
-        """Stop what is going on."""
+        """Stop the turn under way."""
         self.dispatch(actions.Interrupted())
 
     def action_pick(self) -> None:
-        """Open the picker of levels; in it, go on to the next."""
+        """Open the picker of levels; when it is open, select the next one."""
         if isinstance(self.screen, Picker):
             self.screen.action_next()
         else:
@@ -222,7 +222,7 @@ class ChatApp(App[None]):
         self.dispatch(actions.ToggledAll())
 
     def action_page(self, step: int) -> None:
-        """Scroll by a page; at the top, bring older messages."""
+        """Scroll by a page; at the top, load older messages."""
         if step < 0 and self._page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))
         else:

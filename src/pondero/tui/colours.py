@@ -36,7 +36,7 @@ THEMES = (DARK, LIGHT)
 
 
 def theme_of(environment: Mapping[str, str]) -> str:
-    """Return the theme this terminal wants: named outright, else by the background it tells of."""
+    """Return the theme for this terminal: PONDERO_THEME, else by the background in COLORFGBG."""
     if (named := environment.get("PONDERO_THEME", "").lower()) in {each.name for each in THEMES}:
         return named
     background = environment.get("COLORFGBG", "").rpartition(";")[2]

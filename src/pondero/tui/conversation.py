@@ -1,6 +1,6 @@
-"""What a chat does beyond deciding: it asks, keeps what came, and hands over to another model.
+"""Talks to the model for the chat: asks, records the turn, and reports what a handoff would lose.
 
-It draws nothing; what it does is answered with actions.
+It draws nothing; ``ChatApp`` runs it for the reducer's effects and gets actions back.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from .state import Dial, actions, effects
 
 
 class Conversation:
-    """A client, a conversation and a clock. ``paid``: a service answers, and no emulator."""
+    """A client, a thread and a clock. ``paid`` is whether a service answers, not the emulator."""
 
     def __init__(
         self,
@@ -46,16 +46,16 @@ class Conversation:
         return "genai-prices lacks a model, or the emulator answered"
 
     def warm_up(self) -> None:
-        """Load the prices: they take a third of a second, and nobody waits for it here."""
+        """Load the prices in advance: the import takes a third of a second."""
         if self._paid:
             cost("", "", Usage(input=1, output=1))
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._client.aclose()
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
-        """Have one turn and keep what came of it. Cancelling it stops it; what came stays."""
+        """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
         recorder = Recorder(self._clock, paid=self._paid)
         error: PonderoError | None = None
         stopped = False
@@ -93,7 +93,7 @@ class Conversation:
         )
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
-        """Return what of the past another model may not see, and what the move costs."""
+        """Return which parts of the past the other model will not see, and what the move costs."""
         manifest = self._chat(move.model, move.wish, self.keeper.messages).handoff
         lines = [f"  {line}" for line in str(manifest).splitlines()] if manifest.changes else []
         if lines:
@@ -135,7 +135,7 @@ class Conversation:
 
 
 def unforeseen(error: BaseException | None) -> str:
-    """Return an error that nobody thought of in one line, with the place where it happened."""
+    """Return an unexpected error in one line, with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__ if error else None)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"something unforeseen happened{where}: {type(error).__name__}: {error}"
@@ -144,4 +144,4 @@ def unforeseen(error: BaseException | None) -> str:
 _REPAIRS = frozenset(
     {"summary_refused", "seal_refused", "open_tool_loop", "route_changed", "medium_unseen"}
 )
-"""Adjustments that are known only when the question was put, and were not said before."""
+"""Adjustments that arise while a request is sent, so that no plan showed them before."""

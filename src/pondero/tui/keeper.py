@@ -1,6 +1,6 @@
-"""The thread a chat is kept in: the conversation itself, and its place on disk.
+"""The thread of a chat: its messages in memory, and its place on disk.
 
-Where it cannot be written the chat goes on; what waits is written with the next turn that can be.
+Where the disk cannot be written the chat goes on; turns that wait are written with the next one.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _LISTED = 30
 
 
 class Saved(Struct, frozen=True):
-    """Where a turn was written; or why it was not."""
+    """The thread a turn was written to, or why it was not written."""
 
     thread: Known | None = None
     unsaved: str | None = None
@@ -27,7 +27,7 @@ class Saved(Struct, frozen=True):
 class Keeper:
     """One conversation. Without ``threads`` nothing is written; ``unsaved`` may say why.
 
-    ``refusals`` is what services did not take of it; it is written with the next turn.
+    ``refusals`` are the parts that services refused; they are written with the next turn.
     """
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
@@ -40,12 +40,12 @@ class Keeper:
 
     @property
     def unsaved(self) -> str | None:
-        """Return why nothing is written, where that is so."""
+        """Return why nothing is written; None where it is."""
         return self._unsaved
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return the whole conversation; one on disk is read when it is first needed."""
+        """Return the whole conversation, read from disk when it is first needed."""
         if self._messages is None:
             self._messages = self._on_disk().messages(self._id or "")
         return self._messages
@@ -58,7 +58,7 @@ class Keeper:
     # -- a turn -----------------------------------------------------------------------------------
 
     def add(self, turn: Sequence[Kept], *, model: str, wish: str | None, system: str) -> Saved:
-        """Add a turn to the conversation, and write it; a turn that came to nothing is none."""
+        """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
             return Saved(unsaved=self._unsaved if self._waiting else None)
         self._messages = (*self.messages, *(kept.message for kept in turn))
@@ -81,18 +81,18 @@ class Keeper:
             return Saved(unsaved=self._unsaved)
 
     def note(self, *, model: str, wish: str | None, system: str) -> None:
-        """Write down what the thread goes on with."""
+        """Write the model, level and system prompt the thread goes on with."""
         if self._threads is not None and self._id is not None:
             self._threads.set(self._id, model=model, thinking=wish, system=system)
 
     # -- other threads ----------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin another conversation; it is a thread when something was said in it."""
+        """Begin another conversation; its first turn makes it a thread on disk."""
         self._id, self._messages, self._waiting, self.refusals = None, (), [], ()
 
     def open(self, id: str) -> actions.Opened:
-        """Go on with a thread, and return its end."""
+        """Open a thread and return its last page."""
         return self._opened(self._on_disk().get(id))
 
     def fork(self, *, model: str, wish: str | None) -> actions.Opened:
@@ -110,7 +110,7 @@ class Keeper:
         return _known(threads.get(self._id or ""))
 
     def list(self, words: str = "") -> tuple[Choice, ...]:
-        """Return the threads there are, or those with these words in them, the latest first."""
+        """Return the threads, or those that contain these words, the latest first."""
         threads = self._on_disk()
         if words:
             found = [each.thread for each in threads.find(words, limit=_LISTED)]
@@ -129,7 +129,7 @@ class Keeper:
         return tuple(_past(first + n, each) for n, each in enumerate(kept))
 
     def saved(self) -> tuple[Threads, str]:
-        """Return where the thread is; raises where it is nowhere but here."""
+        """Return the thread's store and id; raises StoreError where it is in memory only."""
         if self._id is None or self._waiting:
             raise StoreError(f"the thread is not saved; {self._unsaved or 'say something first'}")
         return self._on_disk(), self._id

@@ -69,7 +69,7 @@ class Page(VerticalScroll, can_focus=False):
         self._held = None
 
     def watch_virtual_size(self) -> None:
-        """Keep what is being read where it is, while what is above it is still being drawn."""
+        """Keep what is being read in its place while the cells above it are laid out."""
         if self._held is not None:
             self.call_after_refresh(self._hold)
 

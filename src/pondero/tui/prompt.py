@@ -111,7 +111,7 @@ class Prompt(TextArea):
         self._look()
 
     def frame(self, *, title: str, hint: str) -> None:
-        """Write a title and a hint on the frame, where they are others now: each draws it anew."""
+        """Set the title and hint on the frame where they changed: each assignment redraws it."""
         if (title, hint) != self._framed:
             self._framed = (title, hint)
             self.border_title, self.border_subtitle = title[:_TITLE], hint or _KEYS
@@ -150,7 +150,7 @@ class Prompt(TextArea):
         return True
 
     def _take(self) -> bool:
-        """Make the line the chosen one; a command that takes more is ready for it."""
+        """Take the chosen completion; a command with an argument gets a space for it."""
         if self._lines:
             line = self._lines[self._line]
             takes_more = line[1:] in COMMANDS and bool(COMMANDS[line[1:]].usage)
@@ -168,7 +168,7 @@ class Prompt(TextArea):
         return self.cursor_location[0] == self.document.line_count - 1 and self._recall(1)
 
     def _close(self) -> bool:
-        """Take the completions away; without any, somebody else may want this key."""
+        """Close the completions; without any, the key is left to the app."""
         if not self._lines:
             return False
         self._offer(())
@@ -177,7 +177,7 @@ class Prompt(TextArea):
     # -- history and completion --------------------------------------------------------------------
 
     def _recall(self, step: int) -> bool:
-        """Go through what was said before; what was being written comes back at the end."""
+        """Step through the history; the unsent draft comes back at its end."""
         to = self._at + step
         if not 0 <= to <= len(self._history):
             return False
@@ -202,7 +202,7 @@ class Prompt(TextArea):
             self.post_message(self.Offered(lines, 0))
 
     def action_interrupt(self) -> None:
-        """Copy what is selected, if anything is; else stop what is going on."""
+        """Copy the selection, if there is one; else stop the turn under way."""
         if selected := self.screen.get_selected_text():
             self.app.copy_to_clipboard(selected)
         elif self.selected_text:
@@ -211,7 +211,7 @@ class Prompt(TextArea):
             self.post_message(self.Interrupted())
 
     def action_leave_or_delete(self) -> None:
-        """Leave, if there is nothing here; else delete the next letter."""
+        """Leave if the line is empty; else delete the next letter."""
         if self.text:
             self.action_delete_right()
         else:

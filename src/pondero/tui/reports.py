@@ -1,6 +1,6 @@
-"""What a chat calls for beyond talking: the wire, a file of a thread, whether all is well.
+"""What the chat shows on request: the last exchange (/raw), an export (/export), a check (/doctor).
 
-What comes from outside is shown without any key this process knows.
+Every line is shown without the keys this process knows.
 """
 
 import sys
@@ -35,7 +35,7 @@ def wire(tap: AsyncTap | None) -> tuple[str, ...]:
 
 
 def export(threads: Threads, id: str, path: str) -> str:
-    """Write a thread to a file, in the form its ending says, and return a word about it."""
+    """Write a thread to a file, in the format of its suffix, and return a line that says so."""
     thread = threads.get(id)
     if path.endswith(".jsonl"):
         text = to_jsonl(thread, threads.lines(id))
@@ -46,10 +46,10 @@ def export(threads: Threads, id: str, path: str) -> str:
 
 
 def examined() -> tuple[str, ...]:
-    """Return whether all is well on this machine, a line for each thing that was looked at."""
+    """Return the findings of ``pondero doctor`` as lines."""
     from ..client import findings  # noqa: PLC0415 - 20 ms, and only the curious need it
 
-    with redirect_stdout(sys.__stdout__):  # the real one: a screen has its own in this place
+    with redirect_stdout(sys.__stdout__):  # Textual replaces sys.stdout
         found = findings()
     column = max(len(finding.check) for finding in found) + 2
     lines = []
@@ -61,7 +61,7 @@ def examined() -> tuple[str, ...]:
 
 
 def cleaned(ended: actions.Ended) -> actions.Ended:
-    """Return how a turn ended, with no key in its error: services repeat what they were sent."""
+    """Return the end of a turn with no key in its error: services repeat what they were sent."""
     error = ended.error
     if error is None or hidden(str(error)) == str(error):
         return ended
@@ -75,7 +75,7 @@ def _headers(headers: Mapping[str, str]) -> list[str]:
 
 
 def _body(body: bytes) -> list[str]:
-    """Return a body as lines: JSON laid out, anything else as it came."""
+    """Return a body as lines: JSON indented, anything else unchanged."""
     try:
         text = msgspec.json.format(body, indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError):

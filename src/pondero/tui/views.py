@@ -64,19 +64,19 @@ class ThoughtView(Static):
 
 
 class SpokenView(Vertical):
-    """An answer; while it comes only what is new is parsed and drawn, a piece after the other."""
+    """An answer; while it arrives, only what is new is parsed and drawn."""
 
     def __init__(self, cell: Spoken) -> None:
         super().__init__(classes="spoken")
         self._cell = cell
         self._drawn = ""
-        self._drawing = True  # until there is something to draw on
+        self._drawing = True  # until it is mounted
         self._whole = asyncio.Event()
         self._markdown = Markdown(open_links=False)
         self._below = Static(Content(_cut(cell.cut)), classes="cut")
 
     def compose(self) -> ComposeResult:
-        """Lay out the answer, and what is to be said below it."""
+        """Lay out the answer, and the line below it that says why it was cut."""
         yield self._markdown
         yield self._below
 
@@ -103,14 +103,14 @@ class SpokenView(Vertical):
             await self._add(self._cell.text)
             if self._cell.live:
                 await self._laid_out()
-                # Laying out Markdown is dear: half of the time is left to everything else.
+                # Laying out Markdown is slow: half of the time is left to everything else.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(_BREATH, perf_counter() - began)):
                         await self._whole.wait()
         self._drawing = False
 
     async def _add(self, text: str) -> None:
-        """Draw what the text has more than was drawn; all of it where it is another."""
+        """Draw what was appended to the text; all of it where the text was replaced."""
         drawn, self._drawn = self._drawn, text
         if drawn and text.startswith(drawn):
             await self._markdown.append(text[len(drawn) :])
@@ -135,7 +135,7 @@ class CalledView(Static):
 
 
 class ToldView(Static):
-    """What the chat itself says; a line that is too long goes on under its own words."""
+    """What the chat itself says; a long line is wrapped with an indent."""
 
     def __init__(self, cell: Told) -> None:
         super().__init__(Content("\n".join(cell.lines)), classes=f"told {cell.tone}")
@@ -194,7 +194,7 @@ def _thought(cell: Thought, width: int = 0) -> Content:
 
 
 def _tail(text: str, width: int) -> str:
-    """Return the end of a text: as much of it as fills the lines it may have."""
+    """Return the last lines of a text, wrapped to this width."""
     lines: list[str] = []
     for line in text[-_TAIL * width :].splitlines():
         lines += wrap(line, width) or [""]
@@ -238,7 +238,7 @@ class Bar(Static):
         self._pieces: tuple[Piece, ...] = ()
 
     def show(self, state: State) -> None:
-        """Draw the status of a chat, where it is another now."""
+        """Draw the status line where it changed."""
         self._state = state
         pieces = status(state, self.content_size.width or self.app.size.width - 2)
         if pieces != self._pieces:
@@ -249,6 +249,6 @@ class Bar(Static):
             self.update(Content.styled(BETWEEN, _MUTED).join(drawn), layout=False)
 
     def on_resize(self) -> None:
-        """Draw it anew: more fits now, or less."""
+        """Draw it again for the new width."""
         if self._state is not None:
             self.show(self._state)

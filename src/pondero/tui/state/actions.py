@@ -1,4 +1,4 @@
-"""What can happen to a chat: by the user's hand, or as the outcome of an effect."""
+"""What can happen to a chat: something the user does, or the outcome of an effect."""
 
 from decimal import Decimal
 from typing import Literal
@@ -15,24 +15,24 @@ from .state import Known, Past, Tally
 
 
 class Submitted(Struct, frozen=True):
-    """Words were sent off: a message, or a command that begins with a slash."""
+    """The user sent a line: a message, or a command that begins with a slash."""
 
     text: str
     at: float = 0.0
 
 
 class Interrupted(Struct, frozen=True):
-    """Esc, or Ctrl-C: stop what is going on. ``hard`` (Ctrl-C) leaves when said twice."""
+    """Esc or Ctrl-C: stop the turn. ``hard`` (Ctrl-C) leaves the chat when pressed twice."""
 
     hard: bool = False
 
 
 class Typed(Struct, frozen=True):
-    """A key was pressed in the input line: hints are old now."""
+    """A key was pressed in the input line; the hint is out of date."""
 
 
 class PickerOpened(Struct, frozen=True):
-    """The picker of levels was asked for."""
+    """The user opened the picker of levels."""
 
 
 class Picked(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Arrived(Struct, frozen=True):
 
 
 class Exchanged(Struct, frozen=True):
-    """One exchange of a turn is over. ``notes`` are what was repaired on its way."""
+    """One exchange of a turn is over. ``notes`` are the repairs made while it was sent."""
 
     usage: Usage
     finish: str
@@ -97,13 +97,13 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 
 class HandedOff(Struct, frozen=True):
-    """The past was made fit for another model; what that did, in lines, and the cache it costs."""
+    """The past was made fit for another model: lines on what it loses and the cache it costs."""
 
     lines: tuple[str, ...] = ()
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """Another thread is open now: its end, how many messages it has, and what they took."""
+    """Another thread is open: its last page, its number of messages, and what they used."""
 
     model: str
     wish: str | None = None
@@ -115,7 +115,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 class Turned(Struct, frozen=True):
-    """Another part of the thread is to be on the page: these messages, from ``first`` on."""
+    """Another part of the thread was loaded: these messages, from ``first`` on."""
 
     past: tuple[Past, ...]
     first: int
@@ -134,7 +134,7 @@ class Renamed(Struct, frozen=True):
 
 
 class Reported(Struct, frozen=True):
-    """An effect has something to say."""
+    """An effect has lines to show."""
 
     lines: tuple[str, ...]
     tone: Tone = "plain"

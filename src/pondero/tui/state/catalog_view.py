@@ -1,4 +1,4 @@
-"""What a chat has to know of models: where each lives, what a wish becomes there, what it has."""
+"""The catalog as the chat uses it: where a model lives, its levels, and the plan for a wish."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from ...exchange import plan
 from ...thinking import LEVELS, Asked, Plan, Policy, parse
 
 SUMMARIES = ("summary", "ask")
-"""Ways of showing thinking in which it is a summary of what was thought, and billed."""
+"""Values of ``shown`` where the service shows a summary of the thinking it bills."""
 
 _VERSION = re.compile(r"\d{1,3}(?!\d)")
 
 
 class Choice(Struct, frozen=True):
-    """Something to be picked from a list: its value, and what is said about it."""
+    """An item of a picker: its value, its label, and a detail beside it."""
 
     value: str
     label: str
@@ -26,7 +26,7 @@ class Choice(Struct, frozen=True):
 
 
 class Dial:
-    """The catalog under one policy. ``policy`` records adjustments and warns nobody by itself."""
+    """The catalog under one policy, which records adjustments without warnings of its own."""
 
     def __init__(self, lookup: Lookup, policy: Policy) -> None:
         quiet = "strict" if policy.unsupported == "strict" else "adjust"
@@ -35,11 +35,11 @@ class Dial:
         self._ids: dict[str, str] | None = None
 
     def entry(self, model: str) -> Entry:
-        """Return where a model lives; raises for one that nobody knows."""
+        """Return the catalog entry of a model; raises UnknownModel."""
         return self._lookup.entry(model, unknown=self.policy.unknown)
 
     def split(self, text: str) -> tuple[str, str | None]:
-        """Return a model's full name and the wish that was said with it."""
+        """Return a model's full name, and the wish after its slash."""
         return self.entry(text).id, self._lookup.split(text).wish
 
     def plan(self, model: str, wish: str | None, *, context: int | None = None) -> Plan:
@@ -63,15 +63,15 @@ class Dial:
         return (*(("off",) if facts.off else ()), *facts.levels)
 
     def choices(self, model: str) -> tuple[Choice, ...]:
-        """Return the levels of a model as something to pick from."""
+        """Return the levels of a model as items of a picker."""
         return tuple(
             Choice(level, level, self._detail(model, level)) for level in self.levels(model)
         )
 
     def names(self, beginning: str, *, most: int) -> tuple[str, ...]:
-        """Return the models whose names begin so, then those that have it somewhere in them.
+        """Return the models whose names begin with this, then those that contain it.
 
-        Names that mean a model by themselves come first, and the newest versions.
+        Names that need no provider come first, and newer versions before older ones.
         """
         wanted = beginning.lower()
         if self._ids is None:
@@ -82,7 +82,7 @@ class Dial:
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
     def _said(self, entry: Entry) -> str:
-        """Return the shortest name that means this model: without its provider in its home."""
+        """Return the shortest name for this model: without the provider where that is its home."""
         groups = self._lookup.catalog.groups
         homes = (groups[name].home for name in entry.provider.families if name in groups)
         at_home = entry.provider.name in homes and self.entry(entry.model).id == entry.id
@@ -97,7 +97,7 @@ class Dial:
         return not begins, not at_home, [*versions, 0], line, bare
 
     def wishes(self, model: str) -> Iterator[str]:
-        """Yield what can be said of thinking to this model, most useful first."""
+        """Yield the levels to complete for this model, those it has first."""
         yield from self.levels(model)
         yield from (level for level in LEVELS if level not in self.levels(model))
 

@@ -1,4 +1,4 @@
-"""What stands on the page, from top to bottom: each cell is a value, and knows how it reads."""
+"""The cells of the page, from top to bottom. Each is a value with the text it shows."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ _NATURES = {
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """What the user said. ``number`` is its message in the thread; None for what is not in it."""
+    """What the user wrote. ``number`` is its message in the thread; None where it is not in it."""
 
     key: int
     text: str
@@ -46,7 +46,7 @@ class Thought(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """Return it in one line: with a counter while it goes on, folded when it is over."""
+        """Return the thought in one line: with a counter while it is live, folded afterwards."""
         if self.live:
             return _joined("thinking…", seconds_said(self.seconds), self._count())
         mark = "·" if not self.readable else "▾" if self.open else "▸"
@@ -90,7 +90,7 @@ class Called(Struct, frozen=True, kw_only=True):
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """What the chat itself has to say; no part of the thread. ``plain`` text keeps its columns."""
+    """Lines of the chat itself, not part of the thread. ``plain`` text keeps its columns."""
 
     key: int
     lines: tuple[str, ...]
@@ -99,7 +99,7 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """Nothing has come yet."""
+    """Stands for an answer of which nothing has arrived."""
 
     key: int
     model: str
@@ -109,7 +109,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """Return what is waited for, and how long already."""
+        """Return which model is awaited, and for how long."""
         return _joined(f"waiting for {self.model}…", seconds_said(self.seconds))
 
 
@@ -133,6 +133,6 @@ def seconds_said(seconds: float | None) -> str:
 
 
 def _joined(head: str, *rest: str) -> str:
-    """Return ``head`` and, after a space, what else there is to say."""
+    """Return ``head`` and, after a space, the other words that are not empty."""
     said = " · ".join(word for word in rest if word)
     return f"{head} {said}" if said else head

@@ -60,14 +60,14 @@ def _fork(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
     """Go on in a copy, with another model if one is named."""
     if not state.count:
         return state.tell("there is nothing to copy yet", tone="warning"), ()
-    if argument:  # what cannot be is refused before anything is copied
+    if argument:  # refuse an impossible model before anything is copied
         name, wish = dial.split(argument)
         moved(state, name, wish or state.wish, dial)
     return state, (Fork(state.model, state.wish, argument),)
 
 
 def _resume(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Open an earlier thread: by its id, or picked from those that have these words in them."""
+    """Open an earlier thread: by its id, or picked from those that contain these words."""
     if argument and " " not in argument:
         return state, (Open(argument, or_find=True),)
     return state, (List(argument),)
@@ -92,14 +92,14 @@ def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _plan(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    """Say what would be sent at this level, or another, and why."""
+    """Show what would be sent at this level or another, and why."""
     made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
     lines = [f"{label:<8}{text}".rstrip() for label, text in describe(made)]
     return state.tell(*lines), ()
 
 
 def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Say what the thread has used."""
+    """Show the tokens and money the thread has used."""
     tally = state.tally
     if not tally.used:
         return state.tell("nothing was used yet"), ()
@@ -119,7 +119,7 @@ def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _show(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Fold, open or hide the thoughts, those to come too."""
+    """Fold, open or hide all thoughts, later ones included."""
     if argument not in _SHOWS:
         now = f"thoughts are shown {state.show!r}; use /show {' '.join(_SHOWS)}"
         return state.tell(now, tone="error" if argument else "plain"), ()
@@ -129,7 +129,7 @@ def _show(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _system(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Say the system prompt, change it, or take it away."""
+    """Show the system prompt, change it, or remove it."""
     if not argument:
         return state.tell(state.system or "there is no system prompt; /system TEXT gives one"), ()
     text = "" if argument == "-" else argument
@@ -144,7 +144,7 @@ def _raw(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _doctor(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Look whether all is well."""
+    """Check keys, folders and versions."""
     return state, (Examine(),)
 
 
@@ -156,12 +156,12 @@ def _theme(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _complete_show(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
-    """Return the ways to show thoughts that begin so."""
+    """Return the values of /show that begin with this."""
     return tuple(each for each in _SHOWS if each.startswith(argument))
 
 
 def _complete_theme(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
-    """Return the themes that begin so."""
+    """Return the themes that begin with this."""
     return tuple(each for each in _THEMES if each.startswith(argument))
 
 
@@ -211,12 +211,12 @@ COMMANDS: dict[str, Command] = {
 
 
 def is_command(text: str) -> bool:
-    """Return whether a line is a command: not where it begins with two slashes, or with a path."""
+    """Return whether a line is a command; one that begins with two slashes or a path is not."""
     return text.startswith("/") and "/" not in text[1:].partition(" ")[0]
 
 
 def run(state: State, text: str, dial: Dial) -> tuple[State, Effects]:
-    """Return what comes of a line that begins with a slash."""
+    """Run a line that begins with a slash."""
     name, _, argument = text[1:].strip().partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
@@ -230,7 +230,7 @@ def run(state: State, text: str, dial: Dial) -> tuple[State, Effects]:
 
 
 def completions(state: State, text: str, dial: Dial) -> tuple[str, ...]:
-    """Return whole lines that this one could become; none where nothing can be added."""
+    """Return the whole lines that complete this one."""
     if not text.startswith("/") or "\n" in text:
         return ()
     name, space, argument = text[1:].partition(" ")

@@ -1,10 +1,10 @@
-"""What a chat wants done. Small values: whoever runs the chat does them, and says what came."""
+"""What the reducer asks for. Small values: ``ChatApp`` runs them and answers with actions."""
 
 from msgspec import Struct
 
 
 class Ask(Struct, frozen=True):
-    """Say this to the model, at this level; actions Arrived and one Ended follow."""
+    """Ask the model at this level; Arrived follows many times, then one Ended."""
 
     words: str
     model: str
@@ -14,11 +14,11 @@ class Ask(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """Break the turn off, and keep what came."""
+    """Stop the turn and record what has arrived."""
 
 
 class Handoff(Struct, frozen=True):
-    """Say what of the past another model may not see; HandedOff follows."""
+    """Work out what a handoff to this model loses; HandedOff follows."""
 
     model: str
     wish: str | None
@@ -26,7 +26,7 @@ class Handoff(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """Note in the thread which model, level and system prompt it goes on with."""
+    """Write to the thread which model, level and system prompt it goes on with."""
 
     model: str
     wish: str | None
@@ -40,7 +40,7 @@ class Begin(Struct, frozen=True):
 class Open(Struct, frozen=True):
     """Open a thread: its id, the beginning of one, or "last"; Opened follows.
 
-    Where there is none and ``or_find``, it is a word to look for: Offered follows.
+    With ``or_find``, an id that does not exist is searched for as a word: Offered follows.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Open(Struct, frozen=True):
 
 
 class Fork(Struct, frozen=True):
-    """Go on in a copy of the thread; Opened follows. ``to`` is the model it is switched to then."""
+    """Go on in a copy of the thread; Opened follows. ``to`` is the model to switch the copy to."""
 
     model: str
     wish: str | None
@@ -62,19 +62,19 @@ class Rename(Struct, frozen=True):
 
 
 class Export(Struct, frozen=True):
-    """Write the thread to a file, in the form its ending says."""
+    """Write the thread to a file, in the format of its suffix."""
 
     path: str
 
 
 class List(Struct, frozen=True):
-    """List the threads there are, or those with these words in them; Offered follows."""
+    """List the threads, or those that contain these words; Offered follows."""
 
     words: str = ""
 
 
 class Fetch(Struct, frozen=True):
-    """Bring these messages to the page, ``last`` not included; Turned follows."""
+    """Load these messages, ``last`` not included; Turned follows."""
 
     first: int
     last: int
@@ -85,7 +85,7 @@ class Wire(Struct, frozen=True):
 
 
 class Examine(Struct, frozen=True):
-    """Look whether all is well with keys, folders and versions."""
+    """Check keys, folders and versions; Reported follows."""
 
 
 class Restore(Struct, frozen=True):

@@ -41,7 +41,7 @@ def cells_of(
 def draw(
     cells: list[Cell], past: Iterable[Past], dial: Dial, *, keys: Iterator[int], opened: bool
 ) -> None:
-    """Add the cells of these messages to others; results go to the calls they answer."""
+    """Append the cells of these messages; a tool result joins the cell of its call."""
     for each in past:
         shown = [part for part in each.message.parts if _is_shown(part)]
         tokens = each.usage.thinking if len(shown) < 2 else None
@@ -76,13 +76,13 @@ def result_of(result: ToolResult) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the text in one line that is not too long."""
+    """Return the text in one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def with_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
-    """Return the cells with the results that these messages hold put to their calls."""
+    """Return the cells with the tool results of these messages joined to their calls."""
     changed = list(cells)
     for message in messages:
         for part in message.parts:
@@ -98,7 +98,7 @@ def _nature(part: Thinking, *, summary: bool) -> Nature:
 
 
 def _is_shown(part: Part) -> bool:
-    """Return whether a part is thinking that the page speaks of: a bare seal is not."""
+    """Return whether a part is thinking that the page shows; a bare seal is not."""
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
@@ -131,7 +131,7 @@ def _cell(part: Part, each: Past, key: int) -> Cell | None:
 def _answer(
     cells: list[Cell], result: ToolResult, keys: Iterator[int] | None, number: int | None
 ) -> None:
-    """Put a result to its call; to a cell of its own where the call is on another page."""
+    """Join a result to its call, or give it a cell of its own where the call is on another page."""
     words = result_of(result)
     for at, cell in enumerate(cells):
         if isinstance(cell, Called) and cell.id == result.call_id:
@@ -179,7 +179,7 @@ _WIDTH = 80
 
 
 def scrolled(state: State, action: actions.Scrolled, _dial: Dial) -> tuple[State, Effects]:
-    """Move the page over the thread; it never holds more than so many messages."""
+    """Load older or newer messages; the page never holds more than ``MOST``."""
     if action.to == "older" and state.first > 0:
         first = max(0, state.first - PAGE)
         return state, (effects.Fetch(first, min(state.last, first + MOST)),)
@@ -215,7 +215,7 @@ def opened(state: State, action: actions.Opened, dial: Dial) -> tuple[State, Eff
 
 
 def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
-    """Return the newest messages, from a question on, that fill a screen."""
+    """Return the newest messages that fill a screen, beginning with a question."""
     lines = 0
     for at in range(len(past) - 1, -1, -1):
         message = past[at].message
@@ -226,7 +226,7 @@ def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
 
 
 def _tally(action: actions.Opened) -> Tally:
-    """Return what the thread took; what its newest answer was counted as fills the context."""
+    """Return what the thread used; the newest counted answer tells how full the context is."""
     counted = (each for each in reversed(action.past) if each.usage.counted)
     if (last := next(counted, None)) is None:
         return action.tally
@@ -234,7 +234,7 @@ def _tally(action: actions.Opened) -> Tally:
 
 
 def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] | None:
-    """Return a thread's model and wish; None where nobody knows that model now."""
+    """Return a thread's model and wish; None where the catalog no longer has that model."""
     try:
         name, said = dial.split(action.model)
         dial.plan(name, action.wish or said)
@@ -244,7 +244,7 @@ def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] |
 
 
 def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Effects]:
-    """Show another part of the thread; what was on the page already stays as it was."""
+    """Show another part of the thread; cells that are on the page already stay as they are."""
     last = action.first + len(action.past)
     here: dict[int, list[Cell]] = {}
     for cell in state.page:

@@ -16,7 +16,7 @@ _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
 def model(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    """Go on with another model; without a name, say which one this is."""
+    """Switch to another model; without a name, say which one is in use."""
     if not argument:
         entry = dial.entry(state.model)
         here = f"{entry.provider.label} {entry.model}, thinking: {described(state.plan, entry)}"
@@ -31,7 +31,7 @@ def model(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
 
 
 def thinking(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
-    """Change the level; without one, offer those there are."""
+    """Change the level; without one, open the picker."""
     if not argument:
         return offer(state, dial), ()
     changed = moved(state, state.model, argument, dial)
@@ -52,7 +52,7 @@ def offer(state: State, dial: Dial) -> State:
 
 
 def moved(state: State, name: str, wish: str | None, dial: Dial) -> State:
-    """Return the state with another model or level; raises where that cannot be."""
+    """Return the state with another model or level; raises PonderoError if that is impossible."""
     entry = dial.entry(name)
     made = dial.plan(name, wish, context=state.tally.context)
     return state.but(
@@ -65,7 +65,7 @@ def moved(state: State, name: str, wish: str | None, dial: Dial) -> State:
 
 
 def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
-    """Return names that begin so; after a slash, the levels of that model."""
+    """Return the models that begin with this; after a slash, the levels of that model."""
     if not argument:  # the neighbours of the present one
         return dial.names(f"{state.model.partition(':')[0]}:", most=8)
     name, slash, level = argument.rpartition("/")
@@ -80,12 +80,12 @@ def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
 
 
 def complete_level(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
-    """Return the levels of the present model that begin so."""
+    """Return the levels of the present model that begin with this."""
     return tuple(each for each in dial.levels(state.model) if each.startswith(argument.lower()))
 
 
 def _moving(before: State, after: State) -> Effects:
-    """Return what a move asks for: a note in the thread, and what of the past is left behind."""
+    """Return the effects of a switch: a note in the thread, and a report of what is lost."""
     if (before.model, before.wish) == (after.model, after.wish):
         return ()
     note = Note(after.model, after.wish, after.system)
@@ -95,10 +95,10 @@ def _moving(before: State, after: State) -> Effects:
 
 
 def _cached(before: State, after: State) -> int:
-    """Return how many tokens a cache holds that the change makes useless.
+    """Return how many cached tokens the switch makes useless.
 
-    Another model never reads what this one's cache holds; another level is written into the
-    cached beginning of the prompt, so that it is read anew too.
+    Another model never reads this one's cache. Another level changes fields that are part of
+    the cached prefix of the prompt, so that the prompt is read again too.
     """
     usage = before.tally.last
     same = before.model == after.model and before.plan.fields == after.plan.fields
@@ -114,7 +114,7 @@ _CANNOT = "This model does not support disabling thinking"
 
 
 def switched(entry: Entry, plan: Plan) -> tuple[str, ...]:
-    """Return what is said when a chat goes on with another model."""
+    """Return the lines shown when a chat switches to another model."""
     api = f" ({entry.provider.api})" if entry.provider.api and not _is_least(plan) else ""
     return (f"✓ Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
 
@@ -125,7 +125,7 @@ def meaning(entry: Entry, plan: Plan) -> tuple[str, ...]:
 
 
 def described(plan: Plan, entry: Entry | None = None) -> str:
-    """Return in a few words what the model will get."""
+    """Return the level or budget the model will get, in a few words."""
     least = _is_least(plan)
     if plan.budget is not None:
         return _in_tokens(plan, least=least)
@@ -185,5 +185,5 @@ def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
 
 
 def _kind(field: str) -> str:
-    """Return what a service calls its levels, from the name of the field they stand in."""
+    """Return the service's word for its levels, taken from the field that carries them."""
     return next((word for word in ("effort", "level") if word in field.lower()), "")

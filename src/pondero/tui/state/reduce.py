@@ -1,6 +1,6 @@
-"""``reduce``: what an action makes of a chat, and what has to be done for it. Pure.
+"""``reduce``: the state after an action, and the effects it asks for. Pure.
 
-One function for each action, in a table; commands are in tables of their own.
+One function for each action, in a table; slash commands have their own, in ``commands``.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ from .turn import arrived, ended
 
 
 def reduce(state: State, action: Action, dial: Dial) -> tuple[State, Effects]:
-    """Return the chat after an action, and the effects it asks for."""
+    """Return the state after an action, and the effects it asks for."""
     return _HANDLERS[type(action)](state, action, dial)
 
 
 def begin(dial: Dial, model: str, wish: str | None = None, *, system: str = "") -> State:
-    """Return a chat in which nothing was said yet; raises for a model nobody knows."""
+    """Return the state of a new chat; raises UnknownModel."""
     name, said = dial.split(model)
     wish = wish or said
     first = State(model=name, plan=dial.plan(name, wish), system=system)
@@ -54,7 +54,7 @@ def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[Sta
 
 
 def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Effects]:
-    """Begin a turn; the plan is made anew, because the context has grown."""
+    """Begin a turn; the plan is made again, because the context has grown."""
     context = state.tally.context
     made = dial.plan(state.model, state.wish, context=context)
     known = {note.code for note in state.plan.adjustments}

@@ -15,7 +15,7 @@ from .cells import Cell, Told, Tone
 class Tally(Struct, frozen=True):
     """Sums over a thread; ``last`` is the newest exchange's own usage.
 
-    A count is None while no service has said it. ``cost`` is None as soon as the price of one
+    A count is None while no service has reported it. ``cost`` is None as soon as the price of one
     exchange is not known.
     """
 
@@ -35,7 +35,7 @@ class Tally(Struct, frozen=True):
 
     @property
     def all_input(self) -> int | None:
-        """Return what was read, from a cache or not."""
+        """Return all input tokens, cached or not."""
         return _sum(self.input, self.cached)
 
     def plus(self, usage: Usage, cost: Decimal | None) -> "Tally":
@@ -68,7 +68,7 @@ Show = Literal["auto", "open", "hidden"]
 
 
 WAIT = "wait for the answer, or press Esc to stop it"
-"""What is said to who asks for something else meanwhile."""
+"""The hint for a user who wants something else while an answer arrives."""
 
 
 class Known(Struct, frozen=True):
@@ -79,7 +79,7 @@ class Known(Struct, frozen=True):
 
 
 class Past(Struct, frozen=True):
-    """A message that was kept, and what was noted beside it."""
+    """A message of the thread, with what the store knows about it."""
 
     number: int
     message: Message
@@ -90,7 +90,7 @@ class Past(Struct, frozen=True):
 
 
 class Choosing(Struct, frozen=True):
-    """A list the user is picking from; ``what`` says what becomes of the choice."""
+    """A list the user is picking from; ``what`` is what the choice is of."""
 
     what: Literal["thinking", "thread"]
     title: str
@@ -99,7 +99,7 @@ class Choosing(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """A turn under way. ``places`` says which live cell each part of this exchange is."""
+    """A turn under way. ``places`` maps each part of this exchange to its live cell."""
 
     words: str
     began: float
@@ -110,13 +110,13 @@ class Turn(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """A chat. ``page`` is what stands still, ``live`` what the turn under way adds to it.
+    """A chat. ``page`` has the settled cells, ``live`` those of the turn under way.
 
-    ``first`` and ``last`` are the messages the page shows, of ``count`` in the thread. ``wish``
-    is the thinking asked for, as it was said; ``plan`` is what it becomes. ``turns`` are
-    those had here: the number of each one's first message, which its cells have, and of the one
-    after its last. ``unpriced`` is why a price may not be known here; ``noted`` are the repairs
-    of requests that were spoken of already.
+    ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
+    is the thinking as the user asked for it; ``plan`` is what the model gets. ``turns`` has a
+    pair for each turn of this chat: the number of its first message, which its cells carry, and
+    the number after its last. ``unpriced`` is why a price may be unknown; ``noted`` are the
+    repairs of requests that were shown already.
     """
 
     model: str
@@ -151,7 +151,7 @@ class State(Struct, frozen=True, kw_only=True):
 
     @property
     def busy(self) -> bool:
-        """Return whether an answer is on its way."""
+        """Return whether a turn is under way."""
         return self.turn is not None
 
     def but(self, **changes: Any) -> "State":
@@ -159,7 +159,7 @@ class State(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **changes)
 
     def tell(self, *lines: str, tone: Tone = "plain") -> "State":
-        """Return this state with something said to the user at the end of the page."""
+        """Return this state with lines for the user at the end of the page."""
         told = Told(key=self.next_key, lines=lines, tone=tone)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
 

@@ -40,7 +40,7 @@ def _pieces(state: State) -> list[Piece]:
 
 
 def _level(state: State) -> str:
-    """Return the level asked for, and the one that comes of it where that is another."""
+    """Return the level asked for, and the one the model gets where that differs."""
     plan = state.plan
     got = plan.level or (f"{plan.budget:,}" if plan.budget is not None else None)
     if plan.asked is None:
@@ -50,7 +50,7 @@ def _level(state: State) -> str:
 
 
 def _count(what: str, tokens: int | None) -> str:
-    """Return a figure with its name; nothing where no service has said it."""
+    """Return a figure with its name; nothing where no service has reported it."""
     return "" if tokens is None else f"{what} {tokens:,}"
 
 

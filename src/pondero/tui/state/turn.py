@@ -44,7 +44,7 @@ from .state import State, Turn
 
 
 def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
-    """Return the state with these events drawn, and every counter at this time."""
+    """Return the state with these events in its live cells, and its counters at this time."""
     if state.turn is None:
         return state
     drawing = _Drawing(state, state.turn, at)
@@ -141,7 +141,7 @@ class _Drawing:
         self._cells[place] = cell
 
     def _finished(self, event: Finished) -> None:
-        """Count the thinking of the exchange that ends; speak of what nobody could see."""
+        """Put the thinking tokens into a cell; add one for thinking that was not shown."""
         before, mine = self._cells[: self._exchange_at], self._cells[self._exchange_at :]
         tokens = event.usage.thinking
         seen = [c for c in mine if isinstance(c, Thought) and (c.text or c.nature == "redacted")]
@@ -200,7 +200,7 @@ def _joined(events: Iterable[Event]) -> Iterable[Event]:
 
 
 def settled(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
-    """Return live cells as they stay when the turn is over; ``cut`` is why it is not whole."""
+    """Return the live cells as they stay after the turn; ``cut`` is why the answer is not whole."""
     kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, Waiting)]
     if cut and kept and isinstance(last := kept[-1], Spoken):
         kept[-1] = replace(last, cut=cut)
@@ -224,7 +224,7 @@ _ODD = {
 
 
 def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effects]:
-    """Put the turn to rest; where nothing of it was kept, its words go back to the user."""
+    """End the turn; where nothing of it was kept, its words go back to the input line."""
     if state.turn is None:
         return state, ()
     cut = "stopped here" if action.stopped else "broken off here" if action.error else None
@@ -260,7 +260,7 @@ def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effe
 
 
 def _remarks(state: State, action: actions.Ended) -> State:
-    """Return the state with what has to be said about how the turn ended."""
+    """Return the state with remarks on how the exchanges ended."""
     for each in action.exchanges:
         if fresh := [note for note in each.notes if note not in state.noted]:
             state = state.but(noted=(*state.noted, *fresh))
@@ -302,7 +302,7 @@ _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
 
 
 def trouble(error: PonderoError) -> tuple[str, ...]:
-    """Return what happened and what can be done, a line each."""
+    """Return what went wrong and what the user can do about it, a line each."""
     said = " ".join(str(error).split()) or type(error).__name__
     status = getattr(error, "status", None)
     kind = f" ({status})" if status else ""
