@@ -18,14 +18,16 @@ from .events import (
 )
 from .http import LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
 from .json import dumped, loaded, overlaid
-from .messages import Message, Origin, Role
 from .parts import (
     Blob,
     Cache,
     Image,
     Json,
+    Message,
+    Origin,
     Other,
     Part,
+    Role,
     Seal,
     Text,
     Thinking,

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from .events import Event, Finished, PartEnd, PartStart, Started, TextDelta, ThinkingDelta
-from .messages import Message, Origin
-from .parts import Part, Text, Thinking
+from .parts import Message, Origin, Part, Text, Thinking
 
 _MANY = 512
 

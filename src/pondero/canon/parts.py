@@ -1,11 +1,11 @@
-"""What a message is made of.
+"""What a message is made of, and the message itself: a turn with the model it came from.
 
 A seal is what a service gave us to hand back unread: opaque, any JSON, tagged with who made it.
 Some wires give a tool call no id, or arguments that are not JSON: ``minted`` and ``arguments_of``
 make up for that.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
@@ -118,3 +118,38 @@ def arguments_of(text: str) -> Json:
         return _OBJECT.decode(text)
     except (DecodeError, UnicodeError, RecursionError):
         return text
+
+
+Role = Literal["system", "user", "assistant"]
+
+
+class Origin(Struct, frozen=True):
+    """Which model said it, at which level, when (seconds since 1970)."""
+
+    provider: str
+    model: str
+    level: str | None = None
+    at: float | None = None
+
+
+class Message(Struct, frozen=True):
+    """Parts in the order they came; tool results stand in the user's messages."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    origin: Origin | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the visible words of this message."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def thinking(self) -> tuple[str, ...]:
+        """Return the readable thinking, one string a part."""
+        return tuple(p.text for p in self.parts if isinstance(p, Thinking) and p.text)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Return the tool calls in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))

@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.json import decode
 
 from .events import Finish, Usage
-from .messages import Message
-from .parts import Json, Part, Text, Thinking, ToolCall
+from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
 Verdict = Literal[
     "as_planned",

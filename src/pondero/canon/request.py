@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from .messages import Message
-from .parts import Cache, Json, Text
+from .parts import Cache, Json, Message, Text
 
 
 class Tool(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Which addresses are this wire's, and which model a request is for; gateways use it alone."""
 
-from pondero.dialects.body_model import model_of, with_model
+from pondero.dialects.bodies import model_of, with_model
 
 __all__ = ["model_of", "serves", "with_model"]
 

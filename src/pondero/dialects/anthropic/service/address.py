@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from msgspec.structs import replace
 
 from pondero.canon import HttpRequest, Json
-from pondero.dialects import body_model
+from pondero.dialects import bodies
 
 from .errors import refuse
 
@@ -47,13 +47,13 @@ def usual(path: str, body: Mapping[str, Json]) -> dict[str, Json]:
 def model_of(http: HttpRequest) -> str | None:
     """Return the model's name; None where there is none."""
     found = _IN_PATH.search(http.url)
-    return unquote(found[0]) if found else body_model.model_of(http)
+    return unquote(found[0]) if found else bodies.model_of(http)
 
 
 def with_model(http: HttpRequest, model: str) -> HttpRequest:
     """Return the request for another model; it must have one."""
     if not _IN_PATH.search(http.url):
-        return body_model.with_model(http, model)
+        return bodies.with_model(http, model)
     url = _IN_PATH.sub(lambda _: quote(model, safe="@"), http.url, count=1)
     return replace(http, url=url)
 

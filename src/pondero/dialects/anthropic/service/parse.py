@@ -33,8 +33,8 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed, Rejected
-from pondero.dialects.unknown import Unknown
 from pondero.thinking import UNSET, Intent
 
 from . import types

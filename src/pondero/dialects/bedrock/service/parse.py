@@ -34,8 +34,8 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
-from pondero.dialects.unknown import Unknown
 
 from . import makers, types
 from .address import Address, address_of

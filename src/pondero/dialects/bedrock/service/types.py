@@ -11,8 +11,8 @@ from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
 from pondero.canon import Json
+from pondero.dialects.bodies import Unknown, unchecked
 from pondero.dialects.dialect import Rejected
-from pondero.dialects.unknown import Unknown, unchecked
 
 from .errors import refuse, refuse_key, refuse_value
 

@@ -30,8 +30,8 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
-from pondero.dialects.unknown import Unknown
 from pondero.thinking import UNSET, Intent, Kind
 
 from . import types

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json
-from pondero.dialects.unknown import Unknown
+from pondero.dialects.bodies import Unknown
 
 from .types import Base64, Schema, Wire
 

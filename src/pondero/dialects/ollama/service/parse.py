@@ -28,8 +28,8 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
-from pondero.dialects.unknown import Unknown
 from pondero.thinking import UNSET, Intent
 
 from . import types

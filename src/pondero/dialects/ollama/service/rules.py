@@ -1,8 +1,8 @@
 """What the server refuses, in its own words, and what each model makes of the wish to think."""
 
 from pondero.canon import HttpRequest
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Accepted
-from pondero.dialects.unknown import Unknown
 
 from . import parse, types
 from .errors import refuse

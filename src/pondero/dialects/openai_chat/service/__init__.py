@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects import body_model
+from pondero.dialects import bodies
 from pondero.dialects.dialect import Models, Service
 
 from . import address, errors, models, parse, reply, rules, stream
@@ -8,8 +8,8 @@ from . import address, errors, models, parse, reply, rules, stream
 SERVICE = Service(
     home=address.HOME,
     serves=address.serves,
-    model_of=body_model.model_of,
-    with_model=body_model.with_model,
+    model_of=bodies.model_of,
+    with_model=bodies.with_model,
     parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from pondero.canon import Json
-from pondero.dialects.unknown import Unknown
+from pondero.dialects.bodies import Unknown
 
 from . import types
 

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from pondero.canon import Json
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Rejected
-from pondero.dialects.unknown import Unknown
 from pondero.thinking import Intent, Kind
 
 from . import types

@@ -4,7 +4,7 @@ A gateway uses this without the rules; ``models`` and ``rules`` check addresses 
 """
 
 from pondero.canon import HttpRequest
-from pondero.dialects.body_model import model_of, with_model
+from pondero.dialects.bodies import model_of, with_model
 
 from .errors import refuse
 

@@ -23,8 +23,8 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Rejected
-from pondero.dialects.unknown import Unknown
 
 from .errors import invalid, missing, refuse
 from .types import (

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, Json, Message, Output, Request, Text, Tool, ToolChoice
+from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
-from pondero.dialects.unknown import Unknown
 from pondero.thinking import UNSET, Intent
 
 from .conversation import Conversation

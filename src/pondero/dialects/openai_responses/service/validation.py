@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json
-from pondero.dialects.unknown import Unknown
+from pondero.dialects.bodies import Unknown
 
 from .errors import invalid, missing, refuse
 from .errors import unknown as unknown_field

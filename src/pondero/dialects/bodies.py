@@ -1,7 +1,8 @@
-"""The lenient road of a service's side: fields its types do not have are left out and listed.
+"""What the services' sides share about request bodies: the model one names, and unknown fields.
 
-A gateway reads requests of clients that are newer than our types; the emulator refuses the same
-fields, as the services do.
+A gateway reads requests of clients that are newer than our types: on that lenient road, fields
+that the types do not have are left out and listed. The emulator refuses the same fields, as the
+services do.
 """
 
 from functools import cache, reduce
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from ..canon import Json
+from ..canon import HttpRequest, Json
 
 T = TypeVar("T")
 
@@ -142,3 +143,21 @@ def _fits(info: inspect.Type, raw: Json) -> bool:
 
 def _join(at: str, name: str | int) -> str:
     return f"{at}.{name}" if at else str(name)
+
+
+def model_of(http: HttpRequest) -> str | None:
+    """Return the model's name; None where there is none."""
+    try:
+        return msgspec.json.decode(http.body, type=_Named).model
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def with_model(http: HttpRequest, model: str) -> HttpRequest:
+    """Return the request for another model; it must have one."""
+    body = msgspec.json.decode(http.body) | {"model": model}
+    return msgspec.structs.replace(http, body=msgspec.json.encode(body))
+
+
+class _Named(msgspec.Struct):
+    model: str

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 
-from pondero.dialects.unknown import Unknown, unchecked
+from pondero.dialects.bodies import Unknown, unchecked
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
