@@ -9,11 +9,11 @@ _MANY = 512
 
 
 class Assembler:
-    """Feed events as they come; ``message()`` is what has come so far.
+    """Feed events as they come; ``message()`` returns what has come so far.
 
     A part cut off before its end keeps its text and has no seal; a tool call cut off is left
-    out, because half a call cannot be answered. Events are looked at when somebody asks, or when
-    they are many: most streams are asked about once, at their end.
+    out, because half a call cannot be answered. Events are processed when a result is asked for,
+    or when many have piled up: most streams are asked about once, at their end.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class Assembler:
 
     @property
     def started(self) -> Started | None:
-        """Return how it began."""
+        """Return the first event."""
         self._look()
         return self._started
 
     @property
     def finished(self) -> Finished | None:
-        """Return how it ended, if it has."""
+        """Return the last event, once it has come."""
         self._look()
         return self._finished
 

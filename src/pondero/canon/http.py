@@ -16,7 +16,7 @@ class HttpRequest(Struct, frozen=True):
     body: bytes = b""
 
     def __repr__(self) -> str:
-        """Say what it is without the values of its headers: a key is among them."""
+        """Leave out the values of headers: a key is among them."""
         return (
             f"HttpRequest({self.method!r}, {self.url!r}, headers={sorted(self.headers)}, "
             f"body={len(self.body)} bytes)"
@@ -34,7 +34,7 @@ class Head(Struct, frozen=True):
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds to wait, as the headers say; a date counts from the answer's own."""
+        """Return the seconds to wait by the headers; a date is relative to the answer's own."""
         if (waiting := duration(self.headers.get("retry-after-ms"))) is not None:
             return waiting / 1000
         said = self.headers.get("retry-after")
@@ -58,7 +58,7 @@ class HttpResponse(Struct, frozen=True):
 
 
 def duration(text: str | None) -> float | None:
-    """Return a number that can be meant as a wait: not below nothing, and not for ever."""
+    """Return the text as seconds to wait; None where it is no number, negative or absurdly long."""
     try:
         number = float(text or "")
     except ValueError:

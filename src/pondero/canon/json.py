@@ -15,7 +15,7 @@ Kind = TypeVar("Kind")
 
 
 def dumped(value: Any) -> str:
-    """Return a value as JSON, lone halves of characters and huge numbers included."""
+    """Return a value as JSON; lone surrogates and huge numbers are kept."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
@@ -25,7 +25,7 @@ def dumped(value: Any) -> str:
 
 
 def loaded(text: str | bytes, kind: type[Kind]) -> Kind:
-    """Return what was dumped; raises ValueError for what is none of that kind."""
+    """Return a dumped value as this type; raises ValueError where it is of another."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
@@ -37,7 +37,7 @@ def loaded(text: str | bytes, kind: type[Kind]) -> Kind:
 
 
 def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
-    """Return both, object by object, the upper one winning; neither is changed."""
+    """Return both merged, object by object; ``above`` wins. Neither argument changes."""
     both = dict(below)
     for key, value in above.items():
         under = both.get(key)

@@ -79,7 +79,7 @@ class Blob(Struct, frozen=True, tag="blob"):
 
 
 class Other(Struct, frozen=True, tag="other"):
-    """What we do not know yet: kept as it came, and given back to its maker."""
+    """A part we do not know: kept as it came, and given back to its maker."""
 
     dialect: str
     raw: Json
@@ -111,7 +111,7 @@ def minted(mark: bytes) -> str:
 
 
 def arguments_of(text: str) -> Json:
-    """Return a call's arguments: an object, or the text itself where it is none."""
+    """Return a call's arguments: an object, or the text itself where it is not one."""
     if text in ("", "null"):
         return {}
     try:

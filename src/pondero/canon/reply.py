@@ -20,7 +20,7 @@ Verdict = Literal[
 
 
 class Reply(Struct, frozen=True):
-    """One answer. ``plan`` is what was to happen, ``verdict`` how that compares with what did.
+    """One answer. ``verdict`` says how it compares with ``plan``.
 
     ``cap`` is the max_tokens to retry with, where all output was spent on thinking.
     """
@@ -59,7 +59,7 @@ class Reply(Struct, frozen=True):
 
 
 def only_thought(parts: Iterable[Part], usage: Usage) -> bool:
-    """Return whether it thought, and neither said a word nor called a tool."""
+    """Return whether an answer holds thinking, but no words and no tool call."""
     thought = bool(usage.thinking)
     for part in parts:
         match part:

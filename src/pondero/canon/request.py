@@ -41,7 +41,7 @@ class Output(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """One exchange's question; thinking is said by the plan beside it."""
+    """What is asked in one exchange; the plan beside it says what to send about thinking."""
 
     model: str
     messages: tuple[Message, ...]
@@ -63,21 +63,21 @@ Scope = Literal["dialect", "model", "route", "route+model"]
 
 
 class Takes(Struct, frozen=True, kw_only=True):
-    """What one deployment of a wire takes of a past; the defaults are strict about seals only.
+    """What a provider accepts of earlier messages; the defaults are strict about seals only.
 
     Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
     go back to its maker.
 
-    Calls: an id must match ``id_pattern`` (None: any); one made anew has ``id_length`` letters
-    and digits; ``minted`` is whether ids that no service gave may be sent; ``answers_calls``
-    whether the calls of an unfinished last turn must have results too.
+    Calls: an id must match ``id_pattern`` (None: any); a new one has ``id_length`` letters and
+    digits. ``minted``: ids that we made up may be sent. ``answers_calls``: the calls of an
+    unfinished last turn must have results too.
 
-    Turns: ``merges`` neighbours of one role into one; ``begins_with_user`` is whether the first
-    word must be the user's.
+    Turns: ``merges``: neighbouring messages of one role become one. ``begins_with_user``: the
+    first message must be the user's.
 
-    Media: the beginnings of media types that are taken in a user's words, in tool results, and
-    in what the model itself said (``spoken_media``); an empty beginning takes all. ``addresses``
-    is whether a medium may be given by where it is to be found.
+    Media: prefixes of the media types accepted in user messages, in tool results and in the
+    assistant's own messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a
+    medium may be given by its URL.
     """
 
     seals: Scope = "route+model"
@@ -98,7 +98,7 @@ class Takes(Struct, frozen=True, kw_only=True):
 
 
 class Target(Struct, frozen=True):
-    """One deployment of a wire. ``route`` tells seals of one deployment from another's.
+    """The provider a request goes to. ``route`` tells its seals from another provider's.
 
     ``headers`` carry the authorisation; ``max_output`` is what the model can write, for wires
     where a cap must be sent; ``quirks`` are the provider's typed oddities from the catalog.
@@ -111,7 +111,7 @@ class Target(Struct, frozen=True):
     quirks: Mapping[str, Json] = {}
 
     def __repr__(self) -> str:
-        """Say where it is without the values of its headers: a key is among them."""
+        """Leave out the values of headers: a key is among them."""
         return f"Target({self.route!r}, {self.url!r}, headers={sorted(self.headers)})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -171,7 +171,7 @@ def _played(path: Path, scenario: Scenario) -> Transport:
 
 
 def _of_the_emulator(path: Path) -> bool:
-    """Return whether a recording is one of the emulator, which is excused nothing."""
+    """Return whether a recording came from the emulator, which must do everything."""
     try:
         heads = [exchange.head for exchange in load(path)]
     except CassetteError:

@@ -1,4 +1,4 @@
-"""Where a scenario stands: it asks through the client, and sees both the canon and the wire."""
+"""The bench of a scenario: it asks through the client and sees both the canon and the wire."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ _USUAL = Policy()  # the user's own policy would change what is compared
 
 
 class Seen(Struct, frozen=True):
-    """One question and its answer, as our side has it and as it stood on the wire.
+    """One question and its answer, as our side has them and as they were on the wire.
 
     ``accepted`` is what the service's side reads in the request; None where that side refuses it.
     ``tries`` is how many requests it took.
@@ -54,10 +54,10 @@ class Seen(Struct, frozen=True):
 
 
 class Bench:
-    """One model of one provider, and whoever answers for it.
+    """Where a scenario runs: one model of one provider, and a transport that answers for it.
 
-    ``emulator`` is there where answers can be staged; ``plays`` where what came once comes again;
-    ``strict`` where the other side can do everything, so that what is missing is wrong.
+    ``emulator`` is given where answers can be staged. ``plays``: a recording answers. ``strict``:
+    the other side can do everything, so that whatever is missing is a failure.
     """
 
     def __init__(
@@ -81,22 +81,22 @@ class Bench:
 
     @property
     def staged(self) -> bool:
-        """Return whether what comes is what was staged, word for word."""
+        """Return whether answers are the staged ones, word for word."""
         return self.strict and self.stages
 
     @property
     def stages(self) -> bool:
-        """Return whether an answer can be had that was staged, now or when it was recorded."""
+        """Return whether answers can be staged, now or when they were recorded."""
         return self._emulator is not None or self._plays
 
     def stage(self, *turns: Turn) -> None:
-        """Say what is to be answered, where that can be said."""
+        """Stage the next answers, where there is an emulator."""
         if self._emulator is not None:
             self._emulator.reset()
             self._emulator.expect(*turns)
 
     def record(self, path: Path) -> Cassette:
-        """Return a cassette that takes every exchange from here on; who asked for it saves it."""
+        """Return a cassette that records every exchange from here on; the caller saves it."""
         cassette = Cassette(path, self.listener.inner, record=True)
         self.listener.inner = cassette
         return cassette
@@ -106,7 +106,7 @@ class Bench:
     def ask(
         self, prompt: Any, thinking: object = None, *, entry: Entry | None = None, **options: Any
     ) -> Seen:
-        """Ask, and see it all; raises what the service or the wire has against it."""
+        """Ask and return everything seen; raises the service's or the wire's error."""
         seen = self.tried(prompt, thinking, entry=entry, **options)
         if seen.error is not None:
             raise seen.error
@@ -121,7 +121,7 @@ class Bench:
         key: str | None = None,
         **options: Any,
     ) -> Seen:
-        """Ask, and see it all; an error of the service is seen like an answer."""
+        """Ask and return everything seen, an error of the service included."""
         to, before = entry or self.entry, len(self.listener.exchanges)
         stream = self._client(to, self.listener, key).stream(to.id, prompt, thinking, **options)
         events: list[Event] = []
@@ -150,7 +150,7 @@ class Bench:
     def prepared(
         self, thinking: object, *, entry: Entry | None = None, **options: Any
     ) -> tuple[HttpRequest, Plan]:
-        """Return what would be sent, and the plan behind it; nothing is."""
+        """Return the request and the plan, without sending anything."""
         to = entry or self.entry
         client = self._client(to, _UNSENT, None)
         prepared = client.prepare(to.id, "Hello.", thinking, **options)
@@ -160,14 +160,14 @@ class Bench:
 
     def read(self, request: HttpRequest, entry: Entry | None = None) -> Accepted[Json] | None:
         """Return what the service's side reads in a request; None where it refuses it."""
-        service = (entry or self.entry).provider.name
+        provider = (entry or self.entry).provider.name
         try:
-            return self.wire.service().accept(request, service)
+            return self.wire.service().accept(request, provider)
         except Rejected:
             return None
 
     def refusal(self, request: HttpRequest, entry: Entry) -> ServiceError | None:
-        """Return what the service's side has against a request, decoded; None where nothing."""
+        """Return the service side's refusal of a request, decoded; None where it accepts."""
         try:
             self.wire.service().accept(request, entry.provider.name)
         except Rejected as no:

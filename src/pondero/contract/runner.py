@@ -20,7 +20,7 @@ _ANY = "any-model"  # where a server serves whatever it was given
 
 
 def stand_ins(provider: str) -> tuple[Entry, ...]:
-    """Return one model for each way of saying it, the most capable of its kind, best first."""
+    """Return one model for each style of control, the most capable of each, best first."""
     entries = lookup().entries(provider)
     best: dict[str | None, Entry] = {}
     for entry in entries:
@@ -54,7 +54,7 @@ _REFUSALS = (BadRequest, NotFound, ServerFailed)
 
 
 class Result(Struct, frozen=True):
-    """What came of one scenario on one model; ``check`` and ``exchange`` say where it failed."""
+    """The result of one scenario on one model; ``check`` and ``exchange`` say where it failed."""
 
     provider: str
     model: str
@@ -78,7 +78,7 @@ def run(
     skip: bool = False,
     done: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
-    """Return what came of every scenario on every model; ``done`` hears of each as it ends."""
+    """Return the result of every scenario on every model; ``done`` is called with each."""
     results = []
     todo = tuple(scenarios)
     for entry in entries:
@@ -90,7 +90,7 @@ def run(
 
 
 def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
-    """Run it; what was recorded is then played, so that what cannot be is found now."""
+    """Run a scenario; if it was recorded, play the recording, to find now what cannot be played."""
     result = run_one(entry, scenario, backend)
     if result.status != "passed" or (proof := backend.proof) is None:
         return result
@@ -98,7 +98,7 @@ def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
 
 
 def run_one(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
-    """Return what came of one scenario on one model."""
+    """Return the result of one scenario on one model."""
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
     if scenario.staged and not backend.stages:

@@ -10,7 +10,7 @@ from .bench import Bench
 
 
 class Check(Struct, frozen=True):
-    """A field, what it should be, what it is. ``offer``: it need not be so everywhere."""
+    """A field, its expected and its actual value. ``offer``: a service may leave it out."""
 
     field: str
     expected: Json
@@ -30,12 +30,12 @@ def same(field: str, expected: Json, actual: Json) -> Check:
 
 
 def true(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
-    """Return a check of something that is said in words."""
+    """Return a check whose expectation is put in words."""
     return Check(field, expected, actual, holds)
 
 
 def offered(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
-    """Return a check of what the other side may or may not do.
+    """Return a check of something a service may leave out.
 
     The emulator does everything, so there it is a failure like any other.
     """
@@ -55,7 +55,7 @@ class Lacking(Failing):
 
 
 def lacking(why: str) -> Lacking:
-    """Return what to raise where something cannot be done here at all."""
+    """Return the exception to raise where something cannot be done here at all."""
     return Lacking(Check(why, None, None, holds=False, offer=True))
 
 
@@ -63,7 +63,7 @@ Run = Callable[[Bench], Iterator[Check]]
 
 
 class Need(Struct, frozen=True):
-    """Something the catalog says of a model, and what is said where it does not."""
+    """A fact of the catalog that a scenario needs, and the message where it is missing."""
 
     met: Callable[[Entry], bool]
     otherwise: str
@@ -92,8 +92,8 @@ NEEDS = {
 class Scenario(Struct, frozen=True, kw_only=True):
     """One scenario of the contract. ``row`` is the row of docs/ledger.toml that asks for it.
 
-    ``staged``: its answers must be staged. ``talks``: exchanges are had, so that there is a
-    cassette. ``basic``: who refuses this cannot be talked to at all.
+    ``staged``: its answers must be staged. ``talks``: it has exchanges, so there is a cassette.
+    ``basic``: a server that refuses this cannot be used at all.
     """
 
     name: str
@@ -117,6 +117,6 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 
 def scenario_of(run: Run, *, row: str = "", needs: Iterable[str] = (), **marks: bool) -> Scenario:
-    """Return the scenario of a function: its name, and the first line of what it says of itself."""
+    """Return the scenario of a function, named and described by it and its docstring."""
     shows = (run.__doc__ or "").partition("\n")[0]
     return Scenario(name=run.__name__, shows=shows, row=row, run=run, needs=tuple(needs), **marks)

@@ -8,10 +8,10 @@ from ..transport import HttpTransport, Recorded
 
 
 class FreshHttp:
-    """Sends over the network, each time anew, one exchange after the other.
+    """Sends each exchange over a connection of its own.
 
-    Some servers close a connection after a stream that they said they keep: a client tries again,
-    but here each scenario has one try, and its failure would be blamed on what it asks.
+    Some servers close a connection that they promised to keep. A client would retry; here each
+    scenario has one try, and the failure would be blamed on what it asks.
     """
 
     needs_key = True
@@ -30,7 +30,7 @@ class FreshHttp:
 
 
 class Listener:
-    """Any transport, listened to. ``needs_key``: a request must carry a key of one's own."""
+    """Wraps a transport and remembers every exchange. ``needs_key``: only with a user's key."""
 
     def __init__(self, transport: Transport, *, needs_key: bool = False) -> None:
         self.needs_key = needs_key
@@ -46,7 +46,7 @@ class Listener:
         )
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
-        """Send it, and listen to the answer."""
+        """Send it, and remember the answer as it is read."""
         self._heard.append(request)
         answer = _HeardAnswer(request, self.inner.send(request, timeouts))
         self._heard[-1] = answer

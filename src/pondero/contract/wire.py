@@ -1,4 +1,4 @@
-"""What stands on a wire, whatever the dialect: every word and every figure in the bytes.
+"""What is on a wire, whatever the dialect: every string and every number in the bytes.
 
 It reads JSON wherever it begins, so that it needs to know no framing and no key of any service.
 """
@@ -28,7 +28,7 @@ def objects(data: bytes) -> Iterator[Json]:
 
 
 def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Yield what a value holds at its ends, each with the way there."""
+    """Yield the leaves of a JSON value, each with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, (*path, key))
@@ -40,7 +40,7 @@ def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
 
 
 def at(value: Json, path: Path) -> Json:
-    """Return what stands at the end of a way; None where it leads nowhere."""
+    """Return the value at a path; None where there is none."""
     for step in path:
         try:
             value = value[step]
@@ -50,7 +50,7 @@ def at(value: Json, path: Path) -> Json:
 
 
 def says(data: bytes, text: str) -> bool:
-    """Return whether these words stand there: in one string, or over the pieces of a stream."""
+    """Return whether the data contains this text, in one string or over the pieces of a stream."""
     said: dict[Path, list[str]] = {}
     for each in objects(data):
         for path, leaf in leaves(each):
@@ -60,12 +60,12 @@ def says(data: bytes, text: str) -> bool:
 
 
 def strings(value: Json) -> set[str]:
-    """Return every string at the ends of a value."""
+    """Return every non-empty string of a value, keys excluded."""
     return {leaf for _, leaf in leaves(value) if isinstance(leaf, str) and leaf}
 
 
 def figures(data: bytes) -> set[int]:
-    """Return every whole number that stands there."""
+    """Return every whole number in the data."""
     return {
         leaf
         for each in objects(data)
@@ -75,5 +75,5 @@ def figures(data: bytes) -> set[int]:
 
 
 def printable(text: str) -> str:
-    """Return a text without what a terminal would obey and XML cannot say."""
+    """Return a text without control characters, for terminals and XML."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)

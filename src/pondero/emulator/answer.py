@@ -55,7 +55,7 @@ _KINDS: dict[type, PartKind] = {
 
 
 def events(reply: Reply) -> Iterator[Event]:
-    """Yield an answer the way it would have come."""
+    """Yield the events of an answer as they would have come, a few words at a time."""
     # What was read is known before a word is said, and some wires begin with it.
     yield UsageNow(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
     yield Started(reply.model, reply.request_id)
@@ -96,14 +96,14 @@ _BEGUN = 4  # events after which an answer has visibly begun
 
 
 class Played(NamedTuple):
-    """What comes of a request."""
+    """The answer to a request: its head and the pieces of its body."""
 
     head: Head
     pieces: Iterator[Piece]
 
 
 def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
-    """Return a response that is sent in one."""
+    """Return a response that is sent in one piece."""
     body = (response.body,) if response.body else ()
     damage = _shortened(fault, len(response.body)) if fault else None
     pieces = damaged(damage, body) if damage else iter(body)
@@ -111,7 +111,7 @@ def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
 
 
 def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None) -> Played:
-    """Return the answer as it was asked for: streamed, or at once."""
+    """Return the answer as requested: streamed, or in one piece."""
     accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
         stream = wire.service().stream(accepted)
@@ -123,7 +123,7 @@ def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault
 
 
 def with_ids(reply: Reply, accepted: Accepted[Json], wire: Dialect) -> Reply:
-    """Return a reply whose calls have ids, each as the service makes them."""
+    """Return the reply with an id for every call, in the service's own format."""
     parts = reply.message.parts
     if not any(isinstance(part, ToolCall) and not part.id for part in parts):
         return reply
@@ -160,7 +160,7 @@ def _frames(
 
 
 def _shortened(fault: Fault, size: int) -> Fault:
-    """Return what a missing end means where there are no events: half is missing."""
+    """Return ``no_end`` as a cut in the middle: a body in one piece has no events to leave out."""
     if fault.kind != "no_end":
         return fault
     return msgspec.structs.replace(fault, kind="cut", at=size // 2)

@@ -34,7 +34,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 
 
 class Sum(NamedTuple):
-    """A sum as it was asked, its value in digits (None: there is none) and the steps to it."""
+    """A sum as asked, its value in digits (None where it has none) and the steps to it."""
 
     text: str
     value: str | None
@@ -42,7 +42,7 @@ class Sum(NamedTuple):
 
 
 def find(question: str) -> Sum | None:
-    """Return the longest sum in a question, worked out; None where there is none."""
+    """Return the longest sum in a question with its result; None where the question has none."""
     text = _NAMED.sub(_unnamed, _DATE.sub("", question[:_READ]))
     text = _IN_WORDS.sub(lambda word: f" {_WORDS[word[0]]} ", text)
     text = _BETWEEN.sub(" * ", _THOUSANDS.sub("", text))
@@ -117,14 +117,14 @@ def _apply(sign: str, one: Fraction, other: Fraction) -> Fraction:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    """Return an exact power, or raise OverflowError where it would fill the memory or a root."""
+    """Return an exact power; raises OverflowError for a root or a number too large."""
     if exponent.denominator != 1 or abs(exponent) > 200 or abs(base) > 10**30:
         raise OverflowError
     return base ** int(exponent)
 
 
 def written(value: Fraction) -> str:
-    """Return a number in digits: whole, or with up to ten behind the point."""
+    """Return a number in digits, with at most ten decimals."""
     if value.denominator == 1:
         return str(value.numerator)
     digits = f"{abs(value.numerator * 10**10) // value.denominator:011d}"

@@ -148,7 +148,7 @@ class Emulator:
         return answered(to.wire, accepted, reply, fault)
 
     def _fault(self, accepted: Accepted[Json]) -> Fault | None:
-        """Return what goes wrong this time: the next of the list, or what the question asks for."""
+        """Return the next fault of the list, or the one a directive in the question asks for."""
         with suppress(IndexError):
             return self.faults.popleft()
         wish = read(accepted.request.messages).directive("fault")
@@ -161,7 +161,7 @@ class Emulator:
 
 
 def _restated(error: HttpResponse, to: Route) -> HttpResponse:
-    """Return an error in the shape of its deployment, where those of one wire differ."""
+    """Return an error in the provider's own shape, where providers of one dialect differ."""
     restated = to.wire.service().restated
     return restated(error, to.provider) if restated is not None else error
 

@@ -18,9 +18,9 @@ split           pieces end inside of characters
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ Kind = Literal[
     "trickle",
     "split",
 ]
-_KINDS = Kind.__args__  # type: ignore[attr-defined]  # of a Literal
+_KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MESSAGES = {
     400: "The request could not be read.",
     401: "The key is not valid.",
@@ -74,7 +74,7 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     @classmethod
     def of(cls, text: "str | int | Fault") -> "Fault":
-        """Return the fault of a short word: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
+        """Return the fault of a short spelling: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
         if isinstance(text, Fault):
             return text
         word, _, rest = str(text).strip().partition(" ")
@@ -86,21 +86,21 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
             if word == "slow" and rest:
                 return cls(kind="slow", seconds=float(rest))
             if word in _KINDS:
-                return cls(kind=word, at=int(rest) if rest else None)  # type: ignore[arg-type]  # checked
+                return cls(kind=_KINDS[word], at=int(rest) if rest else None)
         except ValueError:
             pass
         message = f"unknown fault {text!r}; use a status such as 529, or {' '.join(_KINDS)}"
         raise BadParameter(message)
 
     def error(self, wire: Dialect) -> HttpResponse:
-        """Return the refusal this fault is, in the words of a wire."""
+        """Return this fault as an error response of a dialect."""
         status = self.status or 529
         message = self.message or _MESSAGES.get(status, "Something went wrong.")
         return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
 
 
 class Pause(Struct, frozen=True):
-    """So many seconds in which nothing comes."""
+    """A pause of so many seconds before the next piece."""
 
     seconds: float
 
@@ -117,7 +117,7 @@ FOREVER = 86_400.0
 
 
 def instead(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
-    """Return what comes instead of any answer; None where the answer itself is damaged."""
+    """Return the response a fault sends in place of an answer; None where it damages the answer."""
     if fault.kind == "status" and wire is not None:
         return fault.error(wire)
     if fault.kind in ("status", "html"):
@@ -130,7 +130,7 @@ def instead(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
 
 
 class Damage:
-    """A fault at work on the bytes of one answer. Feed pieces; when it is over, nothing follows."""
+    """Applies a fault to the bytes of one answer. Feed pieces until ``over``."""
 
     def __init__(self, fault: Fault) -> None:
         self.over = False
@@ -138,7 +138,7 @@ class Damage:
         self._left = fault.at or 0
 
     def feed(self, piece: bytes) -> list[Piece]:
-        """Return what comes of a piece."""
+        """Return the pieces to send in place of this one."""
         match self._fault.kind:
             case "cut" | "broken" | "hang":
                 return self._until(piece)
@@ -170,7 +170,7 @@ def damaged(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
 
 
 def waited(piece: Pause | Break, timeouts: Timeouts) -> float:
-    """Return how long to wait here; raises where the connection breaks or the caller gives up."""
+    """Return how long to wait; raises Unreachable for a break, Timeout for too long a pause."""
     if isinstance(piece, Break):
         raise Unreachable("the connection broke before the answer was complete")
     if piece.seconds > timeouts.between_bytes:
@@ -201,7 +201,7 @@ class Faulty:
         self._sleep = sleep
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
-        """Send it, or not."""
+        """Send the request, unless the next fault answers in its place."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return self._transport.send(request, timeouts)
@@ -228,7 +228,7 @@ class AsyncFaulty:
         self._asleep = asleep
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
-        """Send it, or not."""
+        """Send the request, unless the next fault answers in its place."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return await self._transport.send(request, timeouts)
@@ -252,7 +252,7 @@ def _checked(faults: Faults) -> deque[Fault | None]:
 
 
 def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
-    """Return what comes without anything being sent; None where it is sent after all."""
+    """Return a response that needs nothing sent; None where the real answer is damaged."""
     if fault.kind == "refused":
         raise Unreachable("nobody answers there: connection refused")
     if fault.kind == "hang" and fault.at is None:
@@ -262,7 +262,7 @@ def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResp
 
 
 class _Whole:
-    """An answer that is there already."""
+    """An answer whose body is complete already."""
 
     def __init__(self, response: HttpResponse) -> None:
         self.head = Head(response.status, response.headers)

@@ -1,4 +1,4 @@
-"""What was asked of the emulator and what came of it, with nothing secret in it."""
+"""The emulator's log: every request and how it was answered, without secrets."""
 
 import re
 from collections import deque
@@ -35,7 +35,7 @@ class Entry(Struct, kw_only=True):
 
 
 class Log:
-    """The latest exchanges. What is secret is taken out when it is read, not while it is busy."""
+    """The latest exchanges. Secrets are taken out when the log is read, to keep sending fast."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[HttpRequest, Entry]] = deque(maxlen=_KEPT)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..canon import HttpRequest, HttpResponse
 from ..catalog import Lookup
-from ..dialects import NAMES, Listed, Rejected, dialect
+from ..dialects import NAMES, Listed, Models, Rejected, dialect
 from ..store import lookup
 from .routes import provider_at, provider_living_at
 from .tokens import asked
@@ -27,32 +27,28 @@ def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelA
     Several dialects list models at one path: the provider at this address answers, else the first
     that accepts the key.
     """
-    wires = [
-        name
+    asked_of = {
+        name: models
         for name in _wires(provider)
-        if (desk := dialect(name).service().models) is not None and desk.asks(request) is not None
-    ]
+        if (models := dialect(name).service().models) is not None
+        and models.asks(request) is not None
+    }
     answers = [
-        ModelAnswer(_answer(request, name, here), name, here)
-        for name, here in _candidates(request.url, wires, provider)
+        ModelAnswer(_answer(request, name, asked_of[name], here), name, here)
+        for name, here in _candidates(request.url, list(asked_of), provider)
     ]
     taken = (each for each in answers if each.response.status not in _KEY_REFUSED)
     return next(taken, answers[0] if answers else None)
 
 
-def _answer(request: HttpRequest, name: str, provider: str) -> HttpResponse:
-    wire = dialect(name).service()
-    desk = wire.models
-    assert desk is not None  # noqa: S101 - it was asked just now
+def _answer(request: HttpRequest, name: str, models: Models, provider: str) -> HttpResponse:
     try:
-        if desk.asks(request) == "models":
-            return desk.listed(request, _known(lookup(), provider), provider)
-        assert desk.counts is not None  # noqa: S101 - or it would not have said so
-        accepted = wire.accept(desk.counts(request), provider)
+        if models.asks(request) == "models" or models.counts is None or models.counted is None:
+            return models.listed(request, _known(lookup(), provider), provider)
+        accepted = dialect(name).service().accept(models.counts(request), provider)
     except Rejected as no:
         return no.response
-    assert desk.counted is not None  # noqa: S101 - it goes with counts
-    return desk.counted(asked(accepted.request))
+    return models.counted(asked(accepted.request))
 
 
 def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:

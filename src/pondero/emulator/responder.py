@@ -41,9 +41,9 @@ _REDACT = "MAGIC_STRING_TRIGGER_REDACTED_THINKING"  # documented by the service 
 
 
 class Asked(Struct, frozen=True):
-    """The question, what was said before it, and the calls and results that came after.
+    """The last question, the earlier ones, and the tool calls and results since it.
 
-    ``directives`` are what stood in it as ``[emulator: word argument]``; they are taken out.
+    ``directives`` were in it as ``[emulator: word argument]`` and are taken out of it.
     """
 
     question: str
@@ -57,12 +57,12 @@ class Asked(Struct, frozen=True):
         return self.directive(word) is not None
 
     def directive(self, word: str) -> str | None:
-        """Return what follows a directive in the question; None where it is not given."""
+        """Return the argument of a directive; None where the question does not give it."""
         return next((rest for found, rest in self.directives if found == word), None)
 
 
 def read(messages: Sequence[Message]) -> Asked:
-    """Return what a conversation asks at its end."""
+    """Return the last question of a conversation and what belongs to it."""
     put = [n for n, message in enumerate(messages) if _is_question(message)]
     last = put[-1] if put else 0
     raw = messages[last].text if messages else ""
@@ -80,7 +80,7 @@ def read(messages: Sequence[Message]) -> Asked:
 
 
 def said_by(result: ToolResult) -> str:
-    """Return what a result says: its words, and JSON that is no words."""
+    """Return the text of a tool result, JSON parts included."""
     return "".join(map(_words, result.content)).strip()
 
 
@@ -106,7 +106,7 @@ _REFUSAL = "I cannot help with that."
 
 
 class Mind(Protocol):
-    """Whatever answers; a tool call without an id gets one as the service makes them."""
+    """A function that answers requests; its tool calls may leave their ids empty."""
 
     def __call__(self, accepted: Accepted[Json]) -> Reply:
         """Return the answer to an accepted request."""
@@ -131,7 +131,7 @@ def ponder(accepted: Accepted[Json]) -> Reply:
 
 
 def settled(accepted: Accepted[Json], reply: Reply) -> Reply:
-    """Return a reply with what it left open counted: its usage."""
+    """Return a reply with its usage counted, where it has none."""
     if reply.usage != Usage():
         return reply
     parts = reply.message.parts
@@ -142,7 +142,7 @@ def settled(accepted: Accepted[Json], reply: Reply) -> Reply:
 
 
 class _Composer:
-    """Puts one answer together, within the tokens it may have."""
+    """Composes one answer within the request's max_tokens."""
 
     def __init__(self, accepted: Accepted[Json], asked: Asked) -> None:
         self._accepted = accepted

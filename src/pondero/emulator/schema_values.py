@@ -1,4 +1,4 @@
-"""A JSON Schema filled in from what was said: arguments for a tool, or an answer of that shape."""
+"""Values for a JSON Schema, taken from the question: a tool's arguments or a JSON answer."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _FORMATS: Mapping[str, str] = {
 
 
 class Said(Struct, frozen=True):
-    """What there is to fill in with: the question, what came of it, and what is named in it."""
+    """The material to fill a schema with: the question, its answer, a result, a sum, a subject."""
 
     question: str
     answer: str = ""
@@ -42,13 +42,13 @@ class Said(Struct, frozen=True):
 
 
 def names(question: str) -> tuple[str, ...]:
-    """Return what a question is about by name, in order, each once."""
+    """Return the names in a question, in order, each once."""
     found = [each for match in _NAMES.finditer(question) for each in _APART.split(match[1])]
     return tuple(dict.fromkeys(each.rstrip(".'’") for each in found if each))
 
 
 def fill(schema: Json, said: Said) -> Json:
-    """Return a value the schema allows, made of what was said."""
+    """Return a value the schema allows, made from the question."""
     return _Filler(schema, said).value(schema, "", 0)
 
 

@@ -40,7 +40,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     contains: str | None = None
 
     def fits(self, accepted: Accepted[Json], *, dialect: str, provider: str) -> bool:
-        """Return whether this is that request."""
+        """Return whether a request is one this turn is meant for."""
         return (
             self.dialect in (None, dialect)
             and self.service in (None, provider)
@@ -50,7 +50,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One answer, or one fault, or an answer that a fault befalls.
+    """One scripted answer, or a fault, or an answer with a fault in it.
 
     ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
     make it, in this order. Without any of these the mind answers.
@@ -73,7 +73,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
     @property
     def says(self) -> bool:
-        """Return whether there is an answer in it."""
+        """Return whether this turn has an answer of its own."""
         said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
         return self.redacted or any(each not in (None, ()) for each in said)
 
@@ -107,7 +107,7 @@ Scripted = Turn | Reply | str | Mind
 
 
 def turn_of(scripted: Scripted) -> "Turn | _Minded":
-    """Return a turn of whatever stands in a script: words, a reply, a function, a turn."""
+    """Return an entry of a script as a turn; it may be text, a reply, a function or a turn."""
     if isinstance(scripted, Turn):
         return scripted
     if isinstance(scripted, str):
@@ -134,7 +134,7 @@ class _Minded:
 
 
 class Script:
-    """The queue. A turn is used once; those not meant for a request stay."""
+    """The queue of turns. Each is used once, by the first request it is meant for."""
 
     def __init__(self, turns: Iterable[Scripted] = ()) -> None:
         self._lock = Lock()
@@ -166,6 +166,6 @@ class Script:
 
 
 def turns_of(data: bytes) -> tuple[Turn, ...]:
-    """Return the turns in JSON: one, or a list. Raises msgspec's errors where it is none."""
+    """Return the turns in JSON: one, or a list. Raises msgspec's errors for anything else."""
     found = msgspec.json.decode(data, type=Turn | list[Turn])
     return tuple(found) if isinstance(found, list) else (found,)

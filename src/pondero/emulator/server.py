@@ -52,7 +52,7 @@ def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
 def serving(
     emulator: Emulator | None = None, *, host: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
-    """Serve in a thread of this process, and give the address; for tests."""
+    """Serve in a thread of this process and yield the base URL; for tests."""
     bound = bind(host, port)
     server = _server(emulator or Emulator())
     ready = Thread(target=server.run, args=([bound],), daemon=True)
@@ -103,7 +103,7 @@ class _Desk:
         return _said({"waiting": 0})
 
     async def log(self, _request: "Request") -> "Response":
-        """Tell what was asked and what came of it."""
+        """Return the log."""
         return _said({"exchanges": self._emulator.log.entries})
 
 

@@ -1,4 +1,4 @@
-"""How long to think, and what it reads like: more with every level, never more than allowed."""
+"""The emulator's thinking: longer with every level, never above the budget."""
 
 from ..canon import Json
 from ..dialects import Accepted
@@ -8,7 +8,7 @@ from .tokens import clip, count
 _TOKENS = {
     "minimal": 32, "low": 64, "default": 128, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
 }  # fmt: skip
-_BEYOND = 640  # a word of a service's own, above all of ours
+_BEYOND = 640  # a level of the service's own, above all of ours
 _USUAL = "medium"
 _LEAST = 24
 _SHARE = 128  # of a budget, one token in so many is used
@@ -36,7 +36,7 @@ def depth(accepted: Accepted[Json]) -> int:
 
 
 def thoughts(question: str, *, worked: Sum | None, tools: tuple[str, ...], tokens: int) -> str:
-    """Return thinking of about so many tokens, and not one more."""
+    """Return thinking of at most so many tokens, and nearly as many."""
     text = _opening(question, worked, tools)
     turn = 0
     while count(longer := text + _gap(turn) + _doubt(turn)) <= tokens:

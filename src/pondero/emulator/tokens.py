@@ -60,7 +60,7 @@ def asked(request: Request) -> int:
 
 
 def pieces(request: Request) -> Iterator[Piece]:
-    """Yield everything that was sent, in order; a message's borders count with its first part."""
+    """Yield all pieces of a request in order; a message's envelope counts with its first part."""
     for tool in request.tools:
         words = count(tool.name + tool.description)
         yield Piece("tool", tool, words + _json(tool.parameters or tool.raw))
@@ -100,7 +100,7 @@ _KEPT = 10_000  # beginnings
 
 
 class _Place(NamedTuple):
-    """A beginning of a prompt: what it is known by, its tokens, and whether it is marked."""
+    """A prefix of a prompt: its digest, its tokens, and whether the caller marked it."""
 
     digest: bytes
     tokens: int
@@ -108,14 +108,14 @@ class _Place(NamedTuple):
 
 
 class PromptCache:
-    """What was read by one emulator, as digests."""
+    """The prompt prefixes one emulator has seen, as digests."""
 
     def __init__(self) -> None:
         self._order: deque[bytes] = deque()
         self._seen: set[bytes] = set()
 
     def counted(self, accepted: Accepted[Json], usage: Usage, *, provider: str) -> Usage:
-        """Return the counts with what was read and written apart, and know it all from now on."""
+        """Return the usage with cache reads and writes counted apart, and remember the prompt."""
         given = usage.input or 0
         if accepted.caches == "never" or given < _LEAST:
             return usage
@@ -149,7 +149,7 @@ class PromptCache:
 
 
 def _places(accepted: Accepted[Json], provider: str) -> Iterator[_Place]:
-    """Yield every beginning of a prompt; each is bound to all before it, to model and level."""
+    """Yield every prefix of a prompt; the digest covers the model and the level too."""
     intent = accepted.intent
     seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)
     digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
@@ -164,7 +164,7 @@ def _mark(piece: Piece) -> object:
 
 
 def _said(piece: Piece) -> bytes:
-    """Return what a piece says; a mark may come and go."""
+    """Return a piece as bytes, without its cache mark: a mark may come and go."""
     value = (
         piece.value if _mark(piece) is None else msgspec.structs.replace(piece.value, cache=None)
     )

@@ -1,4 +1,4 @@
-"""Which of the tools on offer a question calls for, and with what."""
+"""Which of the offered tools a question calls for, and with which arguments."""
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Where one frame ends: bytes to frames, for every stream format; and what JSON is in one.
+"""Where one frame of a stream ends, for every stream format, and the JSON in it.
 
-Every reader takes bytes in any split and gives whole frames back; what was looked at once is not
-looked at again, so the cost is linear in the bytes fed, one at a time or all at once.
+Every reader takes bytes in any split and returns whole frames. No byte is scanned twice, so the
+cost is linear in the bytes fed, one at a time or all at once.
 """
 
 from .aws_events import AwsEvent, AwsEventsReader, write_aws_event

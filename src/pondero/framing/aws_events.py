@@ -20,7 +20,7 @@ _TEXT = 7
 
 
 class AwsEvent(NamedTuple):
-    """One frame; headers that are neither text nor bytes have their bytes as they came."""
+    """One frame; a header that is neither text nor bytes keeps its raw bytes."""
 
     headers: Mapping[str, str]
     payload: bytes

@@ -1,7 +1,7 @@
 """The elements of one JSON array while it still arrives; a bare object is an array of one.
 
 Elements are objects. Their bytes are given as they came; whether they are good JSON is for the
-one who decodes them to say.
+decoder to say.
 """
 
 import re

@@ -35,7 +35,7 @@ class NdjsonReader:
         return [stripped for line in lines if (stripped := line.strip(_BLANK))]
 
     def eof(self) -> list[bytes]:
-        """Return a last line that its end never followed."""
+        """Return the last line, where no newline follows it."""
         if self._broken is not None:
             raise self._broken
         last = bytes(self._pending)

@@ -23,7 +23,7 @@ Framing = Literal["sse", "json_array", "ndjson", "aws_events"]
 
 
 def sniff(data: bytes) -> Framing:
-    """Return the framing these bytes begin; an object over several lines is an array of one."""
+    """Return the framing of a stream's first bytes; an indented object is an array of one."""
     if begins_aws_events(data):
         return "aws_events"
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -62,7 +62,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def parse(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
-    """Return the data as the decoder's type; ``at`` is where in the frame it stands."""
+    """Return the data as the decoder's type; ``at`` is its path in the frame, for errors."""
     try:
         return decoder.decode(data)
     except ValidationError as error:
@@ -72,7 +72,7 @@ def parse(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
 
 
 def json_of(data: bytes) -> Json:
-    """Return what the data says; None where it is not JSON."""
+    """Return the data's JSON value; None where it is not JSON."""
     try:
         return _ANYTHING.decode(data)
     except UNREADABLE:
@@ -80,7 +80,7 @@ def json_of(data: bytes) -> Json:
 
 
 def _once_more(data: bytes, decoder: Decoder[T], first: Exception, *, at: str) -> T:
-    """Read again with half a surrogate pair as U+FFFD: it is good JSON and no text."""
+    """Decode again with lone surrogates as U+FFFD: valid JSON that no text can hold."""
     import json  # noqa: PLC0415 - only for what msgspec refuses
 
     try:

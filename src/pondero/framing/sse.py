@@ -50,7 +50,7 @@ class SseReader:
         return _unusual(bytes(events)) if b"" in payloads else payloads
 
     def eof(self) -> list[bytes]:
-        """Return the data of a last event that its blank line never followed."""
+        """Return the data of the last event, where no blank line follows it."""
         last = self.feed(b"\n\n")
         if self._broken is not None:
             raise self._broken
@@ -63,7 +63,7 @@ class SseReader:
             self._pending = bytearray(self._pending)
 
     def _checked(self, events: bytes) -> bytes:
-        """Return the events without a byte order mark, and only those before an absurd one."""
+        """Return the events without a byte order mark, up to the first oversized one."""
         if self._broken is not None:
             raise self._broken
         if self._unchecked < 0:
@@ -80,7 +80,7 @@ class SseReader:
         return events
 
     def _break(self) -> Malformed:
-        """Return the error, now and from here on: no byte more is taken without a look."""
+        """Return the error and remember it: every later call raises it."""
         self._pending = b""
         self._unchecked = -1
         self._broken = self._broken or oversized(self._max_frame)

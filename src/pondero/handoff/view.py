@@ -5,6 +5,7 @@ Messages come in the order and number the destination takes: merged, and begun b
 
 from collections.abc import Iterable, Sequence
 from operator import is_
+from typing import cast
 
 from msgspec import Struct
 
@@ -209,8 +210,7 @@ class _Weaver:
                 results.append(interrupted(id))
                 continue
             message = self._messages[at[0]]
-            result = message.parts[at[1]]
-            assert isinstance(result, ToolResult)  # noqa: S101 - pairing found no other
+            result = cast("ToolResult", message.parts[at[1]])  # answers() finds no other kind
             results.append(self._fitting.result(result, id, at))
             if at != (number + 1, came) or message.role != "user":
                 self._moved(at, number)

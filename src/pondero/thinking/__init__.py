@@ -1,4 +1,4 @@
-"""The dial: what this model will do with that wish."""
+"""The thinking dial: from what a caller wishes to what a model is sent."""
 
 from .capability import NOTHING, Budget, Capability, refusal
 from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface

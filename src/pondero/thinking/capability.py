@@ -98,7 +98,7 @@ class Capability(
 
     @property
     def can_be_on(self) -> bool:
-        """Return whether it thinks without being told how much: by a switch, or unasked."""
+        """Return whether it can think without a depth: by a switch, or unasked."""
         return self.toggle or self.default not in ("off", "unaudited")
 
     @property
@@ -128,7 +128,7 @@ NOTHING = Capability(source="not in the catalog", checked="", default="unaudited
 
 
 def refusal(intent: Intent, capability: Capability) -> str | None:
-    """Return why the model refuses this wish said outright, or None if it takes it."""
+    """Return why the model would refuse exactly this wish, or None where it accepts it."""
     match intent.kind:
         case "unset" | "native":
             return None

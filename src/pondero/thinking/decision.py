@@ -63,7 +63,7 @@ UNFORCED = (None, "auto", "none")
 
 
 class Asked(Struct, frozen=True):
-    """The parameters beside the wish that thinking has a say in.
+    """The other parameters of a request that affect thinking, or are affected by it.
 
     ``context`` is how many tokens the conversation has already, where that is known.
     """
@@ -83,14 +83,14 @@ class Asked(Struct, frozen=True):
 
 
 class Surface(Struct, frozen=True):
-    """What the provider's wire allows whatever the model: which parameters, which are required."""
+    """What a provider's wire allows for every model: its parameters, and which are required."""
 
     parameters: frozenset[str] = frozenset(("max_tokens", *SAMPLING))
     max_tokens_required: bool = False
 
 
 class TargetLevel(Struct, frozen=True):
-    """What the wish means on this model, before tools, tokens and parameters had their say."""
+    """What the wish means on this model, before tools, token limits and parameters."""
 
     mode: Mode
     level: str | None = None
@@ -99,7 +99,7 @@ class TargetLevel(Struct, frozen=True):
 
     @property
     def got(self) -> str | int | None:
-        """Return what a person would call it."""
+        """Return the level or budget, as a person would name it."""
         return self.level if self.budget is None else self.budget
 
 

@@ -30,7 +30,7 @@ Kind = Literal["unset", "off", "on", "level", "budget", "native"]
 
 
 class Intent(Struct, frozen=True):
-    """One wish. ``level`` beside a budget is the word it was spoken with, where there was one."""
+    """One wish. ``level`` beside a budget is the word that came with it, if any."""
 
     kind: Kind
     level: str | None = None
@@ -39,7 +39,7 @@ class Intent(Struct, frozen=True):
 
     @property
     def asked(self) -> str | int | None:
-        """Return the wish as a person would say it."""
+        """Return the wish as a person would write it."""
         if self.kind in ("level", "budget"):
             return self.tokens if self.kind == "budget" else self.level
         return None if self.kind == "unset" else self.kind
@@ -76,7 +76,7 @@ def is_wish(text: str, *, words: Iterable[str] = ()) -> bool:
 
 
 def vocabulary(words: Iterable[str] = ()) -> str:
-    """Return what may be said, for an error message."""
+    """Return the accepted words, for an error message."""
     extra = [word for word in words if word not in LEVELS]
     return f"use {' '.join([*LEVELS, *extra])}, on, or a number of tokens such as 8000 or 8k"
 
@@ -122,7 +122,7 @@ def _guess(word: str, words: tuple[str, ...]) -> str:
 
 
 def _tokens(number: float, said: str) -> Intent:
-    if number != number or number != number // 1:  # noqa: PLR0124 - NaN is unequal to itself
+    if number != number // 1:  # NaN and infinity included
         message = f"a budget is a whole number of tokens, not {said}; try 8000 or 8k"
         raise BadThinking(message)
     if not 0 <= number <= BIGGEST_BUDGET:

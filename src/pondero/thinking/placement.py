@@ -18,7 +18,7 @@ EFFORT, BUDGET = "$effort", "$budget"
 class Placement(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """Where one style of control stands in the body: a JSON template for each thing to say.
+    """Where one style of control stands in a body: a JSON template for each mode.
 
     ``$effort`` and ``$budget`` are filled in; ``words`` spells an effort the service's way.
     ``show`` asks for readable thinking and ``hide`` for none, laid over the others. ``also``
@@ -110,7 +110,7 @@ _MISSING = object()
 
 
 class Reading(Struct, frozen=True):
-    """What a body says about thinking: the wish, the cap, and whether it wants to read along."""
+    """What a body says about thinking: the wish, the cap, and whether to show the thinking."""
 
     intent: Intent
     max_tokens: int | None = None
@@ -147,7 +147,7 @@ def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
 def _fitting(
     body: Mapping[str, Any], form: tuple[str, Any], placement: Placement
 ) -> tuple[tuple[int, int], str, dict[str, Any]] | None:
-    """Return what a form binds, ranked: the one that says most, and most exactly, is meant."""
+    """Return what a template binds in a body, with its rank: the most specific one is meant."""
     kind, template = form
     bound: dict[str, Any] = {}
     if not template or not _matches(body, template, placement, bound):

@@ -18,7 +18,7 @@ TOKENS = {"answer_room": 4096, "context_cap": 0}
 
 
 class Policy:
-    """Eight choices, all with a default; a value, equal to another with the same choices.
+    """The user's choices, each with a default.
 
     unsupported  adjust (record) | warn (also warn) | strict (raise)
     off          least (off, else the least) | floor (smallest thinking) | omit (send nothing)

@@ -74,7 +74,7 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
 
 
 def _credentials(signing: Signing) -> tuple[Any, str]:
-    """Return who signs and where, as the environment and the files of AWS have it."""
+    """Return the credentials and the region, from the environment and AWS's own files."""
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
 
     try:

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How an answer ended that did not end by itself: it failed, or its reader closed it."""
+    """How an answer ended early: it failed, or its reader closed it."""
 
     error: str | None = None
     message: str = ""
@@ -32,7 +32,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Recorded(Struct, frozen=True):
-    """A request and all that came of it; ``head`` is None where not even an answer began.
+    """A request and its answer; ``head`` is None where no answer began.
 
     ``line`` is where it begins in its file.
     """
@@ -45,12 +45,12 @@ class Recorded(Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """Return the answer's bytes in one."""
+        """Return the answer's bytes, joined."""
         return b"".join(self.pieces)
 
 
 class Base64(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bytes that are no text."""
+    """Bytes that are not text."""
 
     base64: str
 
@@ -86,7 +86,7 @@ def load(path: Path) -> tuple[Recorded, ...]:
 
 
 def exchanges(data: bytes, name: str) -> tuple[Recorded, ...]:
-    """Return the exchanges of a cassette, ours or vcrpy's, told apart by what is in it."""
+    """Return the exchanges of a cassette, ours or vcrpy's; the content says which."""
     begun = data.lstrip()
     if begun.startswith(b"{") and begun.partition(b'"')[2].startswith(b"_"):
         return parse(data, name)
@@ -129,7 +129,7 @@ def _written(data: bytes) -> str | Base64:
 
 
 def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
-    """Return the exchanges in these bytes; ``name`` is said where they are broken."""
+    """Return the exchanges in these bytes; ``name`` appears in errors."""
     groups: list[list[_Line]] = []
     for number, text in enumerate(data.split(b"\n"), 1):
         if not text.strip():

@@ -98,12 +98,12 @@ def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
 
 @lru_cache(maxsize=256)
 def _url(text: str) -> URL:
-    """Return an address as it was signed, %3A and all."""
+    """Return the URL without decoding it: a signature covers %3A as it stands."""
     return URL(text, encoded=True)
 
 
 def _wait_between_bytes(response: aiohttp.ClientResponse, seconds: float) -> None:
-    """Set the clock anew, now that the first byte is there; without a connection all is there."""
+    """Switch to the timeout between bytes once the first byte has come."""
     connection = response.connection
     if connection is not None and (protocol := connection.protocol) is not None:
         protocol.read_timeout = seconds
@@ -129,7 +129,7 @@ class _Pool:
 
 
 def _said(error: Exception, url: str, seconds: float) -> PonderoError:
-    """Return an error of the library in our words; none of them names a key."""
+    """Return a library error as one of ours; no message contains a key."""
     host = url.partition("://")[2].partition("/")[0]
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Timeout(f"no connection to {host} in time")

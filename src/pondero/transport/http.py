@@ -169,7 +169,7 @@ class _Pool:
 
 
 def _loop() -> "AbstractEventLoop":
-    """Return the event loop of who awaits; who waits need not pay for the import of asyncio."""
+    """Return the running event loop; asyncio is imported only where one runs."""
     from asyncio import get_running_loop  # noqa: PLC0415 - see above
 
     return get_running_loop()
@@ -189,7 +189,7 @@ def _url(text: str) -> httpx2.URL:
 
 
 def _built(request: HttpRequest, timeouts: Timeouts) -> tuple[httpx2.Request, dict[str, Any]]:
-    """Return the request, and its timeouts as a dict that is looked at again for the body."""
+    """Return the request and its timeouts; the client reads that dict again for the body."""
     first = timeouts.first_byte
     waits = {"connect": timeouts.connect, "read": first, "write": first, "pool": first}
     headers = {**_HEADERS, **request.headers}
@@ -213,7 +213,7 @@ def _head(response: httpx2.Response) -> Head:
 
 @contextmanager
 def _said(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, None]:
-    """Say the library's errors in our words; none of them names a key."""
+    """Raise library errors as ours; no message contains a key."""
     host = request.url.host
     try:
         yield

@@ -1,4 +1,4 @@
-"""What is left in a recording that looks like a key: the last look before it is kept.
+"""What in a recording still looks like a key: the last check before it is written.
 
 Only shapes are known here. A value that merely begins like a key (a name of a format, a signature,
 a piece of base64) is none.
@@ -19,7 +19,7 @@ from .cassette_file import Recorded, load
 from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
-SECRET = "a secret"  # noqa: S105 - what is said of one
+KNOWN = "a secret"  # the shape of a leak that is one of the given secrets
 _SHOWN = 8  # no more of a key is ever shown
 
 # A key begins where a word begins. One that begins with letters alone could also be a piece of
@@ -59,7 +59,7 @@ _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 class Leak(Struct, frozen=True):
-    """One thing that must not stand on disk: which exchange, where in it, and its shape."""
+    """Something that looks like a key: in which exchange, where, and of which shape."""
 
     exchange: int
     where: str
@@ -71,12 +71,12 @@ class Leak(Struct, frozen=True):
 
 
 def leaks(path: str | Path) -> tuple[Leak, ...]:
-    """Return everything in a cassette that looks like a key; nothing in one fit to be kept."""
+    """Return everything in a cassette that looks like a key; empty where it is safe to keep."""
     return find(load(Path(path)))
 
 
 def find(exchanges: Iterable[Recorded], secrets: Iterable[str] = ()) -> tuple[Leak, ...]:
-    """Return what looks like a key, or is one of these secrets however it is written."""
+    """Return what looks like a key, or is one of these secrets in any spelling."""
     known = tuple(secrets)
     found = [
         Leak(number, where, shape, begins)
@@ -111,7 +111,7 @@ def _in_text(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield from _shaped(variant)
         for secret in secrets:
             if secret in variant:
-                yield SECRET, secret[: min(_SHOWN, len(secret) // 4)]
+                yield KNOWN, secret[: min(_SHOWN, len(secret) // 4)]
 
 
 def _shaped(text: str) -> Iterator[tuple[str, str]]:
@@ -138,9 +138,9 @@ _WHITE = dict.fromkeys("nrtbf", " ")
 
 
 def _spoken(body: bytes) -> Iterator[str]:
-    """Yield what a stream's events say in one: the strings at the same path, joined.
+    """Yield the strings at the same path of a stream's events, joined.
 
-    A model that repeats a key says it in several events; no piece of it looks like one.
+    A model that repeats a key spreads it over several events; no single one looks like a key.
     """
     said: dict[str, list[str]] = {}
     try:

@@ -13,7 +13,7 @@ from .request_match import differences, report
 
 
 class Player:
-    """Each exchange is played once; of those that fit a request, the first that is left."""
+    """Plays each exchange once: for a request, the first matching one that is left."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Player:
 
     @property
     def left(self) -> tuple[Recorded, ...]:
-        """Return the exchanges that no request has had yet."""
+        """Return the exchanges that were not played yet."""
         return tuple(self._left.values())
 
     def take(self, request: HttpRequest) -> Recorded:
@@ -83,7 +83,7 @@ def _where(number: int, exchange: Recorded) -> str:
 
 
 class Played:
-    """An answer out of the file; fails where the recorded one failed."""
+    """An answer from the file; it fails where the recorded one failed."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._head = _begun(recorded)
@@ -107,7 +107,7 @@ class Played:
 
 
 class AsyncPlayed:
-    """An answer out of the file, for asyncio."""
+    """An answer from the file, for asyncio."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._played = Played(recorded)
@@ -130,14 +130,14 @@ class AsyncPlayed:
 
 
 def _begun(recorded: Recorded) -> Head:
-    """Return the head of the answer; where the wait for it failed, fail again."""
+    """Return the head of the answer, or raise the recorded failure to get one."""
     if recorded.head is not None:
         return recorded.head
     raise _failure(recorded.end) or Unreachable("the recorded request was given up by its caller")
 
 
 def _failure(end: Ending | None) -> PonderoError | None:
-    """Return the error an answer ended in; none where its reader closed it."""
+    """Return the error an answer ended in; None where its reader closed it."""
     if end is None or end.error is None:
         return None
     kind = getattr(errors, end.error, TransportError)

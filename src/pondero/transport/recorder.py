@@ -12,12 +12,12 @@ from ..canon import Head, HttpRequest
 from ..errors import CassetteError, PonderoError
 from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts
 from .cassette_file import YAML, Ending, Recorded, dump
-from .leak_check import SECRET, Leak, find
+from .leak_check import KNOWN, Leak, find
 from .redaction import Redactor, of_environment, of_exchange, presentable
 
 
 class Take:
-    """One exchange being recorded. What came is kept, however it ends."""
+    """One exchange being recorded; every byte that came is kept, however it ends."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -30,22 +30,22 @@ class Take:
         self._head = head
 
     def feed(self, piece: bytes) -> None:
-        """Take a piece of the answer; one without bytes says nothing."""
+        """Take a piece of the answer; empty pieces are ignored."""
         if piece:
             self._pieces.append(piece)
 
     def eof(self) -> None:
-        """Say that the answer ended by itself."""
+        """Note that the answer is complete."""
         self._end = None
 
     def fail(self, error: Exception) -> None:
-        """Say that the answer, or the wait for it, ended in an error."""
+        """Note that the answer, or the wait for it, ended in an error."""
         named = isinstance(error, PonderoError)
         message = str(error) if named else f"{type(error).__name__}: {error}"
         self._end = Ending(type(error).__name__ if named else "TransportError", message)
 
     def exchange(self) -> Recorded:
-        """Return what there is."""
+        """Return the exchange as far as it was recorded."""
         return Recorded(self._request, self._head, tuple(self._pieces), self._end)
 
 
@@ -116,16 +116,16 @@ class AsyncTap:
 
     @property
     def needs_key(self) -> bool:
-        """Return whether the transport behind it needs one."""
+        """Return whether the wrapped transport needs a key."""
         return self._transport.needs_key
 
     @property
     def last(self) -> Recorded | None:
-        """Return the last exchange as it may be shown: every key is taken out."""
+        """Return the last exchange, with every key taken out."""
         return None if self._take is None else presentable(self._take.exchange())
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
-        """Send it through the transport behind."""
+        """Send it through the wrapped transport."""
         take = self._take = Take(request)
         try:
             answer = await self._transport.send(request, timeouts)
@@ -135,7 +135,7 @@ class AsyncTap:
         return AsyncTaken(answer, take)
 
     async def aclose(self) -> None:
-        """Close the transport behind."""
+        """Close the wrapped transport."""
         await self._transport.aclose()
 
 
@@ -161,7 +161,7 @@ class Recorder:
         self._takes.remove(take)
 
     def save(self) -> None:
-        """Write what was recorded in place of what was there, or nothing where nothing was."""
+        """Replace the file with what was recorded; write nothing where nothing was."""
         taken = [take.exchange() for take in self._takes]
         if not taken:
             return
@@ -179,7 +179,7 @@ def _refused(path: Path, found: tuple[Leak, ...]) -> CassetteError:
     lines += [f"  {leak}" for leak in found[:8]]
     if len(found) > 8:
         lines.append(f"  and {len(found) - 8} more")
-    if any(leak.shape == SECRET for leak in found):
+    if any(leak.shape == KNOWN for leak in found):
         lines.append("A secret in this form cannot be taken out; record without sending it.")
     else:
         lines.append("Name it in secrets=(...) and it is redacted.")

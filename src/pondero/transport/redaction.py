@@ -55,7 +55,7 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Iterator[str
 
 
 def of_exchange(exchange: Recorded) -> Iterator[str]:
-    """Yield what an exchange itself shows to be secret: headers, queries and fields of auth."""
+    """Yield the secrets an exchange shows: headers, query values and fields used for auth."""
     for found in _shown(exchange):
         value = found.strip()
         if len(value) >= LEAST_LEARNED:
@@ -102,7 +102,7 @@ def _without_scheme(value: str) -> tuple[str, str]:
 
 
 def fields(body: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield where JSON fields stand whose names say that they hold a key, by their ``value``."""
+    """Yield matches of JSON fields whose names say they hold a key; group ``value`` is the key."""
     yield from _PLAIN.finditer(body)
     yield from _NESTED.finditer(body)
 
@@ -129,7 +129,7 @@ def _escaped(character: str) -> str:
 
 
 def _in_base64(raw: bytes) -> Iterator[bytes]:
-    """Yield the letters that are the secret's alone, wherever in a longer base64 it begins."""
+    """Yield the base64 of a secret at each of the three offsets inside a longer text."""
     for before in range(3):
         letters = b64encode(bytes(before) + raw)
         begin = (0, 2, 3)[before]
@@ -148,7 +148,7 @@ Span = tuple[int, int]
 
 
 class Redactor:
-    """Takes these secrets out, and whatever a name (of a header, query or field) says is one."""
+    """Takes out these secrets, and every value that its header, query or field name marks."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets = frozenset(secrets) - {REDACTED}
@@ -185,7 +185,7 @@ class Redactor:
         return self.text(url)
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return the headers by lower-case name; of one for auth only its scheme is left."""
+        """Return the headers by lower-case name; a header for auth keeps only its scheme."""
         return {
             name.lower(): _header(value) if HEADER.fullmatch(name) else self.text(value)
             for name, value in headers.items()
@@ -196,7 +196,7 @@ class Redactor:
         return b"".join(self.pieces((text.encode("utf-8"),))).decode("utf-8")
 
     def pieces(self, pieces: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Return the pieces of a body without a secret, also where one lies across several."""
+        """Return the pieces of a body without secrets, also where one spans several pieces."""
         kept = tuple(pieces)
         whole = b"".join(kept)
         spans = _merged(self._spans(whole))
@@ -206,9 +206,9 @@ class Redactor:
         return tuple(_cut(kept, spans)) if spans else kept
 
     def _frames(self, whole: bytes) -> tuple[bytes, ...]:
-        """Return binary frames without a secret, their lengths and checksums right again.
+        """Return binary frames without secrets, with lengths and checksums made right again.
 
-        Each is a piece of its own then; what is left of a frame that was cut goes.
+        Each frame becomes one piece; an incomplete last frame is dropped.
         """
         reader = AwsEventsReader()
         return tuple(
@@ -234,12 +234,12 @@ class Redactor:
 
 
 def presentable(exchange: Recorded) -> Recorded:
-    """Return the exchange as it may be shown: without what it, or the environment, holds secret."""
+    """Return the exchange without any secret that it or the environment holds."""
     return Redactor({*of_environment(), *of_exchange(exchange)}).exchange(exchange)
 
 
 def registered(secrets: Iterable[str]) -> frozenset[str]:
-    """Return the secrets a caller named, or raise for one that cannot be told from a word."""
+    """Return the secrets a caller named; raises for one so short that it could be a word."""
     given = frozenset((secrets,) if isinstance(secrets, str) else secrets)
     for secret in given:
         if len(secret) < _LEAST:
@@ -272,7 +272,7 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(pieces: tuple[bytes, ...], spans: list[Span]) -> Iterator[bytes]:
-    """Yield the pieces with a mark where a span begins and nothing where it goes on."""
+    """Yield the pieces with each span replaced by one mark, also across pieces."""
     begin = 0
     waiting = deque(spans)
     for piece in pieces:

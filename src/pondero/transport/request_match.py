@@ -1,4 +1,4 @@
-"""Whether a request is the recorded one, and in what it is not."""
+"""Whether a request matches the recorded one, and where it differs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -16,14 +16,14 @@ _WIDTH = 200
 
 
 class Nothing(Struct, frozen=True):
-    """What stands where one side has no value at all."""
+    """Stands for a value that one side does not have."""
 
 
 NOTHING = Nothing()
 
 
 class Difference(Struct, frozen=True):
-    """One place in which a request is not the recorded one."""
+    """One place in which a request differs from the recorded one."""
 
     path: str
     expected: Json
@@ -31,7 +31,7 @@ class Difference(Struct, frozen=True):
 
     @property
     def weight(self) -> int:
-        """Return how much is different, to tell which recorded request is the nearest."""
+        """Return how much differs, to find the nearest recorded request."""
         ours, theirs = self.expected, self.actual
         if isinstance(ours, str) and isinstance(theirs, str):
             same = _first_difference(ours, theirs)
@@ -46,12 +46,12 @@ class Difference(Struct, frozen=True):
 def differences(
     recorded: HttpRequest, sent: HttpRequest, match: tuple[str, ...] = MATCH
 ) -> list[Difference]:
-    """Return where the request sent is not the recorded one; none for a request and itself."""
+    """Return where a sent request differs from the recorded one."""
     return [found for word in match for found in _COMPARED[word](recorded, sent)]
 
 
 def check(match: Iterable[str]) -> tuple[str, ...]:
-    """Return the words to match by, or raise for one that is none."""
+    """Return the names to match by; raises BadParameter for an unknown one."""
     words = (match,) if isinstance(match, str) else tuple(match)
     for word in words:
         if word not in _COMPARED:
@@ -61,7 +61,7 @@ def check(match: Iterable[str]) -> tuple[str, ...]:
 
 
 def report(found: list[Difference]) -> str:
-    """Return the differences for people, path by path; the first dozen of many."""
+    """Return the differences as text, path by path; at most the first dozen."""
     lines = [str(each) for each in found[:_SHOWN]]
     if len(found) > _SHOWN:
         lines.append(f"  and {len(found) - _SHOWN} more")
@@ -177,7 +177,7 @@ def _fits(around: list[str], text: str) -> bool:
 
 
 def _shown(difference: Difference, side: int) -> str:
-    """Return one side's value, around the first difference where it is a long text."""
+    """Return one side's value; of a long text only the part around the first difference."""
     value = (difference.expected, difference.actual)[side]
     if isinstance(value, Nothing):
         return "(nothing)"

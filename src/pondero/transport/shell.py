@@ -35,7 +35,7 @@ class Shell:
         self._pieces: Iterator[bytes] | None = None
 
     def next(self) -> Emit | Reply:
-        """Do what the flow asks for until it shows something, or has its reply."""
+        """Do what the flow asks for until it emits events or has its reply."""
         flow = self._flow
         heard: Head | bytes | None = None
         try:
@@ -80,7 +80,7 @@ class AsyncShell:
         self._pieces: AsyncIterator[bytes] | None = None
 
     async def next(self) -> Emit | Reply:
-        """Do what the flow asks for until it shows something, or has its reply."""
+        """Do what the flow asks for until it emits events or has its reply."""
         flow = self._flow
         heard: Head | bytes | None = None
         try:

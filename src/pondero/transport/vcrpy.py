@@ -14,7 +14,7 @@ from .cassette_file import OF_THE_JOURNEY, Recorded
 
 
 def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
-    """Return the exchanges of a vcrpy cassette; ``name`` is said where it is broken."""
+    """Return the exchanges of a vcrpy cassette; ``name`` appears in errors."""
     content = _yaml(data, name)
     interactions = content.get("interactions") if isinstance(content, dict) else None
     if not isinstance(interactions, list):
@@ -82,7 +82,7 @@ def _body(message: Mapping[str, Json], where: str) -> bytes:
 
 
 def _unpacked(body: bytes, encoding: str, where: str) -> bytes:
-    """Return the bytes as a reader of the answer had them; some cassettes hold them unpacked."""
+    """Return the body decompressed; some cassettes already hold it so."""
     try:
         if body.startswith(b"\x1f\x8b"):
             return gzip.decompress(body)

@@ -30,10 +30,10 @@ _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """An exchange on a wire we know; ``number`` counts from 1 in its file, ``line`` too.
+    """An exchange of a known dialect; ``number`` and ``line`` count from 1 in its file.
 
-    ``known`` is whether the catalog has its deployment. ``answer`` is None where none was
-    recorded, or where nothing in it could be read.
+    ``known`` is whether the catalog has its provider. ``answer`` is None where none was recorded,
+    or where it could not be decoded.
     """
 
     number: int
@@ -55,9 +55,9 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> Seen | None:
-    """Return an exchange by what is in it; None where it is no talk with a model.
+    """Return a recorded exchange, recognised; None where it is no request to a model.
 
-    ``provider`` is who answered where the address does not say it.
+    ``provider`` is who answered, where the URL does not tell.
     """
     asked = recorded.request
     body = json_of(asked.body)
@@ -105,7 +105,7 @@ def _model(body: Mapping[str, Json], path: str) -> str | None:
 
 
 def _deployment(dialect: str, provider: str) -> str | None:
-    """Return the catalog's name of a deployment that is called a little differently."""
+    """Return the catalog's name of a provider that a file names a little differently."""
     names = [each.name for each in _speaking(dialect)]
     return next(
         (name for name in names if name == provider or name.startswith(f"{provider}-")), None
@@ -141,14 +141,14 @@ _UNKNOWN = (
 
 
 class Line(Struct, frozen=True):
-    """An exchange, and who answered where its line says so."""
+    """An exchange, and its provider where the line names one."""
 
     recorded: Recorded
     provider: str | None = None
 
 
 def kind_of(data: bytes, name: str) -> Kind:
-    """Return what a file is, or raise CassetteError where it is none that is known."""
+    """Return the kind of a file; raises CassetteError for an unknown one."""
     first = _first(data)
     if first is None and b"interactions:" in data:
         return "vcrpy"
@@ -167,7 +167,7 @@ def lines(data: bytes, name: str, kind: Kind) -> list[Line | None]:
 
 
 def _first(data: bytes) -> Json:
-    """Return the whole where it is one JSON value, else its first line; a list's first item."""
+    """Return the first JSON value of a file: of the whole, of a list, or of the first line."""
     for text in (data, data.lstrip().partition(b"\n")[0]):
         try:
             value = msgspec.json.decode(text)

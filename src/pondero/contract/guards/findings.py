@@ -17,7 +17,7 @@ from .exchanges import Kind, Seen
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One trap. ``refused``: the service says no; else thinking is lost without a word.
+    """One trap. ``refused``: the service refuses it; else thinking is lost silently.
 
     ``exchange`` counts from 1, ``path`` is the place in its body; None: of a chat or thread, whose
     next request is judged. ``status`` is what the service answered, where that was recorded.
@@ -62,7 +62,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def losses(self) -> tuple[Finding, ...]:
-        """Return where thinking is lost without a word."""
+        """Return where thinking is lost silently."""
         return tuple(each for each in self.findings if not each.refused)
 
     def to_json(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ _SEALED = Text | Thinking | ToolCall | Other
 
 
 class Answers:
-    """What all answers of a file gave: the order of the lines says nothing, the content all."""
+    """All answers of a file, found by their content: the order of the lines means nothing."""
 
     def __init__(self, exchanges: Iterable[Seen]) -> None:
         self._calls: dict[str, Given] = {}
@@ -96,15 +96,15 @@ class Answers:
         return self._calls.get(id)
 
     def of_function(self, name: str, arguments: Json) -> Sequence[Given]:
-        """Return the answers that called this function so, where the service gives no ids."""
+        """Return the answers with this very call, where the service gives no ids."""
         return self._functions.get(_fingerprint(name, arguments), ())
 
     def of_seal(self, text: str) -> Given | None:
-        """Return the answer in one of whose seals this text stands."""
+        """Return the answer whose seal contains this text."""
         return self._seals.get(plain(text))
 
     def cut(self, text: str) -> Given | None:
-        """Return the answer one of whose seals begins with this text and goes on."""
+        """Return the answer with a seal that begins with this text and is longer."""
         short = plain(text)
         at = bisect_left(self._sorted, short)
         found = self._sorted[at] if at < len(self._sorted) else ""
@@ -152,7 +152,7 @@ def texts(value: Json) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Return base64 in one spelling: SDKs write the one they got in the other."""
+    """Return base64 in one alphabet, unpadded: some SDKs convert between the two."""
     return text.rstrip("=").replace("-", "+").replace("_", "/")
 
 
@@ -193,7 +193,7 @@ def judged(each: Seen, past: Answers) -> list[Finding]:
 
 
 def returned(each: Seen, past: Answers) -> int:
-    """Return how many of the answers' proofs this request sends back as they came."""
+    """Return how many seals of earlier answers this request sends back unchanged."""
     here = set(_places(each.body).values())
     return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.of_seal(text))
 
@@ -224,7 +224,7 @@ def _cut(places: dict[str, str], past: Answers) -> Iterator[Trap]:
 
 
 def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
-    """Find answers whose call and its result are sent back while nothing of a seal of theirs is."""
+    """Yield answers whose call and result are sent back without any of their seals."""
     here = {plain(text) for text in places.values()}
     named: dict[str, str] = {}
     done: set[int] = set()
@@ -247,7 +247,7 @@ def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
 
 
 def _is_lost(given: Given, here: set[str]) -> bool:
-    """Return whether thinking of an answer is not there; else, where calls are signed, a proof."""
+    """Return whether an answer's sealed thinking, or the seal of its call, is missing."""
     thoughts = [part for part in given.message.parts if isinstance(part, Thinking)]
     proofs = [texts for part in thoughts if (texts := sealed_texts(part))]
     if not proofs:

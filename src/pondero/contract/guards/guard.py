@@ -40,7 +40,7 @@ _CURE = {
 
 
 def guarded(data: bytes, name: str, kind: Kind) -> Report:
-    """Return what of a chat or thread is refused in its next turn, or not sent at all."""
+    """Return what the next turn of a chat or thread would be refused for, or would not send."""
     chat = _chat(data, kind, Client(transport=Emulator()))  # where nothing is sent no key is needed
     each = _next(chat, name)
     traps = [replace(finding, exchange=None) for finding in judged(each, Answers(()))]
@@ -76,7 +76,7 @@ def _chat(data: bytes, kind: Kind, client: Client) -> Chat:
 
 
 def _called(messages: Iterable[Message]) -> list[Tool]:
-    """Return a stand-in for every tool of the past: what was saved does not have its tools."""
+    """Return a stand-in for every tool that was called: a saved chat does not hold its tools."""
     names = {call.name for message in messages for call in message.tool_calls}
     return [Tool(name, parameters={"type": "object", "properties": {}}) for name in sorted(names)]
 
@@ -120,10 +120,10 @@ def _sealed(chat: Chat, each: Seen) -> int:
 
 
 def guard(data: bytes, name: str = "-") -> Report:
-    """Return what of a recorded conversation its service refuses, or loses, and what is fine.
+    """Return what a service refuses in a recorded conversation, and which thinking is lost.
 
     ``data`` is a cassette, one of vcrpy's, lines of exchanges, a saved chat or an exported thread;
-    it is told from what is in it. ``name`` is said in errors.
+    its content says which. ``name`` appears in errors.
     """
     kind = kind_of(data, name)
     try:

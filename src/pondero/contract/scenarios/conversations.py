@@ -147,7 +147,7 @@ def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
 
 
 def _kept(entry: Entry, seen: Seen) -> Iterator[Check]:
-    """Check that nothing unreadable of the answer was thrown away: it is there to be sent back."""
+    """Check that every opaque value of the answer was kept, so that it can be sent back."""
     parts = replied(seen).message.parts
     seals = [part.seal for part in parts if not isinstance(part, ToolResult) and part.seal]
     kept = {text for seal in seals for text in strings(seal.value)}
@@ -160,7 +160,7 @@ def _kept(entry: Entry, seen: Seen) -> Iterator[Check]:
 
 
 def _opaque(body: bytes) -> set[str]:
-    """Return the unreadable texts of an answer; in a stream, the last that came at its place."""
+    """Return the opaque texts of an answer; of a stream, the last at each path."""
     last = {path: text for each in objects(body) for path, text in leaves(each)}
     texts = (text for text in last.values() if isinstance(text, str))
     return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}

@@ -12,7 +12,7 @@ from ...canon import Text, Thinking
 from ...catalog import Entry
 from ...client import levels
 from ...errors import BadThinking, NotFound
-from ...thinking import LEVELS, OFF, Placement, Plan
+from ...thinking import LEVELS, OFF, Budget, Placement, Plan
 from ..bench import Bench, Seen
 from ..scenario import Check, lacking, offered, same, true
 from ..wire import Path, at, figures, leaves, says
@@ -164,7 +164,7 @@ def thinking_transition(bench: Bench) -> Iterator[Check]:
 
 
 def _two(bench: Bench) -> tuple[str, str]:
-    """Return two levels that are two on this model: low and high, else its own."""
+    """Return two levels that differ on this model: low and high, else two of its own."""
     own = bench.entry.capability.levels
     return ("low", "high") if {"low", "high"} <= set(own) else (own[0], own[-1])
 
@@ -184,7 +184,7 @@ def thinking_unasked(bench: Bench) -> Iterator[Check]:
 
 
 def _knobs(bench: Bench) -> Iterator[Path]:
-    """Yield where a wish would stand in the request, apart from what is there in any case."""
+    """Yield the paths where a wish would stand in the request."""
     usual = set(map(tuple, bench.entry.provider.parameters.values()))
     for path, _ in leaves(bench.prepared("high")[1].fields):
         if path not in usual:
@@ -205,7 +205,7 @@ def thinking_budgets(bench: Bench) -> Iterator[Check]:
         ladder = levels(entry.id)
         facts = entry.capability
         if facts.by_budget and facts.budget is not None:
-            yield from _figures(entry, ladder)
+            yield from _figures(entry, facts.budget, ladder)
         elif facts.efforts:
             words = [plan.level for plan in ladder if plan.asked != "off"]
             own = all(word in facts.efforts for word in words)
@@ -217,9 +217,7 @@ def thinking_budgets(bench: Bench) -> Iterator[Check]:
             yield from planned(bench, request, plan, entry)
 
 
-def _figures(entry: Entry, ladder: list[Plan]) -> Iterator[Check]:
-    budget = entry.capability.budget
-    assert budget is not None  # noqa: S101 - as was just seen
+def _figures(entry: Entry, budget: Budget, ladder: list[Plan]) -> Iterator[Check]:
     low, top = budget.min if budget.base is None else budget.base, budget.nominal or budget.max
     by_level = {str(plan.asked): plan for plan in ladder}
     for level, third in _THIRDS.items():
@@ -320,7 +318,7 @@ def _body(bench: Bench, show: str) -> object:
 
 
 def _one_a_family(bench: Bench) -> list[Entry]:
-    """Return this model, and one of each other family here that thinking can be said to."""
+    """Return this model, and one of every other family here whose thinking can be controlled."""
     own = bench.entry
     others = {each.family: each for each in reversed(bench.siblings()) if each.family != own.family}
     return [e for e in (own, *others.values()) if e.capability.thinks and e.capability.levels]

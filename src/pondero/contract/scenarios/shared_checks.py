@@ -71,7 +71,8 @@ def user(text: str) -> Message:
 
 def replied(seen: Seen) -> Reply:
     """Return the reply of an exchange that had one."""
-    assert seen.reply is not None  # noqa: S101 - ask raises where there is none
+    if seen.reply is None:
+        raise AssertionError  # ask raises where there is no reply
     return seen.reply
 
 
@@ -88,7 +89,7 @@ def asked(seen: Seen, *messages: tuple[str, str]) -> Iterator[Check]:
 
 
 def answered(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Check]:
-    """Check the words of an answer: there are some, they stand on the wire, they are the staged."""
+    """Check the text of an answer: not empty, as on the wire, and as staged."""
     reply = replied(seen)
     yield true("reply.text", "words", reply.text, holds=bool(reply.text.strip()))
     yield true(
@@ -152,7 +153,7 @@ def _agrees(
 
 
 def grammar(events: Sequence[Event]) -> Iterator[Check]:
-    """Check the order of events: started first, each part begun, told and ended, finished last."""
+    """Check the order of events: Started first, each part begun and ended, Finished last."""
     names = [type(event).__name__ for event in events]
     yield same("first event", Started.__name__, names[0] if names else None)
     yield same("last event", Finished.__name__, names[-1] if names else None)
@@ -197,7 +198,7 @@ def _json(text: str) -> Json:
 
 
 def bare(message: Message) -> list[Json]:
-    """Return the parts of a message as anyone would say them: no seals, no ids."""
+    """Return the parts of a message without seals and ids."""
     return [_bare(part) for part in message.parts if not _is_empty(part)]
 
 
@@ -214,5 +215,5 @@ def _bare(part: Part) -> Json:
 
 
 def _is_empty(part: Part) -> bool:
-    """Return whether a part is there for its seal only: a stream may bring that one apart."""
+    """Return whether a part is there for its seal only: a stream may bring it separately."""
     return isinstance(part, Text | Thinking) and not part.text

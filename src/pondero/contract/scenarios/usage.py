@@ -60,7 +60,7 @@ def _adds_up(seen: Seen, usage: Usage) -> Iterator[Check]:
 
 
 def _derived(count: int, usage: Usage, there: set[int]) -> bool:
-    """Return whether a count stands on the wire, or is one less others, or the sum of all."""
+    """Return whether a count is on the wire, or is the difference or sum of others there."""
     others = (usage.thinking or 0, (usage.cache_read or 0) + (usage.cache_write or 0))
     beside = {0, *others, sum(others), usage.cache_read or 0, usage.cache_write or 0}
     return any(count + each in there for each in beside) or count == usage.counted
@@ -72,7 +72,7 @@ def _splits(seen: Seen) -> bool:
 
 
 def _read(staged: Usage, seen: Seen) -> tuple[int | None, int | None]:
-    """Return what was read as a wire can say it: apart from the cache, or with it."""
+    """Return the staged input as this wire counts it: without the cached tokens, or with them."""
     if staged.cache_read in figures(seen.body):
         return staged.input, staged.cache_read
     both = (staged.input or 0) + (staged.cache_read or 0)
