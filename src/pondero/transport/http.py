@@ -242,7 +242,7 @@ class Proxies:
         self._known: dict[tuple[str, str], str | None] = {}
 
     def of(self, url: str) -> str | None:
-        """Return the proxy's address, or None for the direct way."""
+        """Return the proxy's address, or None for a direct connection."""
         scheme, _, rest = url.partition("://")
         key = (scheme, rest.partition("/")[0])
         if key not in self._known:
