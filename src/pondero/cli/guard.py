@@ -13,7 +13,6 @@ from ..errors import BadParameter, CassetteError, UsageError
 from .command import examples, print_json
 
 _WIDTH = 80
-_COLOURS = {"what": None, "then": "red", "cure": "green"}
 
 
 @click.command(
@@ -128,8 +127,13 @@ def _print_finding(finding: Finding) -> None:
     head = f"{where}{line}" + (f" · {finding.model}" if finding.model else "")
     click.echo(f"  {mark} {click.style(finding.code, bold=True)}  {head}")
     click.echo(click.style(f"    {finding.path}", fg="cyan"))
-    for label, colour in _COLOURS.items():
-        text = _wrapped(getattr(finding, label), " " * 10)[10:]
+    rows = (
+        ("what", finding.what, None),
+        ("then", finding.then, "red"),
+        ("cure", finding.cure, "green"),
+    )
+    for label, words, colour in rows:
+        text = _wrapped(words, " " * 10)[10:]
         click.echo(f"    {label}  {click.style(text, fg=colour)}")
     if finding.status is not None and finding.refused:
         said = "refused it" if finding.status >= 400 else "took it all the same"

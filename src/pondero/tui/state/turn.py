@@ -190,13 +190,18 @@ def _unread(nature: Nature) -> Nature:
 
 def _joined(events: Iterable[Event]) -> Iterable[Event]:
     """Yield the events with neighbouring deltas of one part as one."""
-    for (kind, index), group in groupby(events, key=lambda e: (type(e), getattr(e, "index", None))):
-        if kind in (TextDelta, ThinkingDelta) and index is not None:
-            deltas = (each for each in group if isinstance(each, TextDelta | ThinkingDelta))
-            text = "".join(delta.text for delta in deltas)
-            yield TextDelta(index, text) if kind is TextDelta else ThinkingDelta(index, text)
-        else:
+    for key, group in groupby(events, key=_delta_of):
+        if key is None:
             yield from group
+        else:
+            kind, index = key
+            deltas = (each for each in group if isinstance(each, TextDelta | ThinkingDelta))
+            yield kind(index, "".join(delta.text for delta in deltas))
+
+
+def _delta_of(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
+    """Return which kind of delta this is, and of which part; None for another event."""
+    return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
 
 
 def settled(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
@@ -304,7 +309,7 @@ _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
 def trouble(error: PonderoError) -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each."""
     said = " ".join(str(error).split()) or type(error).__name__
-    status = getattr(error, "status", None)
+    status = getattr(error, "status", None)  # an error without its keys, see reports, has none
     kind = f" ({status})" if status else ""
     way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
     return (f"✗ {said}{kind}", f"  → {way}")
