@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from pondero.contract import Check, Emulated, Result, as_junit, named, report, run, run_one
-from pondero.contract.bench import Bench
+from pondero.contract.bench import Bench, Terms
 from pondero.contract.scenario import lacking, offered, same, scenario_of, true
 from pondero.errors import BadRequest
 from pondero.transport import Recorded
@@ -16,8 +16,8 @@ GOOGLE = named("google", "gemini-3-flash-preview")
 class Sparing(Emulated):
     """An emulator that is held to no more than a server at somebody's address."""
 
-    sparing = True
-    stages = False
+    def terms(self, entry, scenario):
+        return Terms(sparing=True)
 
 
 def holds(bench: Bench) -> Iterator[Check]:

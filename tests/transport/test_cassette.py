@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pondero.canon import Head, HttpRequest
 from pondero.errors import CassetteError
@@ -21,7 +22,7 @@ _failed = st.builds(Recorded, _requests, end=_ends.filter(bool))
 
 _WORDS = (
     *("_request", "_response", "_body", "_chunk", "_end", "method", "url", "headers", "body"),
-    *("status", "base64", "error", "message", "closed"),
+    *("status", "base64", "error", "message", "closed", "_source"),
 )
 ASKED = '{"_request":{"method":"GET","url":"https://api.test/a","headers":{},"body":""}}\n'
 
@@ -125,6 +126,30 @@ def test_every_way_to_cut_a_file_is_noticed_or_leaves_whole_lines():
             assert str(error).startswith("x.jsonl:")  # noqa: PT017 - either is right
         else:
             assert read.pieces in ((b"one",), (b"one", b"two"))
+
+
+def test_a_source_stands_once_before_every_exchange_and_is_known_of_each():
+    taken = Recorded(HttpRequest("POST", "https://api.test/v1", {}, b"{}"), Head(200), (b"{}",))
+    data = dump([replace(taken, source="https://api.test"), taken])
+    assert data.splitlines()[0] == b'{"_source":{"url":"https://api.test"}}'
+    assert data.count(b"_source") == 1
+    assert [each.source for each in parse(data, "x.jsonl")] == ["https://api.test"] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{"_source":{"url":"a"}}\n{"_source":{"url":"b"}}\n', "x.jsonl:2: _source stands before"),
+        (
+            ASKED + '{"_source":{"url":"a"}}\n{"_end":{"closed":true}}\n',
+            "x.jsonl:2: _source may not",
+        ),
+        ('{"_source":{}}\n', "x.jsonl:1: _source is not one"),
+    ],
+)
+def test_a_source_that_is_out_of_place_is_an_error_with_its_line(text, error):
+    with pytest.raises(CassetteError, match=error):
+        parse(text.encode(), "x.jsonl")
 
 
 def test_a_missing_cassette_says_how_to_record_it(tmp_path):

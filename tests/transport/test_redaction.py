@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.framing.aws import aws_objects, aws_stream
 from tests.framing.pieces import splits
 
@@ -14,7 +15,7 @@ from pondero.canon import Head, HttpRequest
 from pondero.errors import BadParameter
 from pondero.transport import redaction as secret
 from pondero.transport.cassette_file import Ending, Recorded
-from pondero.transport.redaction import Redactor, registered
+from pondero.transport.redaction import Redactor, presentable, registered
 
 KEY = "k3y+of/the=house&garden"
 _secrets = st.text(
@@ -118,6 +119,11 @@ def test_a_key_that_was_sent_is_taken_out_of_the_error_that_repeats_it(sent):
     done = redacted(exchange(**sent, answer=[said], end=Ending("Timeout", f"with {KEY}")))
     assert done.body == b'{"error": {"message": "Incorrect API key provided: REDACTED."}}'
     assert done.end == Ending("Timeout", "with REDACTED")
+
+
+def test_a_key_in_the_address_of_the_source_is_taken_out():
+    taken = replace(exchange(), source="https://me:hunter22@gw.test/v1?key=abcdefgh")
+    assert presentable(taken).source == "https://REDACTED@gw.test/v1?key=REDACTED"
 
 
 def test_fields_that_hold_keys_are_taken_out_also_of_json_in_json():

@@ -1,49 +1,52 @@
 """Who answers a scenario: the emulator, a service at an address, or recordings of either."""
 
+import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from ..catalog import Entry
-from ..dialects import Rejected, dialect
+from ..catalog import Entry, Provider
+from ..dialects import dialect
 from ..emulator import SERVER, Emulator
 from ..errors import (
     AuthFailed,
     BadParameter,
+    BadRequest,
     BillingFailed,
     CassetteError,
     NotFound,
     PermissionDenied,
     QuotaSpent,
+    ServerFailed,
     TransportError,
+    Unsupported,
     WireError,
 )
 from ..exchange import Transport
-from ..transport import Cassette, HttpTransport, load
-from .bench import Bench
+from ..transport import Cassette, HttpTransport, Recorded, load
+from .bench import Bench, Terms
 from .scenario import Lacking, Scenario
 from .transports import FreshHttp
 
 _NOBODY = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, TransportError)
+_EMULATOR = Terms(stages=True, strict=True)
+_FOREIGN = Terms(sparing=True)  # a refusal on a tape was excused, or it would not be kept
+# What a server says to something it has never heard of.
+_REFUSALS = (BadRequest, NotFound, ServerFailed)
 
 
 class Backend(Protocol):
     """Provides the bench a scenario runs on."""
 
     @property
-    def stages(self) -> bool:
-        """Return whether staged answers can be had here."""
-        ...
-
-    @property
-    def sparing(self) -> bool:
-        """Return whether a refusal means "not offered here" and not a failure."""
-        ...
-
-    @property
     def proof(self) -> "Backend | None":
         """Return the backend that plays what this one records; None where it records nothing."""
+        ...
+
+    def terms(self, entry: Entry, scenario: Scenario, /) -> Terms:
+        """Return what may be expected here of a scenario."""
         ...
 
     def bench(self, entry: Entry, scenario: Scenario, /) -> AbstractContextManager[Bench]:
@@ -51,36 +54,53 @@ class Backend(Protocol):
         ...
 
 
+def excused(error: Exception, scenario: Scenario, terms: Terms) -> bool:
+    """Return whether an error only says that the other side does not do this."""
+    if isinstance(error, Lacking | Unsupported):
+        return True
+    return terms.sparing and not scenario.basic and isinstance(error, _REFUSALS)
+
+
 class Emulated:
     """The emulator, in process: everything can be staged, and everything must work."""
 
-    stages = True
-    sparing = False
     proof = None
+
+    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+        """Return that everything is expected."""
+        return _EMULATOR
 
     @contextmanager
     def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before a fresh emulator."""
         emulator = Emulator(service=entry.provider.name)
-        yield Bench(entry, emulator, emulator=emulator, strict=True)
+        yield Bench(entry, emulator, _EMULATOR, emulator=emulator)
 
 
 class Reached:
     """A service over HTTP. Without an address, each provider's own, which needs a key."""
 
-    stages = False
     proof = None
 
     def __init__(self, url: str | None = None) -> None:
         self._url = url
-        self.sparing = url is not None
+        self._terms = Terms(sparing=url is not None)
+
+    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+        """Return that nothing can be staged, and that a server of one's own need not do it all."""
+        return self._terms
+
+    def source(self, provider: Provider) -> str:
+        """Return the base URL under which a provider is reached here."""
+        own = (os.environ[name] for name in provider.url_env if os.environ.get(name))
+        return self._url or next(own, provider.url)
 
     @contextmanager
     def bench(self, entry: Entry, _scenario: Scenario | None = None, /) -> Iterator[Bench]:
         """Yield a bench before the service."""
         transport = FreshHttp()
         try:
-            yield Bench(entry, transport, live=self._url is None, url=self._url)
+            yield Bench(entry, transport, self._terms, live=self._url is None, url=self._url)
         finally:
             transport.close()
 
@@ -102,12 +122,14 @@ class Reached:
 class Served:
     """The emulator behind a real socket, so that what is recorded came over HTTP."""
 
-    stages = True
-    sparing = False
     proof = None
 
     def __init__(self, *, port: int = 0) -> None:
         self._port = port
+
+    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+        """Return that everything is expected."""
+        return _EMULATOR
 
     @contextmanager
     def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
@@ -117,7 +139,7 @@ class Served:
         emulator, transport = Emulator(service=entry.provider.name), HttpTransport()
         with serving(emulator, port=_free(self._port)) as url:
             try:
-                yield Bench(entry, transport, emulator=emulator, strict=True, url=url)
+                yield Bench(entry, transport, _EMULATOR, emulator=emulator, url=url)
             finally:
                 transport.close()
 
@@ -125,34 +147,46 @@ class Served:
 class Taped:
     """Recordings in ``folder/PROVIDER/``, one a scenario: played, or made from another."""
 
-    stages = True
-    sparing = False
     proof: Backend | None
 
     def __init__(self, folder: Path, source: Backend | None = None) -> None:
         self._folder = folder
         self.source = source
         self.proof = None if source is None else Taped(folder)
-        if source is not None:
-            self.stages = source.stages
-            self.sparing = source.sparing
+
+    def terms(self, entry: Entry, scenario: Scenario, /) -> Terms:
+        """Return what was expected when it was recorded."""
+        if self.source is not None:
+            return self.source.terms(entry, scenario)
+        path = self._path(entry, scenario)
+        if not scenario.talks or path.exists():
+            return _FOREIGN if _is_foreign(path) else _EMULATOR
+        # What a service was never asked to stage has no recording: the others tell whose they are.
+        return _FOREIGN if any(map(_is_foreign, path.parent.glob("*.jsonl"))) else _EMULATOR
 
     @contextmanager
-    def bench(self, entry: Entry, scenario: Scenario) -> Iterator[Bench]:
+    def bench(self, entry: Entry, scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before a cassette; one that is recorded is kept only if all went well."""
-        path = self._folder / entry.provider.name / scenario.cassette
+        path, terms = self._path(entry, scenario), self.terms(entry, scenario)
         if self.source is None:
-            strict = not scenario.talks or _of_the_emulator(path)
-            yield Bench(entry, _played(path, scenario), plays=True, strict=strict)
+            url = _source(path) if scenario.talks else None
+            yield Bench(entry, _played(path, scenario), terms, url=url)
             return
         with self.source.bench(entry, scenario) as bench:
-            cassette = bench.record(path)
+            cassette = bench.record(path, self._url(entry))
             try:
                 yield bench
-            except Lacking:
-                cassette.save()  # it shows that this cannot be done
+            except Exception as error:
+                if excused(error, scenario, terms):
+                    cassette.save()  # it shows that this cannot be done
                 raise
             cassette.save()
+
+    def _path(self, entry: Entry, scenario: Scenario) -> Path:
+        return self._folder / entry.provider.name / scenario.cassette
+
+    def _url(self, entry: Entry) -> str | None:
+        return self.source.source(entry.provider) if isinstance(self.source, Reached) else None
 
 
 def _free(port: int) -> int:
@@ -170,28 +204,36 @@ def _played(path: Path, scenario: Scenario) -> Transport:
     return Cassette(path, record=False) if scenario.talks else Emulator()
 
 
-def _of_the_emulator(path: Path) -> bool:
-    """Return whether a recording came from the emulator, which must do everything."""
+def _exchanges(path: Path) -> tuple[Recorded, ...]:
     try:
-        heads = [exchange.head for exchange in load(path)]
+        return load(path)
     except CassetteError:
-        return False  # said when it is played
-    return all(head is not None and head.headers.get("server") == SERVER for head in heads)
+        return ()  # said when it is played
+
+
+def _source(path: Path) -> str | None:
+    """Return the base URL that a recording was made under, where it was not the emulator's."""
+    return next((each.source for each in _exchanges(path)), None)
+
+
+def _is_foreign(path: Path) -> bool:
+    """Return whether a service was recorded, which stages nothing and is excused some things.
+
+    A recording that names no source is the emulator's if every answer in it says so.
+    """
+    return any(
+        each.source is not None or each.head is None or each.head.headers.get("server") != SERVER
+        for each in _exchanges(path)
+    )
 
 
 def recorded_model(folder: Path, entry: Entry) -> str | None:
     """Return the model most of a provider's recordings in a folder were made with."""
-    wire, seen = dialect(entry.provider.dialect), dict[str, int]()
-    for path in sorted((folder / entry.provider.name).glob("*.jsonl")):
-        try:
-            exchanges = load(path)
-        except CassetteError:
-            continue  # said when its scenario is run
-        for exchange in exchanges:
-            try:
-                read = wire.service().accept(exchange.request, entry.provider.name)
-            except Rejected:
-                continue
-            model = read.request.model
-            seen[model] = seen.get(model, 0) + 1
-    return max(seen, key=lambda model: seen[model], default=None)
+    service = dialect(entry.provider.dialect).service()
+    seen = Counter(
+        model
+        for path in sorted((folder / entry.provider.name).glob("*.jsonl"))
+        for exchange in _exchanges(path)
+        if (model := service.model_of(exchange.request)) is not None
+    )
+    return next((model for model, _ in seen.most_common(1)), None)

@@ -53,30 +53,41 @@ class Seen(Struct, frozen=True):
         return self.exchange.body
 
 
+class Terms(Struct, frozen=True, kw_only=True):
+    """What is expected of the other side in a scenario.
+
+    ``stages``: its answers can be staged, now or when they were recorded. ``strict``: it can do
+    everything, so that what is missing is wrong. ``sparing``: where it refuses something, it does
+    not offer it, and nothing is wrong.
+    """
+
+    stages: bool = False
+    strict: bool = False
+    sparing: bool = False
+
+
 class Bench:
     """Where a scenario runs: one model of one provider, and a transport that answers for it.
 
-    ``emulator`` is given where answers can be staged. ``plays``: a recording answers. ``strict``:
-    the other side can do everything, so that whatever is missing is a failure.
+    ``emulator`` is given where answers are staged now, ``url`` where the base URL is not the
+    provider's own.
     """
 
     def __init__(
         self,
         entry: Entry,
         transport: Transport,
+        terms: Terms = Terms(),  # noqa: B008 - frozen
         *,
         emulator: Emulator | None = None,
-        plays: bool = False,
-        strict: bool = False,
         live: bool = False,
         url: str | None = None,
     ) -> None:
         self.entry = entry
         self.wire: Dialect = dialect(entry.provider.dialect)
-        self.strict = strict
+        self.terms = terms
         self.listener = Listener(transport, needs_key=live)
         self._emulator = emulator
-        self._plays = plays
         self._urls = {} if url is None else {entry.provider.name: url}
 
     @property
@@ -87,7 +98,12 @@ class Bench:
     @property
     def stages(self) -> bool:
         """Return whether answers can be staged, now or when they were recorded."""
-        return self._emulator is not None or self._plays
+        return self.terms.stages
+
+    @property
+    def strict(self) -> bool:
+        """Return whether the other side can do everything, so that what is missing is wrong."""
+        return self.terms.strict
 
     def stage(self, *turns: Turn) -> None:
         """Stage the next answers, where there is an emulator."""
@@ -95,9 +111,9 @@ class Bench:
             self._emulator.reset()
             self._emulator.expect(*turns)
 
-    def record(self, path: Path) -> Cassette:
+    def record(self, path: Path, source: str | None) -> Cassette:
         """Return a cassette that records every exchange from here on; the caller saves it."""
-        cassette = Cassette(path, self.listener.inner, record=True)
+        cassette = Cassette(path, self.listener.inner, record=True, source=source)
         self.listener.inner = cassette
         return cassette
 

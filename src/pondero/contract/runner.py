@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..catalog import Entry
 from ..client import lookup
-from ..errors import BadRequest, NotFound, PonderoError, ServerFailed, Unsupported
+from ..errors import PonderoError, ServiceError
 from ..store import hidden
 from ..transport import Recorded
-from .backends import Backend
+from .backends import Backend, excused
 from .bench import Bench
 from .scenario import Check, Failing, Lacking, Scenario
 from .wire import printable
@@ -48,9 +47,7 @@ Status = Literal["passed", "failed", "skipped", "unsupported"]
 SKIPPED = "PONDERO_SKIP_CONTRACT is set: nothing was checked"
 BROKEN = "our own code"
 """The field of a check that something nobody foresaw has made fail."""
-_NOT_STAGED = "its answers must be staged: by the emulator, or on a cassette"
-# What a server says to something it has never heard of.
-_REFUSALS = (BadRequest, NotFound, ServerFailed)
+_NOT_STAGED = "its answers must be staged, which only the emulator does"
 
 
 class Result(Struct, frozen=True):
@@ -92,7 +89,7 @@ def run(
 def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
     """Run a scenario; if it was recorded, play the recording, to find now what cannot be played."""
     result = run_one(entry, scenario, backend)
-    if result.status != "passed" or (proof := backend.proof) is None:
+    if result.status not in ("passed", "unsupported") or (proof := backend.proof) is None:
         return result
     return run_one(entry, scenario, proof)
 
@@ -101,30 +98,22 @@ def run_one(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
     """Return the result of one scenario on one model."""
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
-    if scenario.staged and not backend.stages:
+    terms = backend.terms(entry, scenario)
+    if scenario.staged and not terms.stages:
         return _result(entry, scenario, "skipped", _NOT_STAGED)
     bench: Bench | None = None
     try:
         with backend.bench(entry, scenario) as bench:
             _hold(scenario.run(bench), strict=bench.strict)
-    except (Lacking, Unsupported) as lack:
-        return _result(entry, scenario, "unsupported", _line(lack))
-    except Failing as failing:
-        return _failed(entry, scenario, bench, failing.check)
-    except PonderoError as error:
-        if backend.sparing and not scenario.basic and isinstance(error, _REFUSALS):
-            return _result(entry, scenario, "unsupported", f"refused: {_line(error)}")
-        failed = _failed(entry, scenario, bench, _raised("the exchange", "an answer", error))
-        return replace(
-            failed, detail=_line(_named(error))
-        )  # a line of a table has no room for more
     except Exception as error:  # noqa: BLE001 - what breaks one scenario must not end the others
-        return _failed(entry, scenario, bench, _raised(BROKEN, "no such error", error))
+        if excused(error, scenario, terms):
+            return _result(entry, scenario, "unsupported", _excuse(error))
+        return _failed(entry, scenario, bench, error)
     return _result(entry, scenario, "passed", "")
 
 
-def _raised(field: str, expected: str, error: Exception) -> Check:
-    return Check(field, expected, _named(error), holds=False)
+def _excuse(error: Exception) -> str:
+    return f"refused: {_line(error)}" if isinstance(error, ServiceError) else _line(error)
 
 
 def _named(error: Exception) -> str:
@@ -146,17 +135,31 @@ def _skipped(entry: Entry, scenario: Scenario) -> Result:
     return _result(entry, scenario, "skipped", SKIPPED)
 
 
-def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, check: Check) -> Result:
+def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, error: Exception) -> Result:
     heard = bench.listener.exchanges if bench is not None else ()
+    check, detail = _failure(error)
     return Result(
         entry.provider.name,
         entry.model,
         scenario.name,
         "failed",
-        _line(check),
+        detail,
         check,
         heard[-1] if heard else None,
     )
+
+
+def _failure(error: Exception) -> tuple[Check, str]:
+    """Return the check that an error made fail, and what a line of a table says of it."""
+    match error:
+        case Failing():
+            return error.check, _line(error.check)
+        case PonderoError():  # a line has no room for more than the error
+            check = Check("the exchange", "an answer", _named(error), holds=False)
+            return check, _line(_named(error))
+        case _:
+            check = Check(BROKEN, "no such error", _named(error), holds=False)
+            return check, _line(check)
 
 
 def _line(said: object) -> str:

@@ -34,13 +34,14 @@ class _Tape:
         record: bool | None,
         match: Iterable[str],
         secrets: Iterable[str],
+        source: str | None,
     ) -> None:
         self.path = Path(path)
         self._match = check(match)
         self._secrets = registered(secrets)
         if record is None:
             record = os.environ.get("VCR_RECORD", "").strip().lower() not in _NO
-        self._recorder = Recorder(self.path, self._secrets) if record else None
+        self._recorder = Recorder(self.path, self._secrets, source) if record else None
         self._player: Player | None = None
 
     def __repr__(self) -> str:
@@ -94,7 +95,8 @@ class Cassette(_Tape):
     """A transport that answers from a file; with ``VCR_RECORD=1`` it asks another and records.
 
     ``match`` says what of a request must be as recorded: of method, host, path, query, body,
-    body-subset. ``secrets`` are values that never reach the file, wherever they stand.
+    body-subset. ``secrets`` are values that never reach the file, wherever they stand; ``source``
+    is the base URL of the service, kept in the file.
     """
 
     def __init__(
@@ -105,8 +107,9 @@ class Cassette(_Tape):
         record: bool | None = None,
         match: Iterable[str] = MATCH,
         secrets: Iterable[str] = (),
+        source: str | None = None,
     ) -> None:
-        super().__init__(path, record=record, match=match, secrets=secrets)
+        super().__init__(path, record=record, match=match, secrets=secrets, source=source)
         self._transport: Transport | None = transport
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
@@ -160,8 +163,9 @@ class AsyncCassette(_Tape):
         record: bool | None = None,
         match: Iterable[str] = MATCH,
         secrets: Iterable[str] = (),
+        source: str | None = None,
     ) -> None:
-        super().__init__(path, record=record, match=match, secrets=secrets)
+        super().__init__(path, record=record, match=match, secrets=secrets, source=source)
         self._transport: AsyncTransport | None = transport
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:

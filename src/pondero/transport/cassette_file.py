@@ -2,7 +2,8 @@
 
 ``_request``, ``_response``, then one ``_body`` or many ``_chunk`` lines, each piece as it came;
 ``_end`` follows only where the answer did not end by itself. Bytes are text where they are UTF-8,
-else ``{"base64": ...}``.
+else ``{"base64": ...}``. A ``_source`` line, before them all, is the base URL of the service they
+were recorded from, where whoever recorded them said so.
 """
 
 from base64 import b64decode, b64encode
@@ -34,7 +35,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 class Recorded(Struct, frozen=True):
     """A request and its answer; ``head`` is None where no answer began.
 
-    ``line`` is where it begins in its file.
+    ``line`` is where it begins in its file, ``source`` the base URL that its file names.
     """
 
     request: HttpRequest
@@ -42,6 +43,7 @@ class Recorded(Struct, frozen=True):
     pieces: tuple[bytes, ...] = ()
     end: Ending | None = None
     line: int = 0
+    source: str | None = None
 
     @property
     def body(self) -> bytes:
@@ -53,6 +55,10 @@ class Base64(Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes that are not text."""
 
     base64: str
+
+
+class _Source(Struct, frozen=True, forbid_unknown_fields=True):
+    url: str
 
 
 class _Request(Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,8 +106,11 @@ def exchanges(data: bytes, name: str) -> tuple[Recorded, ...]:
 
 def dump(exchanges: Iterable[Recorded]) -> bytes:
     """Return the file's bytes."""
-    lines = [msgspec.json.encode(line) for each in exchanges for line in _lines(each)]
-    return b"".join(line + b"\n" for line in lines)
+    written = tuple(exchanges)
+    source = next((each.source for each in written if each.source is not None), None)
+    lines: list[Json] = [] if source is None else [{"_source": _Source(source)}]
+    lines += [line for each in written for line in _lines(each)]
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
 
 def _lines(exchange: Recorded) -> Iterator[Json]:
@@ -131,6 +140,7 @@ def _written(data: bytes) -> str | Base64:
 def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
     """Return the exchanges in these bytes; ``name`` appears in errors."""
     groups: list[list[_Line]] = []
+    source: str | None = None
     for number, text in enumerate(data.split(b"\n"), 1):
         if not text.strip():
             continue
@@ -139,9 +149,11 @@ def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
             groups.append([line])
         elif groups:
             groups[-1].append(line)
+        elif line.key == "_source" and source is None:
+            source = _convert(name, line, _Source).url
         else:
             _broken(name, number, f"{line.key} stands before any _request")
-    return tuple(_exchange(name, group) for group in groups)
+    return tuple(_exchange(name, group, source) for group in groups)
 
 
 def _line(name: str, number: int, text: bytes) -> _Line:
@@ -154,10 +166,10 @@ def _line(name: str, number: int, text: bytes) -> _Line:
     return _Line(number, key, value[key])
 
 
-_KEYS = ("_request", "_response", "_body", "_chunk", "_end")
+_KEYS = ("_request", "_response", "_body", "_chunk", "_end", "_source")
 
 
-def _exchange(name: str, lines: list[_Line]) -> Recorded:
+def _exchange(name: str, lines: list[_Line], source: str | None) -> Recorded:
     begin, *rest = lines
     asked = _convert(name, begin, _Request)
     request = HttpRequest(
@@ -177,7 +189,8 @@ def _exchange(name: str, lines: list[_Line]) -> Recorded:
         if head is None or line.key not in ("_body", "_chunk"):
             _broken(name, line.number, f"{line.key} may not stand here")
     pieces = (_bytes(name, line.number, _piece(name, line)) for line in rest)
-    return Recorded(request, head, tuple(piece for piece in pieces if piece), end, begin.number)
+    came = tuple(piece for piece in pieces if piece)
+    return Recorded(request, head, came, end, begin.number, source)
 
 
 def _piece(name: str, line: _Line) -> str | Base64:

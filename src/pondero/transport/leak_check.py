@@ -90,6 +90,7 @@ def find(exchanges: Iterable[Recorded], secrets: Iterable[str] = ()) -> tuple[Le
 def _places(exchange: Recorded) -> Iterator[tuple[str, str]]:
     asked, head = exchange.request, exchange.head
     yield "the address", asked.url.replace("/", " ")
+    yield "the source", (exchange.source or "").replace("/", " ")
     yield from ((f"{_HEADER}{name}", value) for name, value in asked.headers.items())
     yield "the request's body", _text(asked.body)
     if head is not None:

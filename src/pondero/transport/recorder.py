@@ -19,8 +19,9 @@ from .redaction import Redactor, of_environment, of_exchange, presentable
 class Take:
     """One exchange being recorded; every byte that came is kept, however it ends."""
 
-    def __init__(self, request: HttpRequest) -> None:
+    def __init__(self, request: HttpRequest, source: str | None = None) -> None:
         self._request = request
+        self._source = source
         self._head: Head | None = None
         self._pieces: list[bytes] = []
         self._end: Ending | None = Ending(closed=True)  # until it ends in another way
@@ -46,7 +47,9 @@ class Take:
 
     def exchange(self) -> Recorded:
         """Return the exchange as far as it was recorded."""
-        return Recorded(self._request, self._head, tuple(self._pieces), self._end)
+        return Recorded(
+            self._request, self._head, tuple(self._pieces), self._end, source=self._source
+        )
 
 
 class Taken:
@@ -142,17 +145,18 @@ class AsyncTap:
 class Recorder:
     """The takes of one cassette, in the order in which their requests were sent."""
 
-    def __init__(self, path: Path, secrets: frozenset[str]) -> None:
+    def __init__(self, path: Path, secrets: frozenset[str], source: str | None = None) -> None:
         if path.suffix.lower() in YAML:
             message = f"{path} can be played, not recorded; record to a file that ends in .jsonl"
             raise CassetteError(message)
         self._path = path
         self._secrets = secrets
+        self._source = source
         self._takes: list[Take] = []
 
     def take(self, request: HttpRequest) -> Take:
         """Return a new take."""
-        take = Take(request)
+        take = Take(request, self._source)
         self._takes.append(take)
         return take
 

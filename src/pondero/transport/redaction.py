@@ -163,6 +163,7 @@ class Redactor:
             head=None if exchange.head is None else self._head(exchange.head),
             pieces=self.pieces(exchange.pieces),
             end=None if end is None else self._ending(end),
+            source=None if exchange.source is None else self.url(exchange.source),
         )
 
     def request(self, request: HttpRequest) -> HttpRequest:
