@@ -76,7 +76,7 @@ def pondero_async_cassette(request: pytest.FixtureRequest) -> Generator["AsyncCa
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Hold a test to its cassette: all of it is played, and what was recorded can be."""
+    """Check that a test plays all of its cassette, and that a fresh recording plays."""
     result = yield
     cassette = pyfuncitem.stash.get(_HELD, None)
     if cassette is None:
@@ -92,7 +92,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 
 def _again(pyfuncitem: pytest.Function) -> object:
-    """Run the test on what it recorded: its assertions hold there too, or it is of no use."""
+    """Run the test again on what it recorded, so that a useless recording is found now."""
     try:
         return pyfuncitem.ihook.pytest_pyfunc_call(pyfuncitem=pyfuncitem)
     except Exception as error:

@@ -14,7 +14,7 @@ from .surrogates import is_whole
 
 
 class Ids:
-    """Gives each call its id; ``given`` are the ids of all calls, which are not given twice."""
+    """Assigns an id to each call; ``given`` are the ids of all calls, and none is used twice."""
 
     def __init__(self, pattern: str | None, length: int, given: Iterable[str]) -> None:
         self._matches: Callable[[str], object] = re.compile(pattern or r"[\s\S]+").fullmatch
@@ -23,7 +23,7 @@ class Ids:
         self._seen: dict[str, int] = {}
 
     def take(self, id: str) -> str:
-        """Return the id for the next call that has this one: itself, if it fits and is free."""
+        """Return the id for the next call with this one: the same, if it fits and is free."""
         before = self._seen.get(id, 0)
         self._seen[id] = before + 1
         return id if before == 0 and self._fits(id) else self._made(id, before)
@@ -46,7 +46,7 @@ def answers(messages: Sequence[Message]) -> dict[Place, Place]:
     """Return the place of each call that has a result, and the place of that result.
 
     A result belongs to the latest turn before it that waits for its id, and there to the first
-    call that does. Calls stand in the assistant's turns; anything else is none.
+    call that does. Only a part of an assistant's turn counts as a call.
     """
     found: dict[Place, Place] = {}
     waiting: dict[str, list[tuple[int, deque[Place]]]] = {}

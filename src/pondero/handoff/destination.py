@@ -14,12 +14,12 @@ from .surrogates import texts
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """One model at one provider, and what it takes of a past.
+    """One model at one provider, and what it accepts of earlier messages.
 
     ``provider`` and ``model`` are compared with a message's origin, ``route`` and ``model`` with
     a seal's; ``aliases`` are other names of the same model. ``foreign`` is what becomes of
-    another model's thinking: dropped, or a note of the user's. ``refused`` are the marks of seals
-    that the destination did not take back.
+    another model's thinking: it is dropped, or becomes a note in a user's message. ``refused`` are
+    the marks of seals that the destination refused before.
     """
 
     dialect: str
@@ -33,10 +33,10 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 class Makers:
-    """Tells what a destination made from what others made.
+    """Decides which parts a destination made itself.
 
-    What does not say who made it, in a seal or in its message's origin, is refused where it is
-    text of thinking or citations, and let pass where its dialect is known: there is nothing
+    A part names its maker in its seal or in its message's origin. Where neither does, thinking
+    and citations count as foreign; a seal of the right dialect passes, since nothing speaks
     against it.
     """
 
@@ -60,7 +60,7 @@ class Makers:
         return not self._by_route or self._is_here(seal, origin)
 
     def made(self, message: Message) -> bool:
-        """Return whether the destination made an answer, as far as the answer says so."""
+        """Return whether the destination made an answer, by its seals or its origin."""
         if message.role != "assistant":
             return False
         seal = _first_seal(message)
@@ -75,7 +75,7 @@ class Makers:
     def holds(self, part: Other, message: Message) -> bool:
         """Return whether a part we do not know is one of the destination's own.
 
-        It may name things that only its deployment has; of models it says nothing.
+        Such a part may name things that only its provider has; its model does not matter.
         """
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
@@ -90,17 +90,17 @@ class Makers:
 
 
 def name_of(seal: Seal | None, origin: Origin | None) -> str:
-    """Return the model that made something, for people."""
+    """Return the name of the model that made a part, for messages."""
     return (seal and seal.model) or (origin and origin.model) or "another model"
 
 
 def _deployment(route: str) -> str:
-    """Return the deployment of a route; what follows its slash is whom a gateway passed it to."""
+    """Return the provider of a route; after its slash stands the upstream of a gateway."""
     return route.partition("/")[0]
 
 
 def _maker(message: Message) -> Origin | None:
-    """Return who answered; where the user speaks, nobody did."""
+    """Return who answered; None for a user's message."""
     return message.origin if message.role == "assistant" else None
 
 

@@ -36,22 +36,22 @@ def thought(text: str, name: str) -> Text:
 
 
 def unseen(medium: Image | Blob) -> Text:
-    """Return words in the place of a medium that cannot be shown."""
+    """Return a text in place of a medium that cannot be shown."""
     return Text(f"[{_described(medium)}, which this model cannot be shown]")
 
 
 def unseen_in_answer(medium: Image | Blob) -> Text:
-    """Return words before an answer that held a medium which cannot be shown."""
+    """Return a text before an answer that held a medium which cannot be shown."""
     return Text(f"[The answer that follows held {_described(medium)}, which is not shown here]")
 
 
 def from_answer(medium: Image | Blob) -> Text:
-    """Return words that go before a medium taken out of the answer after it."""
+    """Return a text before a medium that was moved out of the following answer."""
     return Text(f"[{_described(medium)}, from the answer that follows:]")
 
 
 def unread() -> Text:
-    """Return words in the place of what only another service can read."""
+    """Return a text in place of a part that only another service can read."""
     return Text("[a part that only another service can read]")
 
 
@@ -79,7 +79,7 @@ Sealed = TypeVar("Sealed", bound=Image | Blob | Other)
 
 
 class Fitting:
-    """Fits the parts of one thread; ``notes`` are what the user is to say before the turn at hand.
+    """Fits the parts of one thread; ``notes`` go into a user's message before the current turn.
 
     A part that needs no change comes back as the very same object.
     """
@@ -98,7 +98,7 @@ class Fitting:
         }
 
     def part(self, part: Part, at: Place, message: Message) -> Part | None:
-        """Return a part that is neither call nor result as it may go, or None."""
+        """Return a part other than a call or result as it may be sent; None to leave it out."""
         return self._kinds[type(part)](part, at, message)
 
     # -- words and thinking ----------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Fitting:
         return None
 
     def _against(self, part: Thinking, message: Message) -> str | None:
-        """Return what speaks against sending thinking back, or None."""
+        """Return the reason not to send thinking back, or None."""
         if message.role != "assistant":
             return "thinking stands in the assistant's turns only"
         if part.seal is not None:
@@ -195,13 +195,13 @@ class Fitting:
         return replace(part, seal=None)
 
     def _seal(self, seal: Seal | None, message: Message) -> Seal | None:
-        """Return a seal as it may go: as it is, or not at all."""
+        """Return the seal if it may be sent, else None."""
         if seal is None or not self._makers.reads(seal, message):
             return None
         return None if is_refused(seal, self._to.refused) else seal
 
     def _why(self, seal: Seal) -> str:
-        """Return why a seal does not go."""
+        """Return why a seal is not sent."""
         return REFUSED if is_refused(seal, self._to.refused) else _SEAL
 
     # -- calls and results -----------------------------------------------------------------------

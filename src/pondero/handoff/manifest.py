@@ -35,12 +35,12 @@ class Change(Struct, frozen=True, gc=False):
 
     @property
     def where(self) -> str:
-        """Return the place in the thread as people read it."""
+        """Return the place in the thread, such as ``3.1``."""
         return f"{self.message}" if self.part is None else f"{self.message}.{self.part}"
 
 
 class Manifest(Struct, frozen=True):
-    """Parts of the thread by what became of them, parts added to it, and every change.
+    """How many parts were kept, withheld, rewritten and added, and every change.
 
     ``kept + withheld + rewritten`` is every part of the thread; ``kept + rewritten + added`` is
     every part of the view.
@@ -88,7 +88,7 @@ def _lines(changes: Iterable[Change]) -> Iterator[str]:
 
 
 class Ledger:
-    """A manifest in the making."""
+    """Collects changes; ``manifest`` returns them as a value."""
 
     def __init__(self) -> None:
         self._changes: list[Change] = []
@@ -104,7 +104,7 @@ class Ledger:
     def rewrite(
         self, at: Place, what: str, why: str, *, before: str | None = None, after: str | None = None
     ) -> None:
-        """Note that a part is in the view, and not as it was."""
+        """Note that a part is in the view, changed."""
         self._rewritten.add(at)
         self._changes.append(Change("rewritten", what, why, *at, before, after))
 

@@ -1,4 +1,4 @@
-"""Lone halves of surrogate pairs: a string may hold them, no UTF-8 can."""
+"""Lone surrogates: a Python string may hold them, UTF-8 cannot."""
 
 from collections.abc import Iterator
 
@@ -21,9 +21,9 @@ def is_whole(text: str) -> bool:
 
 
 def whole(text: str) -> str:
-    """Return a text with its halves joined where they are two, and as U+FFFD where they are lone.
+    """Return a text with surrogate pairs joined and lone surrogates as U+FFFD.
 
-    A text that is whole comes back as it is, the very same.
+    A text without surrogates is returned as the same object.
     """
     if text.isascii() or is_whole(text):
         return text
@@ -31,7 +31,7 @@ def whole(text: str) -> str:
 
 
 def whole_json(value: Json) -> Json:
-    """Return JSON with every text in it whole; the very same value where all are."""
+    """Return JSON with every text in it made whole; the same object where all are."""
     try:
         _ENCODER.encode(value)  # a hundred times quicker than a look at every text
     except UnicodeEncodeError:

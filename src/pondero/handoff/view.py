@@ -31,7 +31,7 @@ class Turns:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return all of them."""
+        """Return the messages of the view."""
         self._close()
         return tuple(self._done)
 
@@ -58,7 +58,7 @@ class Turns:
             self._last = Message(last.role, last.parts, origin)
 
     def _origin(self, one: Origin | None, other: Origin | None) -> Origin | None:
-        """Return the origin of two messages in one: the destination, or whom both are from."""
+        """Return the origin of two merged messages: the destination's, or the one they share."""
         for origin in (one, other):
             if self._makers.is_own(origin):
                 return origin
@@ -123,7 +123,7 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
 
 
 def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
-    """Return whether there is nothing but words, in turns that every destination takes as is."""
+    """Return whether a thread is only text, in turns that every destination accepts as they are."""
     before = "assistant" if target.takes.begins_with_user else ""
     for message in messages:
         role = message.role
@@ -141,7 +141,7 @@ def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
 
 
 class _Weaver:
-    """Goes through a thread once, and takes results to their calls."""
+    """Walks through a thread once and puts every result right after its call."""
 
     def __init__(self, messages: Sequence[Message], target: Destination, ledger: Ledger) -> None:
         self._messages = messages

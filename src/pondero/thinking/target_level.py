@@ -1,7 +1,7 @@
-"""The nearest a model has to a wish: one function for each kind of wish.
+"""The nearest a model has to a wish.
 
-Below them is the arithmetic of levels: which word a model has for one, and how many tokens it
-means.
+First the arithmetic of levels (which word a model has for one, and how many tokens it means), then
+``target_level`` with one function for each kind of wish.
 """
 
 import re
