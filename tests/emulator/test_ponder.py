@@ -67,6 +67,10 @@ def test_a_budget_is_kept_and_a_bigger_one_is_not_less(one, other):
     assert thought(kind="budget", budget=smaller) <= thought(kind="budget", budget=bigger)
 
 
+def test_a_budget_of_any_size_is_thought_about_for_a_bounded_time():
+    assert 200_000 // 128 < thought(kind="budget", budget=10**9) <= 2_048
+
+
 def test_the_budgets_of_the_levels_are_told_apart():
     counts = [thought(kind="budget", budget=n) for n in (1_024, 22_016, 43_008, 59_904)]
     assert counts == sorted(set(counts))

@@ -15,7 +15,8 @@ from .answer import Answered, Played, answered, whole, with_ids
 from .faults import FOREVER, AsyncSleep, Break, Fault, Pause, Sleep, asyncio_sleep, instead
 from .log import Entry, Log
 from .model_lists import model_answer
-from .responder import Mind, ponder, read, settled
+from .question import read
+from .responder import Mind, ponder, settled
 from .routes import Route, route
 from .script import Script, Scripted
 from .tokens import PromptCache

@@ -1,16 +1,15 @@
 """What answers a request: any function of it, called a mind; and the mind that is built in.
 
-The built-in one does sums, calls the tools on offer, recalls facts of the conversation, gives JSON
-where a schema asks for it, thinks as long as its level says, and gives the same answer to the same
-request every time. A question may hold directives: ``[emulator: word argument]``.
+The built-in one does sums, calls a tool where the question asks for it plainly, recalls facts of
+the conversation, gives JSON where a schema asks for it, thinks as long as its level says, and gives
+the same answer to the same request every time. A question may hold directives:
+``[emulator: word argument]``.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct
 from msgspec.json import encode
 
 from ..canon import (
@@ -30,53 +29,12 @@ from ..canon import (
 )
 from ..dialects import Accepted
 from .arithmetic import Sum, find
+from .question import Asked, read
 from .schema_values import Said, fill
 from .thinking_text import depth, thoughts
 from .tokens import asked as tokens_of
 from .tokens import called, clip, count
-from .tool_calls import Call, calls
-
-_DIRECTIVE = re.compile(r"\[emulator: *([a-z-]+)(?: +([^\]]*))?\]", re.IGNORECASE)
-_REDACT = "MAGIC_STRING_TRIGGER_REDACTED_THINKING"  # documented by the service that has it
-
-
-class Asked(Struct, frozen=True):
-    """The last question, the earlier ones, and the tool calls and results since it.
-
-    ``directives`` were in it as ``[emulator: word argument]`` and are taken out of it.
-    """
-
-    question: str
-    earlier: tuple[str, ...] = ()
-    calls: tuple[ToolCall, ...] = ()
-    results: tuple[ToolResult, ...] = ()
-    directives: tuple[tuple[str, str], ...] = ()
-
-    def wants(self, word: str) -> bool:
-        """Return whether the question gives this directive."""
-        return self.directive(word) is not None
-
-    def directive(self, word: str) -> str | None:
-        """Return the argument of a directive; None where the question does not give it."""
-        return next((rest for found, rest in self.directives if found == word), None)
-
-
-def read(messages: Sequence[Message]) -> Asked:
-    """Return the last question of a conversation and what belongs to it."""
-    put = [n for n, message in enumerate(messages) if _is_question(message)]
-    last = put[-1] if put else 0
-    raw = messages[last].text if messages else ""
-    found = [(match[1].lower(), (match[2] or "").strip()) for match in _DIRECTIVE.finditer(raw)]
-    if _REDACT in raw:
-        found.append(("redacted", ""))
-    since = [part for message in messages[last + 1 :] for part in message.parts]
-    return Asked(
-        _DIRECTIVE.sub("", raw).strip(),
-        earlier=tuple(messages[n].text for n in put[:-1]),
-        calls=tuple(part for part in since if isinstance(part, ToolCall)),
-        results=tuple(part for part in since if isinstance(part, ToolResult)),
-        directives=tuple(found),
-    )
+from .tool_calls import Call, calls, unmet
 
 
 def said_by(result: ToolResult) -> str:
@@ -92,11 +50,6 @@ def _words(part: Text | Image | Blob | Other) -> str:
             return encode(part.raw).decode()
         case _:
             return f"[{part.media_type or 'a picture'}]"
-
-
-def _is_question(message: Message) -> bool:
-    results = any(isinstance(part, ToolResult) for part in message.parts)
-    return message.role == "user" and bool(message.text.strip()) and not results
 
 
 _TOLD = re.compile(r"\b(?:my|the) ([\w -]{2,30}?) is ([^.,;!?\n]{1,80})", re.IGNORECASE)
@@ -120,13 +73,7 @@ def ponder(accepted: Accepted[Json]) -> Reply:
     if asked.wants("refuse") or asked.wants("block"):
         return _refused(accepted, "refusal" if asked.wants("refuse") else "content_filter")
     worked = find(asked.question)
-    todo = calls(
-        request.tools,
-        request.tool_choice,
-        question=asked.question,
-        worked=worked,
-        done=frozenset(call.name for call in asked.calls),
-    )
+    todo = calls(request.tools, request.tool_choice, asked=asked, worked=worked)
     return _Composer(accepted, asked).reply(worked, todo)
 
 
@@ -218,6 +165,8 @@ class _Composer:
         asked = self._asked
         if asked.results:
             return _from_results(asked)
+        if (missing := unmet(self._accepted.request.tools, asked)) is not None:
+            return missing
         if worked is not None and worked.value is not None:
             return f"{worked.text} = {worked.value}"
         if worked is not None:

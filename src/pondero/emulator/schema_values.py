@@ -11,6 +11,7 @@ from ..canon import Json
 _DEEPEST = 8
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _QUOTED = re.compile(r"[\"“']([^\"”']{1,200})[\"”']")
+_PATH = re.compile(r"(?<![\w:/])(?:[\w.~-]*/[\w./-]+|[\w-]+\.[a-zA-Z]\w{0,7})\b")
 _NAME = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
 _BEFORE = r"\b(?:in|for|at|of|from|to|between|about|near|is)\s+"
 _NAMES = re.compile(rf"{_BEFORE}({_NAME}(?:(?:,? and|,? or|,|&) {_NAME})*)")
@@ -142,6 +143,8 @@ class _Filler:
             return said.subject
         if quoted := _QUOTED.search(said.question):
             return quoted[1]
+        if "path" in name.lower() and (path := _PATH.search(said.question)):
+            return path[0]
         return said.subjects[0] if said.subjects else said.question
 
 

@@ -20,7 +20,8 @@ from ..canon import (
 )
 from ..dialects import Accepted
 from .faults import Fault
-from .responder import Mind, read
+from .question import read
+from .responder import Mind
 
 
 class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

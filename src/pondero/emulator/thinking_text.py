@@ -12,6 +12,7 @@ _BEYOND = 640  # a level of the service's own, above all of ours
 _USUAL = "medium"
 _LEAST = 24
 _SHARE = 128  # of a budget, one token in so many is used
+_MOST = 2_048  # however large the budget: a text of a million tokens would be written for minutes
 _DOUBTS = (
     "Is anything assumed here that was not said? No.",
     "Another way would be to begin at the end and go back; it leads to the same place.",
@@ -31,7 +32,7 @@ def depth(accepted: Accepted[Json]) -> int:
         return 0
     budget = accepted.intent.tokens
     if budget is not None and budget > 0:
-        return min(budget, _LEAST + budget // _SHARE)
+        return min(budget, _LEAST + budget // _SHARE, _MOST)
     return _TOKENS.get(accepted.intent.level or _USUAL, _BEYOND)
 
 
