@@ -303,7 +303,7 @@ def test_unknown_fields_are_passed_over():
     [
         ({"id": "x"}, "$.choices"),
         ({"choices": [{"message": {"content": 3}}]}, "$.choices[0].message.content"),
-        ({"choices": [{"message": {"tool_calls": {}}}]}, "$.choices[0].message.tool_calls"),
+        ({"choices": [{"message": {"tool_calls": {"id": 1}}}]}, "$.choices[0].message.tool_calls"),
         ({"choices": {}}, "$.choices"),
         ([], "$"),
     ],
@@ -336,3 +336,65 @@ def test_it_knows_its_own():
     assert sure({"error": {"message": "no", "code": None}}, stream=False) > 0
     assert sure({"type": "message", "content": []}, stream=False) == 0
     assert sure([], stream=True) == 0
+
+
+# -- services that fill every field -----------------------------------------------------------------
+
+FIELDS = (
+    *("reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "tool_calls"),
+    *("refusal", "function_call", "annotations", "images", "audio", "extra_content"),
+    *("thought_signature", "executed_tools", "provider_metadata"),
+)
+EMPTY_CALL = {"name": "", "arguments": ""}
+EMPTY = {
+    "null": None,
+    "text": "",
+    "list": [],
+    "object": {},
+    "call": EMPTY_CALL,
+    "calls": [{"index": 0, "id": "", "type": "", "function": EMPTY_CALL}],
+}
+
+
+def filled(empty):
+    """All fields of a message empty in this way, where it could be meant so."""
+    if empty is EMPTY["call"]:
+        return {"function_call": empty}
+    if empty is EMPTY["calls"]:
+        return {"tool_calls": empty}
+    return dict.fromkeys(FIELDS, empty)
+
+
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
+def test_a_field_that_is_empty_is_absent(empty):
+    plain = {"role": "assistant", "content": "Hi"}
+    assert whole(body(plain | filled(empty))) == whole(body(plain))
+    bare = [{"content": "H"}, {"content": "i"}]
+    stuffed = [each | filled(empty) for each in bare]
+    assert streamed(stream_of(*stuffed)) == streamed(stream_of(*bare))
+
+
+def test_an_empty_finish_reason_in_every_chunk_ends_nothing():
+    stuffed = {"function_call": EMPTY_CALL, "tool_calls": None, "refusal": ""}
+    frames = [chunk({"content": text, **stuffed}, "") for text in ("H", "i")]
+    events = streamed(sse(*frames, chunk(stuffed, "stop")))
+    assert parts(events) == (Text("Hi"),)
+    assert end(events).finish == "stop"
+
+
+def test_a_call_is_read_among_empty_fields():
+    stuffed = {"function_call": EMPTY_CALL, "refusal": "", "content": ""}
+    asked = {"id": "a", "type": "function", **function("{}", "f")}
+    events = whole(body({**stuffed, "tool_calls": [asked]}, "tool_calls"))
+    assert parts(events) == (ToolCall("a", "f", {}),)
+
+
+@pytest.mark.parametrize("index", [[], {}, None, "0", 0.5, True])
+def test_an_index_of_any_type_is_read(index):
+    first = {"index": index, "id": "a", "type": "function", **function('{"x":', "f")}
+    more = {"index": index, **function("1}")}
+    try:
+        events = streamed(stream_of({"tool_calls": [first]}, {"tool_calls": [more]}))
+    except Malformed:
+        return
+    assert parts(events)[0].name == "f"

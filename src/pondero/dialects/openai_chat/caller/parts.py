@@ -26,6 +26,7 @@ from pondero.canon import (
     ToolDelta,
 )
 from pondero.errors import Malformed
+from pondero.framing import json_of
 
 from .thinking import Details
 
@@ -90,7 +91,7 @@ def read(data: bytes) -> Answer:
     try:
         return _read(data)
     except msgspec.ValidationError as error:
-        raise _malformed(error) from None
+        return _without_empties(data, error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if b"\\ud" in data or b"\\uD" in data:
             return _without_halves(data)
@@ -106,6 +107,27 @@ def _without_halves(data: bytes) -> Answer:
         raise _malformed(error) from None
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from None
+
+
+def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
+    """Read once more without empty fields: some services fill every field, with any empty value."""
+    raw = json_of(data)
+    choices = raw.get("choices") if isinstance(raw, dict) else None
+    for choice in choices if isinstance(choices, list) else ():
+        for holder in _holders(choice):
+            for key in [key for key, value in holder.items() if value in ("", [], {})]:
+                del holder[key]
+    try:
+        return msgspec.convert(raw, Answer)
+    except msgspec.ValidationError:
+        raise _malformed(first) from None
+
+
+def _holders(choice: Json) -> list[dict[str, Json]]:
+    if not isinstance(choice, dict):
+        return []
+    inside = (choice.get("delta"), choice.get("message"))
+    return [*(each for each in inside if isinstance(each, dict)), choice]
 
 
 def _malformed(error: msgspec.ValidationError) -> Malformed:
@@ -128,6 +150,11 @@ class Call:
         self.custom = False
         self.texts: list[str] = []
         self.extras: dict[str, Json] = {}
+
+    @property
+    def blank(self) -> bool:
+        """Return whether nothing of it has come but empty fields."""
+        return not (self.id or self.name or self.texts or self.extras)
 
     def feed(self, raw: dict[str, Json]) -> str:
         """Take the next piece; return the argument text it adds."""
@@ -181,7 +208,8 @@ class Calls:
 
         A fast path: nearly all pieces are of this kind.
         """
-        if len(raw) == 2 and (call := self._slots.get(raw.get("index"))) is not None:
+        index = raw.get("index")
+        if len(raw) == 2 and isinstance(index, int) and (call := self._slots.get(index)):
             body = raw.get("function")
             if isinstance(body, dict) and len(body) == 1:
                 text = body.get("arguments")
@@ -196,12 +224,15 @@ class Calls:
         return call, call.feed(raw)
 
     def unnumbered(self) -> list[Call]:
-        """Return the calls that came without an id; raises Malformed for one without a name."""
+        """Return the calls that came without an id; raises Malformed for one without a name.
+
+        A call of which nothing came is none: some services fill every field with empty values.
+        """
         for index, call in enumerate(self._calls):
-            if not call.name:
+            if not call.name and not call.blank:
                 path = f"$.choices[0].message.tool_calls[{index}].function.name"
                 raise Malformed("a tool call without a name", path=path)
-        return [call for call in self._calls if not call.id]
+        return [call for call in self._calls if call.name and not call.id]
 
     def _find(self, raw: dict[str, Json], position: int) -> Call:
         slot = raw.get("index")

@@ -265,7 +265,8 @@ class Builder:
     def _take_rarities(self, delta: Delta, events: list[Event]) -> None:
         if delta.refusal:
             self._parts.refuse(delta.refusal, events)
-        if delta.function_call:  # the older form of a call, which has no id
+        # The older form of a call, which has no id; one whose fields are empty is none.
+        if delta.function_call and any(delta.function_call.values()):
             self._calls.take({"function": delta.function_call, "function_call": True}, -1)
         if delta.extra_content or delta.thought_signature:
             message = self._parts.hidden(events).seal.setdefault("message", {})
