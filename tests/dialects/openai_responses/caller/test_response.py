@@ -197,6 +197,45 @@ def test_what_the_service_does_itself_is_kept_as_it_came(kind):
     assert parts_of(decoded(answer(item))) == (Other(NAME, item),)
 
 
+SEARCH = {
+    "id": "ctc_1_xs_call_1",
+    "type": "custom_tool_call",
+    "status": "completed",
+    "call_id": "xs_call_1",
+    "name": "x_keyword_search",
+    "input": '{"query":"ruby","limit":10}',
+}
+HOSTED = [{"type": "web_search"}, {"type": "x_search"}]
+SHELL = {"type": "custom", "name": "shell"}
+
+
+@pytest.mark.parametrize("tools", [HOSTED, [*HOSTED, SHELL, {"type": "function", "name": "f"}]])
+def test_a_custom_call_that_the_service_ran_itself_is_not_the_callers(tools):
+    events = decoded(answer(SEARCH, SAID, tools=tools))
+
+    assert parts_of(events)[0] == Other(NAME, SEARCH)
+    assert assembled(events).finished.finish == "stop"
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        None,
+        [],
+        [{"type": "custom", "name": "x_keyword_search"}],
+        [*HOSTED, {"type": "custom", "name": "x_keyword_search"}],
+        [{"type": "tool_search"}],  # it loads tools that the answer does not list
+        [*HOSTED, {"type": "namespace", "name": "x", "tools": [SHELL]}],
+    ],
+)
+def test_a_custom_call_of_a_tool_that_was_declared_is_the_callers(tools):
+    events = decoded(answer(SEARCH, tools=tools))
+
+    (part,) = parts_of(events)
+    assert isinstance(part, ToolCall)
+    assert assembled(events).finished.finish == "tool_calls"
+
+
 def test_annotations_are_citations():
     cited = {"type": "url_citation", "url": "https://a.example", "start_index": 0, "end_index": 2}
     said = SAID | {"content": [{"type": "output_text", "text": "42", "annotations": [cited]}]}

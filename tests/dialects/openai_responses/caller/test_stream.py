@@ -429,6 +429,25 @@ def test_free_text_of_a_custom_call_streams():
     assert parts_of(events)[0].arguments == "ls"
 
 
+def test_a_custom_call_that_the_service_runs_itself_streams_as_no_call():
+    item = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "xs_1", "name": "x_user_search"}
+    listed = answer(status="in_progress", tools=[{"type": "x_search"}])
+    events = streamed(
+        sse(
+            {"type": "response.created", "response": listed},
+            added(item, input="", status="in_progress"),
+            delta("custom_tool_call_input", '{"query":"a"}'),
+            done(item | {"input": '{"query":"a"}', "status": "completed"}),
+            completed(item, tools=[{"type": "x_search"}]),
+        )
+    )
+
+    (part,) = parts_of(events)
+    assert part == Other(NAME, item | {"input": '{"query":"a"}', "status": "completed"})
+    assert not [event for event in events if isinstance(event, ToolDelta)]
+    assert events[-1].finish == "stop"
+
+
 def test_nothing_of_a_second_answer_is_taken():
     assert streamed(WHOLE + WHOLE + b"data: {not json\n\n", size=50) == streamed(WHOLE)
 

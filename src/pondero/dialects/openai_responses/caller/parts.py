@@ -1,6 +1,6 @@
 """Output items to parts, whole or in pieces, for ``response`` and ``stream``."""
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from pondero.canon import (
     Event,
@@ -20,6 +20,7 @@ from pondero.canon import (
     minted,
 )
 from pondero.errors import Malformed
+from pondero.framing import json_of
 
 from .seals import NAME, follower_value, read_arguments, thinking_value
 
@@ -73,6 +74,7 @@ class Items:
         self.model = model
         self.answer_id: str | None = None
         self.stored = True
+        self.tools = Raw()  # the request's tools as the answer repeats them
         self.seen = Seen()
         self.open: dict[int, Item] = {}
         self._route = route
@@ -109,6 +111,8 @@ class Items:
         if place in self.open:
             self._abandon(place, out)
         self._ended.discard(place)
+        if kind == "custom_tool_call" and hosted(_name(raw), json_of(bytes(self.tools))):
+            kind = "hosted_call"
         item = Item(raw, kind, {}, self._thought)
         self.open[place] = item
         self.latest = place
@@ -181,7 +185,7 @@ class Items:
         """End every open item when the answer is complete, in its final form where there is one."""
         for place, item in sorted(self.open.items()):
             final = output[place] if 0 <= place < len(output) else None
-            if isinstance(final, dict) and final.get("type") == item.type:
+            if isinstance(final, dict) and final.get("type") == item.raw.get("type"):
                 item.raw = final
                 self._close(place, item, out, at=f"$.response.output[{place}]")
             else:
@@ -299,6 +303,24 @@ class Items:
 
     def _seal(self, value: dict[str, Json]) -> Seal | None:
         return Seal(NAME, value, self.model, self._route) if value else None
+
+
+_CARRIERS = frozenset({"namespace", "tool_search"})  # tools that hold or load other tools
+_OF_CALLER = frozenset({"function", "custom"})
+
+
+def hosted(name: str, tools: Json) -> bool:
+    """Return whether the service runs this custom call itself, by the tools its answer lists.
+
+    xAI's search of X comes as a custom call that is already done (x_keyword_search and others,
+    for the tool ``x_search``); only a call of a tool that the request declared is the caller's.
+    Where the answer lists no hosted tool, or one that loads more tools, the call is the caller's.
+    """
+    listed = [each for each in tools if isinstance(each, dict)] if isinstance(tools, list) else []
+    kinds = {str(each.get("type")) for each in listed}
+    if not kinds - _OF_CALLER or kinds & _CARRIERS:
+        return False
+    return all(each.get("name") != name for each in listed)
 
 
 def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:

@@ -30,6 +30,7 @@ class Answer(Struct, gc=False):
     service_tier: Json = None
     content_filters: Json = None
     store: Json = None
+    tools: Raw = Raw()
     output: Raw = Raw()
 
 
@@ -47,6 +48,7 @@ def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     items = Items(model=where.model or answer.model, route=where.route)
     items.answer_id = answer.id
     items.stored = answer.store is not False
+    items.tools = answer.tools
     events: list[Event] = [Started(answer.model, answer.id)]
     output: list[Json] = parse(answer.output, _output, at="$.output")
     for place, item in enumerate(output):

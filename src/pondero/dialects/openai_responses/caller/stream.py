@@ -119,6 +119,7 @@ class _Reading:
         self._items.answer_id = answer.id
         self._items.model = self._model or answer.model
         self._items.stored = answer.store is not False
+        self._items.tools = answer.tools
         self._started = True
         out.append(Started(answer.model, answer.id))
 

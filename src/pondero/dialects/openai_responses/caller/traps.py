@@ -11,6 +11,7 @@ import msgspec
 from pondero.canon import Json, Other, Text, Thinking, ToolCall
 from pondero.dialects.dialect import Given, Sent, Trap
 
+from .parts import hosted
 from .seals import opened
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -117,12 +118,17 @@ def _is_json(text: str) -> bool:
 # -- calls and results ---------------------------------------------------------------------------
 
 
+def _is_hosted(sent: Sent, placed: _Placed) -> bool:
+    custom = placed.kind == "custom_tool_call"
+    return custom and hosted(placed.text("name"), sent.body.get("tools"))
+
+
 def _pairs(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
     called = {placed.text("call_id") for placed in items if placed.kind.endswith("_call")}
     answered = {placed.text("call_id") for placed in items if placed.kind in _RESULTS}
     for placed in items:
         id = placed.text("call_id")
-        if placed.kind in _CALLS and id not in answered:
+        if placed.kind in _CALLS and id not in answered and not _is_hosted(sent, placed):
             yield Trap(
                 code="call_unanswered",
                 path=placed.path,
