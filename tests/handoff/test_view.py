@@ -490,3 +490,21 @@ def test_a_long_thread_takes_a_few_steps_a_message():
     once = calls_of(lambda: handoff(thread(100), NOTES))
     twice = calls_of(lambda: handoff(thread(200), NOTES))
     assert twice < 2.1 * once
+
+
+# -- nobody is named -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beside", [Text("words"), Text("words", Seal("red", "sig"))])
+@pytest.mark.parametrize("to", [HOME, AWAY, destination(unsealed=True)])
+def test_thinking_of_which_nothing_says_who_thought_it_is_nobodys(to, beside):
+    view = handoff([ASK, answer(Thinking("hm"), beside, origin=None)], to)
+    (change,) = [each for each in view.manifest.changes if each.what == "thinking"]
+    assert change.why == "nothing says which model thought it"
+    assert not any(isinstance(part, Thinking) for m in view.messages for part in m.parts)
+
+
+def test_a_note_of_thinking_of_unknown_origin_says_so():
+    view = handoff([ASK, answer(Thinking("hm"), Text("words"), origin=None)], NOTES)
+    assert "what an unknown model thought" in str(view.messages)
+    assert "an unknown model thought it" in str(view.manifest)

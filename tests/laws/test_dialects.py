@@ -20,6 +20,7 @@ from pondero.canon import (
     Head,
     HttpRequest,
     Message,
+    Origin,
     Part,
     Reply,
     Request,
@@ -31,6 +32,7 @@ from pondero.canon import (
 )
 from pondero.dialects import Accepted, Dialect, Rejected, Where
 from pondero.errors import PonderoError, ServiceError, Truncated
+from pondero.handoff import Destination, handoff
 
 from .mutate import wrong_body, wrong_stream
 from .strategies import answers, followups, requests, told
@@ -206,6 +208,36 @@ def test_the_second_turn_is_accepted_and_carries_every_seal(name, data):
     sent = set(_strings(json.loads(pair.encoded(second).body)))
     for seal in _seals(message):
         assert set(_strings(seal.value)) <= sent
+
+
+@given(st.data())
+def test_thinking_that_a_handoff_keeps_is_sent(name, data):
+    """Whatever seals a past lost, what the view holds goes out: only a manifest leaves out."""
+    pair = Pair(name)
+    exchange = Exchange(pair, data.draw)
+    stream = pair.streamed(exchange.accepted, exchange.reply)
+    message, _ = assembled(pair.decoded([stream], exchange.request.model))
+    parts = [
+        replace(part, seal=None) if hasattr(part, "seal") and data.draw(st.booleans()) else part
+        for part in message.parts
+    ]
+    target, model = pair.wire.target, exchange.request.model
+    to = Destination(
+        dialect=name,
+        model=model,
+        provider=target.route,
+        route=target.route,
+        takes=pair.dialect.caller().takes(target.quirks),
+    )
+    past = Message("assistant", tuple(parts), Origin(target.route, model))
+    follow = data.draw(followups(pair.wire, message))
+    view = handoff((*exchange.request.messages, past, follow), to)
+    second = replace(exchange.request, messages=view.messages)
+    sent = set(_strings(json.loads(pair.encoded(second).body)))
+    for each in view.messages:
+        for part in each.parts:
+            if isinstance(part, Thinking) and part.seal is not None:
+                assert set(_strings(part.seal.value)) <= sent
 
 
 @given(st.data())

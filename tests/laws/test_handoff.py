@@ -66,6 +66,13 @@ messages = st.builds(
 )
 threads = st.lists(messages, max_size=7)
 
+
+def last_thoughts(parts):
+    """The thinking that nothing follows, as a wire names it that takes only both."""
+    end = max((n for n, part in enumerate(parts) if not isinstance(part, Thinking)), default=-1)
+    return dict.fromkeys(range(end + 1, len(parts)), "nothing follows it")
+
+
 taken = st.sampled_from([(), ("",), ("image/",), ("application/pdf", "image/png")])
 destinations = st.builds(
     Destination,
@@ -79,6 +86,7 @@ destinations = st.builds(
         Takes,
         seals=st.sampled_from(["dialect", "model", "route", "route+model"]),
         unsealed=st.booleans(),
+        unpaired=st.sampled_from([None, last_thoughts]),
         id_pattern=st.sampled_from([None, "[a-zA-Z0-9_-]{1,64}", "[a-zA-Z0-9]{9}"]),
         id_length=st.just(9),
         minted=st.booleans(),

@@ -1,11 +1,11 @@
 """What is asked of a model, where it goes, and what that place accepts of earlier messages."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from .parts import Cache, Json, Message, Text
+from .parts import Cache, Json, Message, Part, Text
 
 
 class Tool(Struct, frozen=True):
@@ -66,7 +66,8 @@ class Takes(Struct, frozen=True, kw_only=True):
     """What a provider accepts of earlier messages; the defaults are strict about seals only.
 
     Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
-    go back to its maker.
+    go back to its maker. ``unpaired`` returns the places of those parts of an answer that the
+    wire takes only beside a part that is not there, each with the reason.
 
     Calls: an id must match ``id_pattern`` (None: any); a new one has ``id_length`` letters and
     digits. ``minted``: ids that we made up may be sent. ``answers_calls``: the calls of an
@@ -82,6 +83,7 @@ class Takes(Struct, frozen=True, kw_only=True):
 
     seals: Scope = "route+model"
     unsealed: bool = False
+    unpaired: Callable[[Sequence[Part]], Mapping[int, str]] | None = None
 
     id_pattern: str | None = None
     id_length: int = 22

@@ -60,11 +60,13 @@ class Makers:
         return not self._by_route or self._is_here(seal, origin)
 
     def made(self, message: Message) -> bool:
-        """Return whether the destination made an answer, by its seals or its origin."""
+        """Return whether an answer says that the destination made it."""
         if message.role != "assistant":
             return False
         seal = _first_seal(message)
-        return self.is_own(message.origin) if seal is None else self.reads(seal, message)
+        if seal is None or not is_named(message):
+            return self.is_own(message.origin)
+        return self.reads(seal, message)
 
     def is_own(self, origin: Origin | None) -> bool:
         """Return whether an origin is the destination."""
@@ -91,7 +93,14 @@ class Makers:
 
 def name_of(seal: Seal | None, origin: Origin | None) -> str:
     """Return the name of the model that made a part, for messages."""
-    return (seal and seal.model) or (origin and origin.model) or "another model"
+    return (seal and seal.model) or (origin and origin.model) or "an unknown model"
+
+
+def is_named(message: Message) -> bool:
+    """Return whether an answer says who made it, in its origin or in its first seal."""
+    seal = _first_seal(message)
+    sealed = seal is not None and (seal.model is not None or seal.route is not None)
+    return message.origin is not None or sealed
 
 
 def _deployment(route: str) -> str:

@@ -22,7 +22,7 @@ from ..canon import (
     ToolCall,
     ToolResult,
 )
-from .destination import Destination, Makers, is_refused, name_of
+from .destination import Destination, Makers, is_named, is_refused, name_of
 from .manifest import Ledger, Place
 from .surrogates import whole, whole_json
 
@@ -69,6 +69,7 @@ REFUSED = "the destination did not take it back before"
 _SEAL = "another model or route made it"
 _NOTHING = "there is nothing in it"
 _FOREIGN = "another model or route thought it"
+_UNNAMED = "nothing says which model thought it"
 _HALVES = "half a character cannot be sent"
 _ALPHABET = "the destination takes other ids, or this one was used before"
 UNSEEN = "the destination does not take this kind of medium here"
@@ -132,7 +133,7 @@ class Fitting:
                 return part
             self._ledger.rewrite(at, "thinking", _HALVES)
             return replace(part, text=text)
-        foreign = why == _FOREIGN and part.text and not part.redacted
+        foreign = why in (_FOREIGN, _UNNAMED) and part.text and not part.redacted
         if foreign and self._to.foreign == "note":
             name = name_of(part.seal, message.origin)
             self.notes.append(thought(whole(part.text), name))
@@ -152,7 +153,7 @@ class Fitting:
         if not part.text or part.redacted:
             return _NOTHING
         if not self._makers.made(message):
-            return _FOREIGN
+            return _FOREIGN if is_named(message) else _UNNAMED
         return (
             None
             if self._to.takes.unsealed

@@ -99,6 +99,7 @@ class Ledger:
     def withhold(self, at: Place, what: str, why: str) -> None:
         """Note that a part is not in the view."""
         self._withheld.add(at)
+        self._rewritten.discard(at)
         self._changes.append(Change("withheld", what, why, *at))
 
     def rewrite(

@@ -3,7 +3,7 @@
 Messages come in the order and number the destination takes: merged, and begun by the user.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from typing import cast
 
@@ -149,6 +149,7 @@ class _Weaver:
         self._fitting = Fitting(target, ledger)
         self._answers = answers(messages)
         self._wanted = set(self._answers.values())
+        self._unpaired = target.takes.unpaired
         self._open = None if target.takes.answers_calls else _last_answer(messages)
         calls = (call.id for message in messages for call in message.tool_calls)
         self._ids = Ids(target.takes.id_pattern, target.takes.id_length, calls)
@@ -180,6 +181,7 @@ class _Weaver:
     def _parts(self, number: int, message: Message) -> tuple[list[Part], list[tuple[Place, str]]]:
         """Return what goes into a message itself, and its calls, each with its new id."""
         parts: list[Part] = []
+        places: list[Place] = []
         calls: list[tuple[Place, str]] = []
         for index, part in enumerate(message.parts):
             at = (number, index)
@@ -189,13 +191,26 @@ class _Weaver:
             elif not isinstance(part, ToolCall):
                 if (fit := self._fitting.part(part, at, message)) is not None:
                     parts.append(fit)
+                    places.append(at)
             elif message.role == "assistant":
                 id = self._ids.take(part.id)
                 parts.append(self._fitting.call(part, id, at, message))
+                places.append(at)
                 calls.append((at, id))
             else:
                 self._ledger.withhold(at, "call", "only the assistant calls tools")
+        if self._unpaired is not None and message.role == "assistant":
+            parts = self._paired(parts, places, self._unpaired(parts))
         return parts, calls
+
+    def _paired(
+        self, parts: list[Part], places: list[Place], unpaired: Mapping[int, str]
+    ) -> list[Part]:
+        """Return the parts without those that lost the part they belong to."""
+        for index, why in unpaired.items():
+            kind = str(parts[index].__struct_config__.tag)
+            self._ledger.withhold(places[index], kind, why)
+        return [part for index, part in enumerate(parts) if index not in unpaired]
 
     def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
         """Return the results of a turn's calls, in their order."""

@@ -1,8 +1,10 @@
 """Turn two: what the service gave goes back in place, in pairs, to its maker only."""
 
 import json
+from itertools import combinations
 
 import pytest
+from msgspec import structs
 from tests.dialects.openai_responses.making import (
     HELLO,
     NAME,
@@ -13,7 +15,9 @@ from tests.dialects.openai_responses.making import (
     seal,
 )
 
-from pondero.canon import Message, Other, Seal, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Message, Origin, Other, Seal, Text, Thinking, ToolCall, ToolResult
+from pondero.dialects.openai_responses.caller import CALLER
+from pondero.handoff import Destination, handoff
 
 THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAABx"}
 SAID = {
@@ -258,3 +262,36 @@ def test_a_long_thread_is_encoded_in_one_pass():
         ]
 
     assert len(items_of(*messages)) == 1200
+
+
+PAST = answered(THOUGHT, SAID, THOUGHT | {"id": "rs_2"}, SEARCH, THOUGHT | {"id": "rs_3"}, CALL)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_what_would_be_left_out_of_a_past_is_named(count):
+    """Every choice of an answer's parts, in order, with and without the followers' ids."""
+    takes = CALLER.takes({}).unpaired
+    for chosen in combinations(PAST.parts, count):
+        for parts in (chosen, [p if isinstance(p, Thinking) else stripped(p) for p in chosen]):
+            left = takes(parts)
+            sent = items_of(Message("assistant", tuple(parts)))
+            assert len(sent) == len(parts) - len(left)
+            kept = tuple(part for number, part in enumerate(parts) if number not in left)
+            assert items_of(Message("assistant", kept)) == sent
+            assert takes(kept) == {}
+
+
+def stripped(part):
+    return structs.replace(part, seal=None)
+
+
+def test_a_past_without_the_followers_ids_says_that_thinking_stays_here():
+    parts = [p if isinstance(p, Thinking) else stripped(p) for p in PAST.parts]
+    to = Destination(
+        dialect=NAME, model="gpt-5", provider="openai", route="openai", takes=CALLER.takes({})
+    )
+    view = handoff([*HELLO, Message("assistant", tuple(parts), Origin("openai", "gpt-5"))], to)
+    changes = [(each.action, each.what, each.part) for each in view.manifest.changes]
+    withheld = [each for each in changes if each[0] == "withheld"]
+    assert withheld == [("withheld", "thinking", number) for number in (0, 2, 4)]
+    assert not any(isinstance(part, Thinking) for m in view.messages for part in m.parts)

@@ -249,6 +249,38 @@ class _Turn:
             self._waiting = []
 
 
+_UNFOLLOWED = "what followed it is gone or does not name it, and the service takes only both"
+_ORPHANED = "the thinking before it is gone, and the service takes only both"
+
+
+def unpaired(parts: Sequence[Part]) -> dict[int, str]:
+    """Return the parts of an answer that ``Thread`` would leave out, and why."""
+    left: dict[int, str] = {}
+    waiting: list[int] = []
+    thought: Json = None  # the id of the thinking read last
+    last: Json = None  # the same, once it was followed
+    for index, part in enumerate(parts):
+        if isinstance(part, ToolResult | Image | Blob):
+            continue
+        value = opened(part.seal) or {}
+        if isinstance(part, Thinking):
+            if value:
+                waiting.append(index)
+                thought = value.get("id")
+            continue
+        if isinstance(part, Other) and (part.dialect != NAME or _is_content(part.raw)):
+            continue
+        after = value.get("after")
+        if waiting:
+            followed = thought is None or thought == after
+            left |= {} if followed else dict.fromkeys(waiting, _UNFOLLOWED)
+            last = thought if followed else None
+            waiting = []
+        if isinstance(part, Other) and after is not None and after != last:
+            left[index] = _ORPHANED
+    return left | dict.fromkeys(waiting, _UNFOLLOWED)
+
+
 def _is_content(raw: Json) -> bool:
     kind = raw.get("type") if isinstance(raw, dict) else None
     return isinstance(kind, str) and kind.startswith(_KINDS_OF_CONTENT)

@@ -27,7 +27,7 @@ from pondero.canon import (
 )
 from pondero.thinking import Plan
 
-from .input import Thread
+from .input import Thread, unpaired
 
 UNSAID = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
@@ -46,9 +46,14 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(quirks: Mapping[str, Json]) -> Takes:
     """Return what of a past this wire takes back."""
-    return Takes(seals="route+model", id_pattern=r"\S{1,64}")
+    pairing = quirks.get("pairing") is not False
+    return Takes(
+        seals="route+model",
+        id_pattern=r"\S{1,64}",
+        unpaired=unpaired if pairing else None,
+    )
 
 
 def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
