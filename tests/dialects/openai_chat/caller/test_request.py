@@ -331,10 +331,21 @@ def test_what_a_call_carried_goes_back_with_it():
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_an_id_of_ours_never_goes_to_a_service_that_gave_none(given):
+def test_an_id_of_ours_goes_out_where_a_service_gave_none_and_the_wire_needs_one(given):
     call = ToolCall("A" * 22, "f", {}, seal({"id": given}), minted=True)
     answer = Message("user", (ToolResult("A" * 22, (Text("ok"),)),))
     assistant, tool = messages(turn(call), answer)
+    assert assistant["tool_calls"][0]["id"] == tool["tool_call_id"] == "A" * 22
+    assistant, tool = messages(turn(call), answer, quirks={"tool_call_ids": "9 alphanumerics"})
+    assert assistant["tool_calls"][0]["id"] == tool["tool_call_id"]
+    assert len(tool["tool_call_id"]) == 9
+
+
+@pytest.mark.parametrize("given", ["", None])
+def test_an_id_of_ours_never_goes_where_results_answer_calls_by_their_place(given):
+    call = ToolCall("A" * 22, "f", {}, seal({"id": given}), minted=True)
+    answer = Message("user", (ToolResult("A" * 22, (Text("ok"),)),))
+    assistant, tool = messages(turn(call), answer, quirks={"results_by_place": True})
     assert assistant["tool_calls"][0].get("id") == given
     assert tool.get("tool_call_id") == given
 

@@ -196,14 +196,14 @@ def test_thinking_that_was_cut_off_stays_here():
     ]
 
 
-def test_an_id_of_our_making_never_reaches_a_service_that_gave_none():
+def test_an_id_of_our_making_pairs_a_call_and_its_output_where_the_service_gave_none():
     message = answered({"type": "function_call", "name": "f", "arguments": "{}"})
     (call,) = message.tool_calls
 
     items = items_of(*HELLO, message, Message("user", (ToolResult(call.id, (Text("ok"),)),)))
 
-    assert call.id not in str(items)
-    assert items[2] == {"type": "function_call_output", "output": "ok"}
+    assert items[1]["call_id"] == call.id
+    assert items[2] == {"type": "function_call_output", "call_id": call.id, "output": "ok"}
 
 
 def test_an_id_minted_for_another_service_is_as_good_as_any_here():

@@ -406,7 +406,7 @@ class Parts:
 
     def _called(self, call: Call) -> ToolCall:
         seal = dict(call.extras)
-        if not call.id:  # keep what stood there: our own id is never sent back
+        if not call.id:  # keep what stood there, for services that want it back so
             seal["id"] = call.given
         if call.custom:
             seal["type"] = "custom"

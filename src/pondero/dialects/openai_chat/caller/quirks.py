@@ -32,7 +32,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     (``replay_missing_of``: beginnings of the names of the models that want it),
     ``replay_with`` fields of the request without which the service drops it;
     ``refused_fields`` are fields of a message that it refuses;
-    ``results_by_place`` whether results without an id answer the calls in order.
+    ``results_by_place`` whether results without an id answer the calls in order: a call that came
+    without one then goes back without one.
 
     Writing: ``usage_in_stream`` whether counts must be asked for; ``cache_marks`` the field for
     them; ``tool_call_ids`` what a service takes for an id; ``media`` the beginnings of media types
@@ -84,6 +85,11 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
 def takes(quirks: Mapping[str, Json]) -> Takes:
     """Return what this wire takes back of a past: whose seals, which ids, which media."""
     own = quirks_of(quirks)
-    if own.tool_call_ids == "any":
-        return Takes(seals="route+model", media=own.media, id_pattern=r"\S{1,40}")
-    return Takes(seals="route+model", media=own.media, id_pattern="[A-Za-z0-9]{9}", id_length=9)
+    nine = own.tool_call_ids == "9 alphanumerics"
+    return Takes(
+        seals="route+model",
+        media=own.media,
+        id_pattern="[A-Za-z0-9]{9}" if nine else r"\S{1,40}",
+        id_length=9 if nine else 22,
+        minted=not own.results_by_place,
+    )

@@ -142,6 +142,7 @@ class _Messages:
         self._system_role = quirks.system_role
         self._marks = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
+        self._by_place = quirks.results_by_place
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
@@ -222,13 +223,13 @@ class _Messages:
             wire["function"] = {"name": call.name, "arguments": text}
         if not extras:
             return wire
-        if "id" in extras:
+        if "id" in extras and self._by_place:
             answered = {} if extras["id"] is None else {"tool_call_id": extras["id"]}
             self._answers[call.id] = {"role": "tool", **answered}
-        wire.update(extras)
-        if wire["id"] is None:
             del wire["id"]
-        return wire
+            if extras["id"] is not None:
+                wire["id"] = extras["id"]
+        return {**wire, **{key: value for key, value in extras.items() if key != "id"}}
 
     def _id(self, id_: str) -> str:
         if not self._nine or _is_nine(id_):

@@ -39,7 +39,6 @@ class Thread:
         self.items: Items = []
         self._pairing = quirks.get("pairing") is not False
         self._cache = cache and quirks.get("cache_marks") is not False
-        self._nameless: set[str] = set()  # calls whose ids the service did not give
         self._custom: set[str] = set()  # calls of tools that take plain text
 
     def add(self, message: Message) -> None:
@@ -101,13 +100,11 @@ class Thread:
 
     def _result(self, part: ToolResult) -> dict[str, Json]:
         custom = part.call_id in self._custom
-        item: dict[str, Json] = {
-            "type": "custom_tool_call_output" if custom else "function_call_output"
+        return {
+            "type": "custom_tool_call_output" if custom else "function_call_output",
+            "call_id": part.call_id,
+            "output": self._output(part),
         }
-        if part.call_id not in self._nameless:
-            item["call_id"] = part.call_id
-        item["output"] = self._output(part)
-        return item
 
     def _output(self, part: ToolResult) -> Json:
         content = part.content
@@ -145,11 +142,7 @@ class Thread:
 
     def _remember(self, part: ToolCall) -> None:
         value = opened(part.seal)
-        if value is None:
-            return
-        if part.minted:
-            self._nameless.add(part.id)
-        if value.get("type") == "custom_tool_call":
+        if value is not None and value.get("type") == "custom_tool_call":
             self._custom.add(part.id)
 
 
@@ -196,9 +189,7 @@ class _Turn:
         value = opened(part.seal)
         keys = self._follow(value or {})
         item: dict[str, Json] = {"type": "function_call", **keys}
-        if value is None or not part.minted:
-            item["call_id"] = part.id
-        item["name"] = part.name
+        item |= {"call_id": part.id, "name": part.name}
         if value is not None and value.get("type") == "custom_tool_call":
             item["type"] = "custom_tool_call"
             item["input"] = part.arguments

@@ -242,8 +242,6 @@ class Items:
             arguments, noted = read_arguments(arguments)
             if noted is not None:
                 value["arguments"] = noted
-        if item.minted:
-            value.setdefault("item", {})
         call_id = item.raw.get("call_id")
         call_id = call_id if isinstance(call_id, str) and call_id else item.call_id
         self.seen.calls = True
