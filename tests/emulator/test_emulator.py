@@ -2,12 +2,15 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from tests.emulator.talking import MODELS, encoded, talk
+from tests.emulator.talking import MODELS, encoded, said, talk
+from tests.laws.wire import wire
+from tests.plans import plan
 
-from pondero.canon import HttpRequest
+from pondero.canon import HttpRequest, Request
 from pondero.client import lookup
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator, home_providers
@@ -16,15 +19,20 @@ from pondero.errors import AuthFailed, NotFound, PermissionDenied, Timeout
 from pondero.exchange import AsyncTransport, Timeouts, Transport
 
 each_wire = pytest.mark.parametrize("model", MODELS)
-PATHS = {
-    "anthropic": "/v1/messages",
-    "openai_responses": "/v1/responses",
-    "openai_chat": "/v1/chat/completions",
-    "gemini": "/v1beta/models/gemini-3-flash-preview:streamGenerateContent",
-    "cohere": "/v2/chat",
-    "ollama": "/api/chat",
-    "bedrock": "/model/us.anthropic.claude-sonnet-4-6/converse-stream",
-}
+
+
+def url_of(name: str, base: str) -> str:
+    """Return where a dialect's caller sends a request, at a deployment with this address."""
+    row = wire(name)
+    target = msgspec.structs.replace(row.target, url=base)
+    request = Request(row.model, (said("Hello"),), max_tokens=64)
+    return dialect(name).caller().encode(request, plan(name, {}), target).url
+
+
+def path_of(name: str) -> str:
+    """Return the path of a dialect's requests, as its home provider has it."""
+    home = lookup().catalog.providers[dialect(name).service().home]
+    return urlsplit(url_of(name, home.url)).path
 
 
 def without_key(request: HttpRequest) -> HttpRequest:
@@ -85,14 +93,15 @@ def test_a_script_shared_by_threads_loses_and_doubles_nothing():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(name):
-    found = route(f"http://127.0.0.1:9100{PATHS[name]}")
+    found = route(f"http://127.0.0.1:9100{path_of(name)}")
     assert found is not None
     assert name == found.wire.name
     assert found.provider == dialect(name).service().home
 
 
 def test_the_wires_do_not_quarrel_over_a_path():
-    for name, path in PATHS.items():
+    for name in NAMES:
+        path = path_of(name)
         serving = [each for each in NAMES if dialect(each).service().serves(path)]
         assert serving == [name]
 
@@ -103,12 +112,10 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
     for provider in catalog.providers.values():
         if provider.dialect not in NAMES or "{" in provider.url or provider.name in shared:
             continue
-        before, version, after = PATHS[provider.dialect].partition("/v1")
-        tail = after.removeprefix("beta") if version else before  # the version is in the address
-        there = route(provider.url + tail)
+        there = route(url_of(provider.dialect, provider.url))
         assert there is not None
         assert (there.wire.name, there.provider) == (provider.dialect, provider.name)
-        named = route(f"http://127.0.0.1:9100/{provider.name}{PATHS[provider.dialect]}")
+        named = route(f"http://127.0.0.1:9100/{provider.name}{path_of(provider.dialect)}")
         assert named is not None
         assert named.provider == provider.name
 

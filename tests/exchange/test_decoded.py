@@ -4,9 +4,12 @@ import json
 
 import pytest
 from tests.framing.aws import aws_stream
+from tests.laws.wire import wire as wire_row
+from tests.plans import plan
 
 import pondero
-from pondero.dialects import NAMES
+from pondero.canon import Message, Reply, Request, Text, Thinking, Usage
+from pondero.dialects import NAMES, dialect
 from pondero.errors import BadParameter
 
 _KEYS = [
@@ -88,7 +91,31 @@ _BODIES = {
 _UNCOUNTED = {"ollama", "bedrock"}  # wires that do not say how much of it was thinking
 
 
+def replied(name: str) -> bytes:
+    """Return an answer as the service's side of a dialect writes it."""
+    row, wire = wire_row(name), dialect(name)
+    question = Message("user", (Text("What is 17 * 23?"),))
+    request = Request(row.model, (question,), max_tokens=4_096, stream=False)
+    sent = wire.caller().encode(request, plan(name, dict(row.thinking)), row.target)
+    answer = Message("assistant", (Thinking("17 * 23"), Text("391")))
+    usage = Usage(input=10, output=3, thinking=4, total=17)
+    reply = Reply(answer, "stop", usage, model=row.model)
+    service = wire.service()
+    return service.reply(service.accept(sent, row.service), reply).body
+
+
 @pytest.mark.parametrize("name", NAMES)
+def test_what_the_service_replies_is_recognised_and_read(name):
+    made = pondero.decode(replied(name)).to_json()
+    assert list(made) == _KEYS
+    assert (made["dialect"], made["text"], made["thinking"]) == (name, "391", ["17 * 23"])
+    assert set(made["usage"]) == _BUCKETS
+    assert (made["usage"]["total"], made["error"]) == (17, None)
+    counted = "thinking" in wire_row(name).buckets  # others may say it, or leave it unknown
+    assert made["usage"]["thinking"] in ((4,) if counted else (4, None))
+
+
+@pytest.mark.parametrize("name", _BODIES)
 def test_the_dialect_is_named_and_the_answer_read(name):
     found = pondero.decode(json.dumps(_BODIES[name]).encode())
     made = found.to_json()

@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -188,11 +190,15 @@ def test_one_transport_serves_several_event_loops_and_leaves_nothing_open(make):
 
 
 def test_without_aiohttp_the_fast_transport_says_what_to_install(monkeypatch):
-    import sys
-
     from pondero.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "pondero.transport.fast_http")
     with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]'"):
         import pondero.transport.fast_http  # noqa: F401
+
+
+def test_the_fast_transport_does_not_load_the_other_ones_library():
+    code = "import sys; from pondero.transport import FastTransport; print('httpx2' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

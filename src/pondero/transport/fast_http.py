@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from ..canon import Head, HttpRequest
 from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
-from .http import Proxies
+from .proxies import Proxies
 
 try:
     import aiohttp

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -16,6 +14,7 @@ import httpx2
 from ..canon import Head, HttpRequest
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
+from .proxies import Proxies
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -233,27 +232,3 @@ def _said(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, 
     except (httpx2.TransportError, httpx2.DecodingError, httpx2.StreamError) as error:
         message = f"{host}: {str(error) or type(error).__name__}"
         raise Unreachable(message) from error
-
-
-class Proxies:
-    """The environment's choice for each host, looked up once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], str | None] = {}
-
-    def of(self, url: str) -> str | None:
-        """Return the proxy's address, or None for a direct connection."""
-        scheme, _, rest = url.partition("://")
-        key = (scheme, rest.partition("/")[0])
-        if key not in self._known:
-            self._known[key] = _chosen(url)
-        return self._known[key]
-
-
-def _chosen(url: str) -> str | None:
-    parts = urlsplit(url)
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if proxy is None or (parts.hostname and proxy_bypass(parts.netloc.rpartition("@")[2])):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
