@@ -38,7 +38,8 @@ def service(monkeypatch):
 def test_a_question_and_its_answer_are_kept_with_what_is_known_of_them(ask, kept):
     assert ask("claude-opus-5/high", SUM, "--system", "Be brief.") == (0, "17 * 23 = 391\n", "")
     ((thread, (question, answer)),) = kept()
-    assert (thread.title, thread.model, thread.system) == (SUM, "claude-opus-5/high", "Be brief.")
+    assert (thread.title, thread.system) == (SUM, "Be brief.")
+    assert (thread.model, thread.thinking) == ("claude-opus-5", "high")  # apart, as in the chat
     assert (thread.turns, thread.messages) == (1, 2)
     assert question.message.text == SUM
     assert answer.message.text == "17 * 23 = 391"
@@ -84,7 +85,7 @@ def test_a_level_said_when_a_thread_goes_on_wins_over_the_one_it_had(ask, kept, 
     id = kept()[0][0].id
     ask("-c", id, "claude-opus-5/low", "And 5 * 5?")
     ((thread, messages),) = kept()
-    assert (thread.thinking, messages[3].message.origin.level) == (None, "low")
+    assert (thread.thinking, messages[3].message.origin.level) == ("low", "low")
     ask("-c", id, "And 6 * 6?")
     assert kept()[0][1][5].message.origin.level == "low"
 
@@ -118,6 +119,130 @@ def test_a_level_settled_once_counts_for_a_model_named_without_one(ask, kept, co
     ask("claude-opus-5", SUM)
     ask("claude-opus-5/high", SUM)
     assert [messages[1].message.origin.level for _, messages in kept()] == ["high", "low"]
+
+
+MODELS = [  # -m, first word, PONDERO_MODEL, config.toml -> the model that is asked
+    ("gpt-5.1", "claude-opus-5", "o3", "grok-4", "gpt-5.1"),
+    (None, "claude-opus-5", "o3", "grok-4", "claude-opus-5"),
+    (None, "google:gemini-3-flash-preview", "o3", "grok-4", "gemini-3-flash-preview"),
+    (None, "gpt-9", "o3", "grok-4", "gpt-9"),
+    (None, None, "o3", "grok-4", "o3"),
+    (None, None, None, "grok-4", "grok-4"),
+    (None, None, "o3", None, "o3"),
+    (None, "claude-opus-9", None, None, "claude-opus-9"),
+    ("claude-opus-9", None, None, None, "claude-opus-9"),
+]
+
+
+@pytest.mark.parametrize(("option", "first", "variable", "configured", "asked"), MODELS)
+def test_the_model_is_the_option_then_the_first_word_then_the_variable_then_the_config(
+    ask, kept, config_dir, monkeypatch, option, first, variable, configured, asked
+):
+    if configured:
+        set_config("model", configured)
+    if variable:
+        monkeypatch.setenv("PONDERO_MODEL", variable)
+    words = () if option or first is None else (first,)
+    named = ("-m", option) if option else ()
+    assert ask(*named, *words, SUM)[:2] == (0, "17 * 23 = 391\n")
+    ((_, (question, answer)),) = kept()
+    assert (question.message.text, answer.message.origin.model) == (SUM, asked)
+
+
+def test_words_after_the_option_are_the_question_even_where_the_first_is_a_model(ask, kept):
+    ask("-m", "gpt-5.1/low", "claude-opus-5", "is", "what?")
+    ((thread, (question, _)),) = kept()
+    assert question.message.text == "claude-opus-5 is what?"
+    assert (thread.model, thread.thinking) == ("gpt-5.1", "low")
+
+
+@pytest.mark.parametrize("first", ["What", "command", "Claude", "24/7", "note:", "and/or", "gpt"])
+def test_a_first_word_that_is_no_model_is_the_question_where_a_default_is_set(
+    ask, kept, config_dir, first
+):
+    set_config("model", "claude-opus-5/low")
+    code, _, err = ask(first, "is", "17 * 23?")
+    assert (code, err) == (0, "")
+    ((_, (question, answer)),) = kept()
+    assert question.message.text == f"{first} is 17 * 23?"
+    assert (answer.message.origin.model, answer.message.origin.level) == ("claude-opus-5", "low")
+
+
+def test_a_name_that_is_nearly_a_model_is_questioned_where_a_default_is_set(ask, config_dir):
+    set_config("model", "claude-opus-5/low")
+    code, _, err = ask("cluade-opus-5", SUM)
+    assert code == 0
+    assert "'cluade-opus-5' is no known model, so it is part of the question" in err
+    assert "'claude-opus-5'" in err
+    code, out, err = ask("claude-opus-5/hihg", SUM)  # the model is known, its level is not
+    assert (code, out) == (2, "")
+    assert "did you mean 'high'" in err
+
+
+def test_a_question_alone_is_asked_of_the_default_model_piped_in_or_not(ask, config_dir):
+    set_config("model", "claude-opus-5/low")
+    assert ask(SUM)[:2] == (0, "17 * 23 = 391\n")
+    assert ask(stdin=SUM)[:2] == (0, "17 * 23 = 391\n")
+
+
+@pytest.mark.parametrize("words", [(), (SUM,)])
+def test_without_any_model_it_says_how_to_name_and_how_to_set_one(ask, words):
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert "no model is named and none is set" in err
+    assert "pondero config set model" in err
+
+
+@pytest.mark.parametrize("again", [("-m", "gpt-5.1/low"), ("gpt-5.1/low",)])
+def test_a_thread_goes_on_with_the_model_that_is_named_and_not_with_the_default(
+    ask, kept, monkeypatch, again
+):
+    ask("claude-opus-5/high", SUM)
+    monkeypatch.setenv("PONDERO_MODEL", "o3")
+    ask("-c", "And 5 * 5?")
+    ask("-c", *again, "And 6 * 6?")
+    ((thread, messages),) = kept()
+    origins = [each.message.origin for each in messages[1::2]]
+    assert [origin.model for origin in origins] == ["claude-opus-5", "claude-opus-5", "gpt-5.1"]
+    assert [origin.level for origin in origins] == ["high", "high", "low"]
+    assert (thread.model, thread.thinking) == ("gpt-5.1", "low")
+
+
+def test_a_thread_that_keeps_model_and_level_in_one_goes_on_at_that_level(ask, kept, data_dir):
+    with Threads.open() as threads:
+        threads.start(model="claude-opus-5/low")
+    ask("-c", "What is 5 * 5?")
+    ((thread, messages),) = kept()
+    assert (thread.model, thread.thinking) == ("claude-opus-5", "low")
+    assert messages[1].message.origin.level == "low"
+
+
+@pytest.mark.parametrize("id", ["k3f9zq", "abcdef"])
+@pytest.mark.parametrize("words", [("And?",), ("And what now?",), ("gpt-5.1", "And", "now?")])
+def test_an_id_of_no_thread_is_an_error_that_says_how_to_ask_it(ask, kept, id, words):
+    ask("claude-opus-5/high", SUM)
+    code, out, err = ask("-c", id, *words)
+    assert (code, out) == (2, "")
+    assert f"no thread {id!r}" in err
+    assert f'pondero ask -c "{id} ' in err
+    assert kept()[0][0].turns == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        (("last", "thing:", "what is 5 * 5?"), "last thing: what is 5 * 5?"),
+        (("last", "thing:", "5 * 5", "and", "why?"), "last thing: 5 * 5 and why?"),
+        (("last", "5 * 5?"), "5 * 5?"),
+        (("last", "gpt-5.1", "what", "is", "5 * 5?"), "what is 5 * 5?"),
+        (("thanks", "what", "is", "5 * 5?"), "thanks what is 5 * 5?"),
+        (("thanks",), "thanks"),
+    ],
+)
+def test_last_names_the_thread_only_before_one_question_or_a_model(ask, kept, words, question):
+    ask("claude-opus-5/high", SUM)
+    assert ask("-c", *words)[0] == 0
+    assert kept()[0][1][2].message.text == question
 
 
 def test_an_answer_that_cannot_be_kept_is_given_all_the_same(call, tmp_path, monkeypatch):

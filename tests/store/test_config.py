@@ -117,3 +117,12 @@ def test_a_table_that_is_none_is_a_sentence(config_dir):
 
 def test_every_policy_can_be_set():
     assert {f"policy.{name}" for name, _ in Policy()} < set(SETTINGS)
+
+
+def test_a_model_of_the_environment_wins_over_the_one_of_the_file(config_dir, monkeypatch):
+    set_config("model", "claude-opus-5")
+    monkeypatch.setenv("PONDERO_MODEL", "gpt-5.1/low")
+    assert settings().model == "gpt-5.1/low"
+    assert settings().values == {"model": "claude-opus-5"}
+    monkeypatch.setenv("PONDERO_MODEL", " ")
+    assert settings().model == "claude-opus-5"

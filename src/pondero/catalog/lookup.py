@@ -199,14 +199,18 @@ class Lookup:
             for word in _WORD.findall(model.lower())
         )
 
-    def _unknown(self, model: str, kind: str = "model ") -> str:
+    def close(self, model: str) -> list[str]:
+        """Return catalogued names that are nearly this one, the nearest first."""
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
+        names = sorted({entry.model for entry in self.entries()})
+        return get_close_matches(model.lower(), names, n=3, cutoff=0.6)
+
+    def _unknown(self, model: str, kind: str = "model ") -> str:
         entries = self.entries()
         if hosts := [entry.id for entry in entries if entry.model.lower() == model.lower()]:
             return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
-        names = sorted({entry.model for entry in entries})
-        close = get_close_matches(model.lower(), names, n=3, cutoff=0.6)
+        close = self.close(model)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         hint = f"see 'pondero models', or name its provider (ollama:{model})"
         return f"unknown {kind}{model!r}; {guess}{hint}"

@@ -27,6 +27,7 @@ from ..exchange import Transport
 from .ask_thread import Start, begun, continued, saved
 from .command import examples, policy_of, policy_option
 from .completion import first_model
+from .completion import model as complete_model
 
 _REFUSED = ("refusal", "content_filter")
 
@@ -37,12 +38,24 @@ _REFUSED = ("refusal", "content_filter")
         "pondero ask gpt-5.1/low --system 'Answer in French.' < question.txt",
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask claude-opus-5 -f chart.png "What does it show?"',
+        'pondero ask -m gpt-5.1/low "Why is the sky blue?"',
+        'pondero ask "Why is the sky blue?"            with your default model',
         'pondero ask -c "And 3,601?"                   goes on with the last thread',
         'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
         'pondero ask --offline claude-opus-5/max "What is 17 * 23?"',
     )
 )
-@click.argument("words", nargs=-1, metavar="MODEL[/LEVEL] [PROMPT]...", shell_complete=first_model)
+@click.argument(
+    "words", nargs=-1, metavar="[MODEL[/LEVEL]] [PROMPT]...", shell_complete=first_model
+)
+@click.option(
+    "-m",
+    "--model",
+    "named",
+    metavar="MODEL[/LEVEL]",
+    help="The model; every word is then the PROMPT.",
+    shell_complete=complete_model,
+)
 @click.option(
     "-c",
     "--continue",
@@ -77,9 +90,10 @@ _REFUSED = ("refusal", "content_filter")
     help="Play this recording; with VCR_RECORD=1 make it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON, one a line.")
-def ask(
+def ask(  # noqa: PLR0913 - one for each option
     words: tuple[str, ...],
     *,
+    named: str | None,
     go_on: bool,
     no_save: bool,
     files: tuple[Path, ...],
@@ -93,9 +107,12 @@ def ask(
 ) -> int:
     """Ask MODEL once. Without a PROMPT, or beside it, standard input is read.
 
+    The model is the one of -m, else a first word that is a known model, else PONDERO_MODEL, else
+    the one set with 'pondero config set model MODEL'.
+
     Question and answer are kept as a thread; see 'pondero threads'.
     """
-    start, prompt = continued(words) if go_on else begun(words)
+    start, prompt = (continued if go_on else begun)(words, named)
     start = start if system is None else replace(start, system=system)
     parts = _question(prompt, files)
     paid = not offline and cassette is None

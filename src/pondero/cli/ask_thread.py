@@ -13,13 +13,17 @@ from msgspec import Struct
 
 from ..canon import Json, Message, Usage
 from ..client import Chat, Client, Recorder, Turn, cost, lookup
-from ..errors import UnknownThread, UsageError
+from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Refusal
 from ..store import Kept, Thread, Threads, settings
 from .command import warn
 from .thread_output import opened
 
-_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
+_LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
+_POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
+_DIGIT = re.compile(r"\d")
+_NAME = re.compile(r"(?=.*\d)[\w.:@/-]+")  # a word with a number: a model's name, perhaps
+_LAST = "last"
 _LEAST = 4  # letters of an id that are enough to tell it from a word of the question
 
 
@@ -53,45 +57,91 @@ class Start(Struct, frozen=True):
         return None if price is None else f"{price.normalize():f}"
 
 
-def begun(words: tuple[str, ...]) -> tuple[Start, tuple[str, ...]]:
-    """Return the start of a new thread, with the model in the first word, and the other words."""
-    if not words:
-        raise click.UsageError("there is no MODEL; 'pondero models' lists them")
-    model, *prompt = words
-    wish = lookup().split(model).wish
-    return Start(model, None if wish else settings().thinking), tuple(prompt)
+def begun(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[str, ...]]:
+    """Return the start of a new thread, and the words of the question.
+
+    The model is the one ``named``, else a first word that is a known model, else the user's
+    default; where there is no default, the first word is the model, known or not.
+    """
+    configured = settings()
+    model, rest = named, words
+    if model is None and words and is_model(words[0]):
+        model, rest = words[0], words[1:]
+    if model is None and configured.model is not None:
+        model = configured.model
+        _question_a_name(words)
+    if model is None:
+        if not words or len(words[0].split()) > 1:
+            raise click.UsageError(_NO_MODEL)
+        model, rest = words[0], words[1:]
+    name, wish = _apart(model)
+    return Start(name, configured.thinking if wish is None else wish), rest
 
 
-def continued(words: tuple[str, ...]) -> tuple[Start, tuple[str, ...]]:
+def _question_a_name(words: tuple[str, ...]) -> None:
+    """Warn where the first word of a question is nearly the name of a model."""
+    if words and _NAME.fullmatch(words[0]) and (close := lookup().close(words[0])):
+        guess = " or ".join(map(repr, close))
+        warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
+
+
+_NO_MODEL = (
+    "no model is named and none is set; write one before the question ('pondero models' lists "
+    "them), or set one: pondero config set model claude-opus-5/medium"
+)
+
+
+def continued(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[str, ...]]:
     """Return the start from an existing thread, and the words that name neither it nor a model."""
     with opened() as threads:
-        thread, rest = _named(threads, words)
+        thread, rest = _thread(threads, words)
         messages = threads.messages(thread.id)
-    model, thinking = thread.model, thread.thinking
-    if rest and _is_model(rest[0]):
-        model, *prompt = rest
-        rest = tuple(prompt)
-        thinking = None if lookup().split(model).wish else thinking
+    model, thinking = _apart(thread.model)
+    if thread.thinking is not None:
+        thinking = thread.thinking
+    if named is None and rest and is_model(rest[0]):
+        named, rest = rest[0], rest[1:]
+    if named is not None:
+        model, wish = _apart(named)
+        thinking = thinking if wish is None else wish
     return Start(model, thinking, thread.system, thread, messages), rest
 
 
-def _named(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:
-    first = words[0] if words else ""
-    if first == "last" or _ID.fullmatch(first):
-        return threads.get(first), words[1:]
+def _apart(model: str) -> tuple[str, Json]:
+    """Return a model's name and the level after its slash."""
+    model, wish = model.strip(), lookup().split(model).wish
+    return (model, None) if wish is None else (model[: -len(wish) - 1], wish)
+
+
+def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:
+    """Return the thread that the first word names, else the last, and the other words."""
+    first, others = words[0] if words else "", words[1:]
+    alone = len(others) == 1 or (others and is_model(others[0]))
+    if first == _LAST:
+        return threads.get(first), others if alone or not others else words
     if len(first) >= _LEAST and first.isalnum():
         try:
-            return threads.get(first), words[1:]
-        except UnknownThread:
-            pass
-    return threads.get("last"), words
+            return threads.get(first), others
+        except UnknownThread as error:
+            if _LIKELY_ID.fullmatch(first) or (alone and _POSSIBLE_ID.fullmatch(first)):
+                whole = " ".join(words)
+                error.add_note(f'if it is the question, quote all of it: pondero ask -c "{whole}"')
+                raise
+    return threads.get(_LAST), words
 
 
-def _is_model(word: str) -> bool:
+def is_model(word: str) -> bool:
+    """Return whether a word names a model: a catalogued one, a provider's, or a new version.
+
+    Raises BadThinking where only the level after its slash is wrong.
+    """
     if not word or word.split() != [word]:
         return False
     try:
-        lookup().entry(word, unknown="family" if ":" in word else "error")
+        new = ":" in word or _DIGIT.search(lookup().split(word).model)
+        lookup().entry(word, unknown="family" if new else "error")
+    except BadThinking:
+        raise
     except UsageError:
         return False
     return True

@@ -25,7 +25,7 @@ def first_model(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Return model strings for the first of several words; the others are the user's."""
-    said: Any = context.params.get(parameter.name or "")
+    said: Any = context.params.get(parameter.name or "") or context.params.get("named")
     return [] if said else model(context, parameter, typed)
 
 

@@ -22,7 +22,7 @@ _FIRST = """\
 # pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see
 # 'pondero keys'.
 
-# model = "claude-opus-5/high"     for 'pondero chat' when none is named
+# model = "claude-opus-5/high"     for ask and chat when none is named; PONDERO_MODEL wins
 # thinking = "medium"              for a model named without a level
 # save = true                      whether ask and chat keep threads
 

@@ -3,6 +3,7 @@
 No key of a service may stand in them; see ``secrets``.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -24,7 +25,7 @@ _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)"
 class Settings(Struct, frozen=True):
     """The user's settings: the default model and thinking, whether threads are saved, the policy.
 
-    ``values`` is what the file sets, by dotted name.
+    ``values`` is what the file sets, by dotted name; PONDERO_MODEL wins over its model.
     """
 
     model: str | None = None
@@ -49,6 +50,8 @@ def settings() -> Settings:
         _check(name, value)
     choices = {n.removeprefix("policy."): v for n, v in flat.items() if n.startswith("policy.")}
     plain = {name: value for name, value in flat.items() if "." not in name}
+    if named := os.environ.get("PONDERO_MODEL", "").strip():
+        plain["model"] = named
     return Settings(**plain, policy=Policy.of(choices), values=flat)
 
 
