@@ -1,11 +1,12 @@
-"""One JSON object laid over another."""
+"""One JSON object laid over another, and control characters made visible."""
 
 from copy import deepcopy
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import overlaid
+from pondero.canon import overlaid, visible
 
 LEAVES = st.none() | st.integers() | st.text(max_size=2) | st.lists(st.integers(), max_size=2)
 OBJECTS = st.dictionaries(
@@ -49,3 +50,21 @@ def test_all_of_the_upper_one_is_in_what_comes_out(below, above):
 
     assert both.keys() == below.keys() | above.keys()
     assert all(both[key] == value for key, value in above.items() if not isinstance(value, dict))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("a\r\nb", "a\nb"),
+        ("good\rbad", "good\\u000dbad"),
+        ("\x1b]0;owned\x07", "\\u001b]0;owned\\u0007"),
+        ("\x9b2J\x7f", "\\u009b2J\\u007f"),
+        ("\u202eback\u2066", "\\u202eback\\u2066"),
+        ("\ud800", "\\ud800"),
+        ("é 中 \U0001f468\u200d\U0001f469", "é 中 \U0001f468\u200d\U0001f469"),
+    ],
+)
+def test_control_characters_are_made_visible(text, shown):
+    assert visible(text) == shown
+    assert visible(shown) == shown

@@ -244,3 +244,18 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
 async def test_everything_the_reducer_may_ask_for_is_done():
     async with stage() as chat:
         assert set(chat.app._doers) == set(get_args(effects.Effect))
+
+
+async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
+    lines = "\n".join(f"- number {number}" for number in range(60))
+    async with stage("claude-opus-5/off") as chat:
+        await chat.say_until_held(f"say {lines}", pieces=60)
+        await chat.pilot.press("pageup")
+        await chat.drawn()
+        before, place = chat.text, chat.app._page.scroll_y
+        assert "number" in before
+        chat.gate.open()
+        await chat.quiet()
+        assert cells(chat, Spoken)[0].text.endswith("number 59")
+        assert chat.app._page.scroll_y == place
+        assert chat.text.splitlines()[:10] == before.splitlines()[:10]

@@ -17,7 +17,7 @@ from .events import (
     UsageNow,
 )
 from .http import LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
-from .json import dumped, loaded, overlaid
+from .json import dumped, loaded, overlaid, visible
 from .parts import (
     Blob,
     Cache,
@@ -88,4 +88,5 @@ __all__ = [
     "only_thought",
     "overlaid",
     "secrets_of",
+    "visible",
 ]

@@ -1,9 +1,10 @@
 """Canon values as JSON text and back without loss, and one JSON object laid over another.
 
 Every seal, every number and every half of a surrogate pair survives. Two halves that stand side by
-side come back as the one character they are.
+side come back as the one character they are. ``visible`` is for everything that writes to a screen.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -12,6 +13,12 @@ import msgspec
 from .parts import Json
 
 Kind = TypeVar("Kind")
+
+_STEERING = re.compile(
+    "\r\n|[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # C0, DEL and C1; tab and newline stay
+    "\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069"  # line separators, and what turns text round
+    "\\ud800-\\udfff]"  # lone surrogates: no terminal can be sent one
+)
 
 
 def dumped(value: Any) -> str:
@@ -47,3 +54,17 @@ def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, 
             else value
         )
     return both
+
+
+def visible(text: str) -> str:
+    r"""Return a text that a terminal only shows: each control character as JSON spells it.
+
+    An escape becomes the six characters ``\u001b``. Newlines and tabs stay; a carriage return
+    before a newline is left out. What is visible already stays as it is.
+    """
+    return _STEERING.sub(_spelled, text)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    character = found[0]
+    return "\n" if character == "\r\n" else f"\\u{ord(character):04x}"

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.worker import Worker
 
-from ..canon import Event
+from ..canon import Event, visible
 from ..errors import PonderoError, UnknownThread
 from ..store import hidden
 from ..transport import AsyncTap
@@ -165,7 +165,7 @@ class ChatApp(App[None]):
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
-        self._exit_renderables.append(Text(hidden(unforeseen(error))))
+        self._exit_renderables.append(Text(visible(hidden(unforeseen(error)))))
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------

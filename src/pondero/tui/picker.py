@@ -5,12 +5,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from .state import Choosing
+from .text import content
 
 
 class Picker(ModalScreen[str | None]):
@@ -29,13 +29,13 @@ class Picker(ModalScreen[str | None]):
         label = max(len(choice.label) for choice in self._choosing.choices)
         label = min(label, 40)
         rows = [
-            Option(Content(f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()))
+            Option(content(f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()))
             for choice in self._choosing.choices
         ]
         with Vertical(id="picker"):
-            yield Static(Content(self._choosing.title), classes="title")
+            yield Static(content(self._choosing.title), classes="title")
             yield OptionList(*rows)
-            yield Static(Content("↑ ↓ Enter · Esc closes"), classes="keys")
+            yield Static(content("↑ ↓ Enter · Esc closes"), classes="keys")
 
     def on_mount(self) -> None:
         """Begin at the present choice."""

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static, TextArea
 
+from ..canon import visible
 from .state import COMMANDS
+from .text import content
 
 
 class Completion(Static):
@@ -26,7 +29,7 @@ class Completion(Static):
         """Show these lines, one of them marked."""
         self.display = bool(lines)
         rows = [
-            Content.styled(f"▸ {line}", "bold $accent") if at == chosen else Content(f"  {line}")
+            content(f"▸ {line}", "bold $accent") if at == chosen else content(f"  {line}")
             for at, line in enumerate(lines)
         ]
         self.update(Content("\n").join(rows))
@@ -114,7 +117,12 @@ class Prompt(TextArea):
         """Set the title and hint on the frame where they changed: each assignment redraws it."""
         if (title, hint) != self._framed:
             self._framed = (title, hint)
-            self.border_title, self.border_subtitle = title[:_TITLE], hint or _KEYS
+            self.border_title = content(title[:_TITLE])
+            self.border_subtitle = content(hint or _KEYS)
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line to draw: words that were pasted, or come from a thread, made visible."""
+        return Text(visible(self.document.get_line(line_index)), end="", no_wrap=True)
 
     # -- keys: one function each, which says whether it did something ------------------------------
 

@@ -11,9 +11,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
+from ..canon import visible
 from .state import BETWEEN, Called, Cell, Piece, Said, Spoken, State, Thought, Told, Waiting, status
+from .text import content, document
 
 _TAIL = 6
 """How many lines of a thought are seen while it goes on."""
@@ -26,11 +28,11 @@ class SaidView(Static):
     """The user's words."""
 
     def __init__(self, cell: Said) -> None:
-        super().__init__(Content(cell.text), classes="said")
+        super().__init__(content(cell.text), classes="said")
 
     def show(self, cell: Said) -> None:
         """Draw the cell as it is now."""
-        self.update(Content(cell.text))
+        self.update(content(cell.text))
 
 
 class ThoughtView(Static):
@@ -51,10 +53,10 @@ class ThoughtView(Static):
     def show(self, cell: Thought) -> None:
         """Draw the cell as it is now; what keeps its height moves nothing else on the page."""
         width = self.content_size.width
-        content = _thought(cell, width)
-        lines = content.plain.split("\n")
+        words = _thought(cell, width)
+        lines = words.plain.split("\n")
         height = len(lines) if all(cell_len(line) <= width for line in lines) else None
-        self.update(content, layout=height is None or height != self._height)
+        self.update(words, layout=height is None or height != self._height)
         self._height = height
 
     def on_click(self, event: Click) -> None:
@@ -70,10 +72,11 @@ class SpokenView(Vertical):
         super().__init__(classes="spoken")
         self._cell = cell
         self._drawn = ""
+        self._pieced = False  # whether it was drawn in more than one piece
         self._drawing = True  # until it is mounted
         self._whole = asyncio.Event()
-        self._markdown = Markdown(open_links=False)
-        self._below = Static(Content(_cut(cell.cut)), classes="cut")
+        self._markdown = document()
+        self._below = Static(content(_cut(cell.cut)), classes="cut")
 
     def compose(self) -> ComposeResult:
         """Lay out the answer, and the line below it that says why it was cut."""
@@ -88,19 +91,23 @@ class SpokenView(Vertical):
     def show(self, cell: Spoken) -> None:
         """Draw the cell as it is now."""
         if cell.cut != self._cell.cut:
-            self._below.update(Content(_cut(cell.cut)))
+            self._below.update(content(_cut(cell.cut)))
         self._cell = cell
         self._below.display = cell.cut is not None
         if not cell.live:
             self._whole.set()
-        if not self._drawing and cell.text != self._drawn:
+        if not self._drawing and self._is_due():
             self._drawing = True
             self.run_worker(self._draw())
 
+    def _is_due(self) -> bool:
+        """Return whether there is more to draw, or a finished answer stands there in pieces."""
+        return visible(self._cell.text) != self._drawn or (self._pieced and not self._cell.live)
+
     async def _draw(self) -> None:
-        while self._cell.text != self._drawn:
+        while self._is_due():
             began = perf_counter()
-            await self._add(self._cell.text)
+            await self._add(visible(self._cell.text), live=self._cell.live)
             if self._cell.live:
                 await self._laid_out()
                 # Laying out Markdown is slow: half of the time is left to everything else.
@@ -109,13 +116,39 @@ class SpokenView(Vertical):
                         await self._whole.wait()
         self._drawing = False
 
-    async def _add(self, text: str) -> None:
-        """Draw what was appended to the text; all of it where the text was replaced."""
+    async def _add(self, text: str, *, live: bool) -> None:
+        """Append what is new. A finished answer, and one that was replaced, is drawn as one.
+
+        Textual parses a piece with the last block before it, not with all that came before, so
+        that what it shows may differ a little from the whole; the first piece is appended too,
+        because after ``Markdown.update`` (8.2) it would not find the beginning of that block.
+        """
         drawn, self._drawn = self._drawn, text
-        if drawn and text.startswith(drawn):
-            await self._markdown.append(text[len(drawn) :])
+        if not drawn:
+            await self._markdown.append(text)
+        elif live and text.startswith(drawn):
+            self._pieced = True
+            try:
+                await self._markdown.append(text[len(drawn) :])
+            except UnboundLocalError:  # Textual 8.2: the last row of a table turned out to be none
+                await self._redraw(text)
         else:
-            await self._markdown.update(text)
+            self._pieced = False
+            await self._redraw(text)
+
+    async def _redraw(self, text: str) -> None:
+        """Draw the text into a new document, and show that in place of the old one when it is done.
+
+        To empty and refill the old one would move the page under the reader.
+        """
+        fresh = document()
+        fresh.display = False
+        await self.mount(fresh, before=self._below)
+        await fresh.append(text)
+        with self.app.batch_update():
+            old, self._markdown = self._markdown, fresh
+            fresh.display = True
+            await old.remove()
 
     async def _laid_out(self) -> None:
         done = asyncio.Event()
@@ -138,7 +171,7 @@ class ToldView(Static):
     """What the chat itself says; a long line is wrapped with an indent."""
 
     def __init__(self, cell: Told) -> None:
-        super().__init__(Content("\n".join(cell.lines)), classes=f"told {cell.tone}")
+        super().__init__(content("\n".join(cell.lines)), classes=f"told {cell.tone}")
         self._cell = cell
         self._width = 0
 
@@ -146,8 +179,8 @@ class ToldView(Static):
         """Draw the cell as it is now."""
         self._cell = cell
         width = self._width or _USUAL_WIDTH
-        lines = [piece for line in cell.lines for piece in _folded(line, width)]
-        self.update(Content("\n".join(lines)))
+        lines = [piece for line in cell.lines for piece in _folded(visible(line), width)]
+        self.update(content("\n".join(lines)))
 
     def on_resize(self) -> None:
         """Fold the lines to the width there is now."""
@@ -160,11 +193,11 @@ class WaitingView(Static):
     """Nothing came yet."""
 
     def __init__(self, cell: Waiting) -> None:
-        super().__init__(Content(cell.line), classes="waiting")
+        super().__init__(content(cell.line), classes="waiting")
 
     def show(self, cell: Waiting) -> None:
         """Draw the cell as it is now."""
-        self.update(Content(cell.line))
+        self.update(content(cell.line))
 
 
 View = SaidView | ThoughtView | SpokenView | CalledView | ToldView | WaitingView
@@ -186,17 +219,17 @@ def view_of(cell: Cell) -> View:
 
 
 def _thought(cell: Thought, width: int = 0) -> Content:
-    line = Content.styled(cell.line, "not italic")
+    line = content(cell.line, "not italic")
     if cell.live and not cell.open:
         tail = _tail(cell.text, width or _USUAL_WIDTH)
-        return Content("\n").join([line, Content(tail)]) if tail else line
-    return Content("\n").join([line, Content(cell.text.strip())]) if cell.open else line
+        return Content("\n").join([line, content(tail)]) if tail else line
+    return Content("\n").join([line, content(cell.text.strip())]) if cell.open else line
 
 
 def _tail(text: str, width: int) -> str:
     """Return the last lines of a text, wrapped to this width."""
     lines: list[str] = []
-    for line in text[-_TAIL * width :].splitlines():
+    for line in visible(text[-_TAIL * width :]).splitlines():
         lines += wrap(line, width) or [""]
     return "\n".join(lines[-_TAIL:]).strip()
 
@@ -211,9 +244,9 @@ def _folded(line: str, width: int) -> list[str]:
 
 def _called(cell: Called) -> Content:
     if cell.result is None:
-        return Content(f"{cell.line}{' …' if cell.live else ''}")
+        return content(f"{cell.line}{' …' if cell.live else ''}")
     mark = "✗" if cell.failed else "→"
-    return Content(f"{cell.line}\n  {mark} {cell.result}")
+    return content(f"{cell.line}\n  {mark} {cell.result}")
 
 
 def _cut(why: str | None) -> str:
@@ -243,10 +276,8 @@ class Bar(Static):
         pieces = status(state, self.content_size.width or self.app.size.width - 2)
         if pieces != self._pieces:
             self._pieces = pieces
-            drawn = [
-                Content.styled(piece.text, _STYLES.get(piece.tone, _MUTED)) for piece in pieces
-            ]
-            self.update(Content.styled(BETWEEN, _MUTED).join(drawn), layout=False)
+            drawn = [content(piece.text, _STYLES.get(piece.tone, _MUTED)) for piece in pieces]
+            self.update(content(BETWEEN, _MUTED).join(drawn), layout=False)
 
     def on_resize(self) -> None:
         """Draw it again for the new width."""
