@@ -77,7 +77,7 @@ def test_a_shape_that_does_not_go_with_tools_is_dropped_beside_them_and_recorded
 
 @pytest.mark.parametrize(("asked", "got"), [(1.0, 0.99), (0.0, 0.01), (0.5, 0.5)])
 def test_a_parameter_outside_what_the_wire_takes_is_brought_inside_and_recorded(asked, got):
-    made = composed("cohere:command-a-03-2025", top_p=asked)
+    made = composed("cohere:command-a-03-2025", asked=Asked(top_p=asked), top_p=asked)
     assert msgspec.json.decode(made.http.body)["p"] == got
     codes = [note.code for note in made.plan.adjustments]
     assert codes == ([] if asked == got else ["parameter_clamped"])

@@ -74,7 +74,8 @@ class Takes(Struct, frozen=True, kw_only=True):
     unfinished last turn must have results too.
 
     Turns: ``merges``: neighbouring messages of one role become one. ``begins_with_user``: the
-    first message must be the user's.
+    first message must be the user's. ``trailing_space``: an unfinished last answer may end in
+    blanks.
 
     Media: prefixes of the media types accepted in user messages, in tool results and in the
     assistant's own messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a
@@ -92,6 +93,7 @@ class Takes(Struct, frozen=True, kw_only=True):
 
     merges: bool = False
     begins_with_user: bool = False
+    trailing_space: bool = True
 
     media: tuple[str, ...] = ("",)
     result_media: tuple[str, ...] = ("",)

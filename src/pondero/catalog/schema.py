@@ -56,9 +56,10 @@ class Provider(
     serve: understood, and never listed. ``unshown`` are beginnings of names whose thinking cannot
     be asked to be shown. ``path`` follows the address, be it ``url`` or one
     of the caller's; ``fill`` says what stands in the ``{blanks}`` of both. ``override`` has the
-    facts of a family that are different here. ``api`` is what the provider calls this surface,
-    where it has several; ``output_buffer`` is how many tokens of output it advises to leave room
-    for.
+    facts of a family that are different here. ``ranges`` are the least and the most of a parameter
+    (of ``stop``: how many), the least alone where there is no most. ``api`` is what the provider
+    calls this surface, where it has several; ``output_buffer`` is how many tokens of output it
+    advises to leave room for.
     ``start`` says how a server of one's own is brought up, and what says where it is.
     """
 
@@ -80,6 +81,7 @@ class Provider(
     unshown: tuple[str, ...] = ()
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}
+    ranges: Mapping[str, tuple[int | float, ...]] = {}
     max_tokens_required: bool = False
     placement: Mapping[str, Placement] = {}
     override: Mapping[str, Capability] = {}
@@ -93,7 +95,7 @@ class Provider(
     def surface(self) -> Surface:
         """Return what this wire allows whatever the model."""
         names = frozenset(name for name in ("max_tokens", *SAMPLING) if name in self.parameters)
-        return Surface(names, self.max_tokens_required)
+        return Surface(names, self.max_tokens_required, self.ranges)
 
 
 class Catalog(Struct, frozen=True, kw_only=True):

@@ -143,8 +143,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     ``decode`` reads a whole answer into the events a stream would give; ``error`` survives HTML
     and an empty body. ``takes`` says what of a past the wire takes back. ``repair`` returns a
     refused request as the service would take it, where the refusal names the cure. ``unsaid``
-    names parameters the wire has no words for, ``ranges`` the bounds of those it has, and
-    ``signed_as`` the service's name in requests that are signed instead of bearing a key.
+    names parameters the wire has no words for, ``signed_as`` the service's name in requests that
+    are signed instead of bearing a key.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -157,7 +157,6 @@ class Caller(Struct, frozen=True, kw_only=True):
     has_past: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     unsaid: frozenset[str] = frozenset()
-    ranges: Mapping[str, tuple[float, float]] = {}
     signed_as: str | None = None
 
 

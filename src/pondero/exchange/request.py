@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json, Origin, Output, Request, Target, Text
+from ..canon import HttpRequest, Json, Origin, Request, Takes, Target
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, dialect
 from ..errors import Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
+from .limits import acceptable, continued
 from .planner import insist
 from .planner import plan as make_plan
 from .refusals import heeded, noted, refused_by, seals_of
@@ -109,6 +110,7 @@ def prepare(
         plan = _unthinking(entry, plan, asked, policy)
     plan = noted(plan, view.manifest)
     request = msgspec.structs.replace(request, model=entry.model, messages=view.messages)
+    request, plan = continued(request, plan, entry, _takes(entry.provider))
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
         http, plan = heeded(exchange.dialect, exchange.http, exchange.plan, known)
@@ -148,8 +150,7 @@ def compose(
     provider = entry.provider
     wire = dialect(_spoken(provider)).caller()
     unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
-    request, plan = _sayable(request, plan, unsaid)
-    request, plan = _ranged(request, plan, wire.ranges)
+    request, plan = acceptable(request, plan, entry, unsaid)
     target = Target(
         route=provider.name,
         url=url,
@@ -200,8 +201,12 @@ def destination(
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=policy.foreign,
         refused=refused,
-        takes=dialect(_spoken(provider)).caller().takes(provider.quirks),
+        takes=_takes(provider),
     )
+
+
+def _takes(provider: Provider) -> Takes:
+    return dialect(_spoken(provider)).caller().takes(provider.quirks)
 
 
 def _spoken(provider: Provider) -> str:
@@ -213,51 +218,6 @@ def _spoken(provider: Provider) -> str:
         f"talked to; these can: {' '.join(NAMES)}"
     )
     raise Unsupported(message)
-
-
-def _sayable(request: Request, plan: Plan, unsaid: frozenset[str]) -> tuple[Request, Plan]:
-    """Return request and plan without what the plan dropped, or what the wire cannot express."""
-    less: dict[str, Json] = {
-        name: None for name in plan.dropped if name in request.__struct_fields__
-    }
-    notes: list[Adjustment] = []
-
-    def leave_out(name: str, asked: Json, why: str, instead: Json = None) -> None:
-        less[name] = instead
-        notes.append(Adjustment("dropped_parameter", name, asked, None, why))
-
-    choice, output = request.tool_choice, request.output
-    if "stop" in unsaid and request.stop:
-        leave_out("stop", list(request.stop), "this service has no stop sequences", ())
-    if "tool_choice" in unsaid and choice is not None and choice.forced:
-        leave_out("tool_choice", choice.name or choice.mode, "no tool can be forced here")
-    if "output_beside_tools" in unsaid and output is not None and request.tools:
-        why = "this service takes no shape for the answer while tools are on offer"
-        leave_out("output", output.name, why)
-    if "schema" in unsaid and output is not None and output.schema is not None:
-        why = "this service takes no schema for the answer; the system prompt says it instead"
-        leave_out("output", output.name, why, Output())
-        words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
-        less["system"] = (*request.system, Text(words))
-    if notes:
-        plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes))
-    return (msgspec.structs.replace(request, **less) if less else request), plan
-
-
-def _ranged(
-    request: Request, plan: Plan, ranges: Mapping[str, tuple[float, float]]
-) -> tuple[Request, Plan]:
-    """Return request and plan with every parameter within the range that the wire takes."""
-    for name, (least, most) in ranges.items():
-        asked = getattr(request, name)
-        if asked is None or least <= asked <= most:
-            continue
-        got = max(least, min(asked, most))
-        why = f"this service takes {name} from {least:g} to {most:g}"
-        note = Adjustment("parameter_clamped", name, asked, got, why)
-        plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, note))
-        request = msgspec.structs.replace(request, **{name: got})
-    return request, plan
 
 
 def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:

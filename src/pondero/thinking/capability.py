@@ -46,12 +46,13 @@ class Capability(
     levels_by     which of efforts and budget carries the level where a model has both
     default       what it does unasked: off, on, dynamic, unaudited, or a level
     shown         full or summary come by themselves; ask: only when asked for; never
-    forbids       parameters refused always; ``forbids_thinking``: while it thinks;
+    forbids       parameters refused always (stop, too); ``forbids_thinking``: while it thinks;
                   ``unit_thinking``: must be 1 while it thinks; ``ignores`` and
                   ``ignores_thinking``: taken, no effect; ``one_of``: not two of these at once
     forced_tools  a forced tool choice is: ok; refused; off (refused while thinking);
                   unthinking (taken, and answered without thinking)
-    tools         off: function tools are refused while thinking
+    tools         function tools are: ok; off (refused while thinking); refused
+    prefill       an answer begun for it is: ok; off (refused while thinking); refused
     off_efforts   efforts that may stand beside off, where that is restricted
     uncapped      levels that do not go with a cap on the output
     replay        thinking of earlier turns: required, tools (required in a tool loop),
@@ -78,8 +79,8 @@ class Capability(
     ignores_thinking: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     forced_tools: Literal["ok", "refused", "off", "unthinking"] = "ok"
-    tools: Literal["ok", "off"] = "ok"
-    prefill: bool = True
+    tools: Literal["ok", "off", "refused"] = "ok"
+    prefill: Literal["ok", "off", "refused"] = "ok"
     off_efforts: tuple[str, ...] = ()
     uncapped: tuple[str, ...] = ()
     replay: Literal["required", "tools", "optional", "none"] = "optional"

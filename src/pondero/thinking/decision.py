@@ -4,6 +4,7 @@ Every difference between what was asked and what is sent is an ``Adjustment``; t
 closed list.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -37,11 +38,13 @@ CODES: dict[str, str] = {
     "off_floor": "the policy asks for the smallest thinking instead of off",
     "off_omitted": "the policy sends nothing for off, and the model may think unasked",
     "dropped_parameter": "a parameter the model refuses or ignores was left out",
-    "max_tokens_clamped": "max_tokens was above what the model can write",
+    "max_tokens_clamped": "max_tokens was brought into the range that model and service take",
     "parameter_clamped": "a parameter was brought into the range the service takes",
     "max_tokens_level": "this level does not go with a cap on the output; a lower one is used",
     "forced_tool_choice": "a forced tool choice and thinking do not go together here",
     "tools_without_thinking": "function tools and thinking do not go together on this surface",
+    "tools_refused": "the model takes no function tools on this surface; they were left out",
+    "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
     "summary_refused": "readable thinking was asked for and cannot be had",
     "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
@@ -83,10 +86,26 @@ class Asked(Struct, frozen=True):
 
 
 class Surface(Struct, frozen=True):
-    """What a provider's wire allows for every model: its parameters, and which are required."""
+    """What a provider's wire allows for every model: its parameters, and which are required.
+
+    ``ranges`` are the least and the most of a parameter, the least alone where there is no most.
+    """
 
     parameters: frozenset[str] = frozenset(("max_tokens", *SAMPLING))
     max_tokens_required: bool = False
+    ranges: Mapping[str, tuple[int | float, ...]] = {}
+
+    def within(self, name: str, value: float) -> float:
+        """Return a parameter's value, brought into its range."""
+        if name not in self.ranges:
+            return value
+        least, *most = self.ranges[name]
+        return max(least, min([value, *most]))
+
+    def range_of(self, name: str) -> str:
+        """Return a parameter's range in words."""
+        least, *most = self.ranges[name]
+        return f"from {least:g} to {most[0]:g}" if most else f"from {least:g} on"
 
 
 class TargetLevel(Struct, frozen=True):

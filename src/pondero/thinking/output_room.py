@@ -1,24 +1,27 @@
 """Thinking counts against the same cap as the answer: keep room for the answer."""
 
 from .capability import Capability
-from .decision import Asked, Case, TargetLevel
+from .decision import Asked, Case, Surface, TargetLevel
 from .intent import Intent
 
 LONG_CONTEXT = 150_000
 """Above so many tokens of conversation the policy's context_cap applies."""
 
 
-def cap(capability: Capability, asked: Asked) -> int | None:
-    """Return max_tokens, lowered to what the model can write."""
-    if asked.max_tokens is None or capability.max_output is None:
-        return asked.max_tokens
-    return min(asked.max_tokens, capability.max_output)
+def cap(capability: Capability, asked: Asked, surface: Surface) -> int | None:
+    """Return max_tokens, brought to what the service takes and the model can write."""
+    if asked.max_tokens is None:
+        return None
+    most = int(surface.within("max_tokens", asked.max_tokens))
+    return most if capability.max_output is None else min(most, capability.max_output)
 
 
 def fit(target: TargetLevel, intent: Intent, case: Case) -> tuple[TargetLevel, int | None]:
     """Return the target with a budget that fits, and the cap to send beside it, if any."""
     if case.cap != case.asked.max_tokens:
         why = f"this model writes at most {case.cap or 0:,} tokens"
+        if (case.cap or 0) > (case.asked.max_tokens or 0):
+            why = f"this service takes max_tokens {case.surface.range_of('max_tokens')}"
         case.note("max_tokens_clamped", "max_tokens", case.asked.max_tokens, case.cap, why)
     budget, most = case.capability.budget, case.cap
     if target.budget is None or budget is None:

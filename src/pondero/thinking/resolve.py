@@ -18,15 +18,19 @@ def resolve(
     intent: Intent, capability: Capability, *, policy: Policy, asked: Asked, surface: Surface
 ) -> Decision:
     """Return the nearest this model has to the wish, with every difference explained."""
-    case = Case(capability, policy, asked, surface, output_room.cap(capability, asked), [])
-    chosen = _beside_tools(target_level(intent, case), case)
-    chosen, dropped_choice = _beside_a_forced_tool(chosen, case)
+    most = output_room.cap(capability, asked, surface)
+    case = Case(capability, policy, asked, surface, most, [])
+    chosen, left_out = _beside_tools(target_level(intent, case), case)
+    if not left_out:
+        chosen, left_out = _beside_a_forced_tool(chosen, case)
     chosen = output_room.uncapped(chosen, case)
     fitted, cap = output_room.fit(output_room.beside_a_long_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
     # What is said about thinking forbids, even where a forced tool keeps the model from thinking.
-    kept, dropped = _parameters(case, thinking=_thinking(fitted, case))
+    # A model that may think unasked may refuse unasked.
+    unsure = fitted.mode == "unset" and capability.thinks_unasked is None
+    kept, dropped = _parameters(case, thinking=unsure or _thinking(fitted, case))
     if cap is not None:
         kept["max_tokens"] = cap
     return Decision(
@@ -37,9 +41,9 @@ def resolve(
         nominal=chosen.budget if fitted.budget is not None else None,
         show=show,
         will_think=will_think,
-        tools=asked.tools,
+        tools=asked.tools and "tools" not in left_out,
         parameters=kept,
-        dropped=(*dropped, *dropped_choice),
+        dropped=(*dropped, *left_out),
         adjustments=tuple(case.notes),
     )
 
@@ -53,16 +57,25 @@ def _thinking(chosen: TargetLevel, case: Case) -> bool:
     return chosen.mode in ("on", "level", "budget")
 
 
-def _beside_tools(chosen: TargetLevel, case: Case) -> TargetLevel:
-    if case.capability.tools == "ok" or not case.asked.tools or not _thinking(chosen, case):
-        return chosen
-    why = "function tools are refused on this surface while the model thinks"
-    if case.capability.off:
-        case.note("tools_without_thinking", "level", chosen.got, "off", why)
-        return TargetLevel("off", "off")
-    why += ", and it cannot stop; use the provider's other surface for tools"
-    case.note("tools_without_thinking", "tools", "asked", "refused", why)
-    return chosen
+def _beside_tools(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
+    """Return the level beside function tools, and the parameters that had to go instead."""
+    rule = case.capability.tools
+    if rule == "ok" or not case.asked.tools or (rule == "off" and not _thinking(chosen, case)):
+        return chosen, ()
+    code, why = "tools_refused", "this model takes no function tools; it answers without them"
+    if rule == "off":
+        code = "tools_without_thinking"
+        why = "function tools are refused on this surface while the model thinks"
+        if case.capability.off:
+            case.note(code, "level", chosen.got, "off", why)
+            return TargetLevel("off", "off"), ()
+        why += ", and it cannot stop; use the provider's other surface for tools"
+    case.note(code, "tools", "asked", None, why)
+    if not case.asked.forced:
+        return chosen, ("tools",)
+    choice, why = case.asked.tool_choice, "without tools there is none to choose"
+    case.note("forced_tool_choice", "tool_choice", choice, None, why)
+    return chosen, ("tools", "tool_choice")
 
 
 def _beside_a_forced_tool(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
@@ -126,8 +139,11 @@ def _parameters(case: Case, *, thinking: bool) -> tuple[dict[str, Any], tuple[st
         if why := _refusal(name, value, kept, case, thinking=thinking):
             case.note("dropped_parameter", name, value, None, why)
             dropped.append(name)
-        else:
-            kept[name] = value
+            continue
+        kept[name] = case.surface.within(name, value)
+        if kept[name] != value:
+            why = f"this service takes {name} {case.surface.range_of(name)}"
+            case.note("parameter_clamped", name, value, kept[name], why)
     return kept, tuple(dropped)
 
 

@@ -80,6 +80,7 @@ def takes(_: Mapping[str, Json]) -> Takes:
     return Takes(
         seals="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
+        trailing_space=False,
         media=_MEDIA,
         result_media=_MEDIA,
     )

@@ -14,5 +14,4 @@ CALLER = Caller(
     traps=traps.traps,
     has_past=traps.has_past,
     unsaid=request.UNSAID,
-    ranges=request.RANGES,
 )

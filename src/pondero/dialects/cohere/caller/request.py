@@ -35,7 +35,6 @@ from pondero.thinking import Plan
 from .parts import NAME, is_plan
 
 UNSAID = frozenset({"output_beside_tools"})
-RANGES = {"top_p": (0.01, 0.99), "top_k": (0, 500)}
 _NAMES = {"max_tokens": "max_tokens", "temperature": "temperature", "top_p": "p", "top_k": "k"}
 _CHOICES = {"none": "NONE", "required": "REQUIRED", "tool": "REQUIRED"}
 
