@@ -2,8 +2,9 @@
 
 import pytest
 
+import pondero
 from pondero.catalog import Lookup, shipped
-from pondero.errors import UnknownModel, UnknownProvider
+from pondero.errors import BadThinking, UnknownModel, UnknownProvider
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,10 @@ def finder():
         ("qwen3:8b", None, "qwen3:8b", None),
         ("OpenAI:gpt-5/NONE", "openai", "gpt-5", "NONE"),
         ("gpt-5/12,000", None, "gpt-5", "12,000"),
+        ("gpt-5/0", None, "gpt-5", "0"),
+        ("claude-sonnet-4-5@20250929/high", None, "claude-sonnet-4-5@20250929", "high"),
+        ("vertex:gemini-2.0-flash@001/low", "vertex", "gemini-2.0-flash@001", "low"),
+        ("openrouter:acme/max/high", "openrouter", "acme/max", "high"),
     ],
 )
 def test_a_model_string_is_taken_apart_at_the_last_slash_only_if_a_wish_follows(
@@ -92,6 +97,40 @@ def test_a_longer_name_is_not_a_shorter_one_inside_it(finder):
 def test_a_misspelt_model_gets_a_suggestion(finder, text, guess):
     with pytest.raises(UnknownModel, match=f"did you mean .*{guess}"):
         finder.entry(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "claude-opus-5/high/low",
+        "claude-opus-5@high/low",
+        "anthropic:claude-opus-5/8k/low",
+        "openrouter:anthropic/claude-opus-5/low/max",
+        "claude-opus-9/low/high",
+    ],
+)
+def test_two_levels_after_one_model_are_an_error_that_names_both(finder, text):
+    with pytest.raises(BadThinking, match=r"names two levels, '.*' and '.*'; give one"):
+        finder.entry(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("claude-opus5", "claude-opus-5"),
+        ("openai:gpt-51", "gpt-5.1"),
+        ("anthropic:claude-sonet-4-5", "claude-sonnet-4-5"),
+        ("claude-opus-9", None),
+        ("gpt-9", None),
+        ("claude-opus", None),
+        ("claude-opus-5", None),
+    ],
+)
+def test_a_name_with_the_numbers_of_a_known_one_is_questioned_where_it_goes_on(finder, text, near):
+    entry = finder.entry(text)
+    assert entry.near == near
+    asked = "".join(note.why for note in pondero.plan(text).adjustments)
+    assert ("did you mean" in asked, f"did you mean {near!r}?" in asked) == (bool(near), bool(near))
 
 
 def test_a_provider_said_outright_is_trusted(finder):

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from pondero.cli.app import run
+from pondero.emulator import Emulator, Turn, serving
 from pondero.exchange import Retry
 
 SUM = "What is 17 * 23?"
@@ -40,6 +41,51 @@ def test_thinking_goes_to_stderr_where_it_is_asked_for(ask):
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert "The question is" in err
     assert ask("--offline", "claude-opus-5/high", "--no-thinking", SUM)[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("claude-opus-5", "no level was asked for; try claude-opus-5/max"),
+        ("gemini-2.5-pro", "no level was asked for; try gemini-2.5-pro/high"),
+        ("gpt-4o", "openai:gpt-4o does not think"),
+        ("claude-opus-5/off", "none came"),
+    ],
+)
+def test_thinking_that_was_asked_for_and_is_not_there_says_why(ask, model, why):
+    code, out, err = ask("--offline", "--thinking", model, SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert err == f"no thinking to show: {why}\n"
+    assert ask("--offline", model, SUM)[2] == ""
+
+
+def test_thinking_without_a_level_is_shown_where_the_model_shows_it_by_itself(ask):
+    code, _, err = ask("--offline", "--thinking", "deepseek-reasoner", SUM)
+    assert (code, "The question is" in err, "no thinking" in err) == (0, True, False)
+
+
+def test_a_name_that_is_nearly_a_model_is_questioned_on_stderr_while_it_goes_on(ask):
+    code, out, err = ask("--offline", "claude-opus5/low", SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert "did you mean 'claude-opus-5'?" in err
+
+
+def test_two_levels_are_a_usage_error_and_zero_is_off(ask):
+    code, _, err = ask("--offline", "claude-opus-5/high/low", SUM)
+    assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
+    code, out, err = ask("--offline", "gpt-5.1/0", SUM, "--json")
+    assert (code, '"thinking_delta"' in out) == (0, False)
+
+
+@pytest.mark.parametrize("finish", ["refusal", "content_filter"])
+def test_an_answer_that_the_service_withheld_ends_with_its_own_code(ask, monkeypatch, finish):
+    with serving(emulator := Emulator()) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        emulator.expect(Turn(text="No.", finish=finish))
+        code, out, _ = ask("--no-save", "--json", "openai-chat:gpt-5.1/low", SUM)
+    assert json.loads(out.splitlines()[-1])["finish"] == finish
+    assert code == 3
 
 
 def test_json_is_events_one_a_line_without_seals(ask):

@@ -12,11 +12,15 @@ from .schema import Catalog, Family, Group, Provider
 
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _WORD = re.compile(r"[a-z]{4,}")
+_NO_DIGIT = re.compile(r"\D+")
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 
 
 class Entry(Struct, frozen=True):
-    """One model at one provider. ``inferred``: it has the facts of a relative, or none."""
+    """One model at one provider. ``inferred``: it has the facts of a relative, or none.
+
+    ``near`` is a catalogued name with the same numbers that an inferred one may be a slip for.
+    """
 
     provider: Provider
     model: str
@@ -24,6 +28,7 @@ class Entry(Struct, frozen=True):
     capability: Capability
     placement: Placement
     inferred: bool = False
+    near: str | None = None
 
     @property
     def id(self) -> str:
@@ -87,8 +92,9 @@ class Lookup:
                     f"{text!r} has nothing {'after' if not tail else 'before'} its {model[cut]!r}"
                 )
                 raise UnknownModel(message)
-            if not tail.startswith("0") and is_wish(tail, words=self._words):
+            if (tail == "0" or tail[0] != "0") and is_wish(tail, words=self._words):
                 model, wish = model[:cut], tail
+                self._check_one_level(text, model, wish)
         prefix, colon, rest = model.partition(":")
         if colon and prefix.lower() in self.catalog.providers and rest:
             return Name(prefix.lower(), rest, wish)
@@ -105,14 +111,15 @@ class Lookup:
             if name.provider is None and self._misspelt(name.model, provider):
                 raise UnknownModel(self._unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
+        near = self._near(model, provider) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
-            return Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
+            return Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True, near=near)
         model = self._prefixed(provider, model, hit.family)
         facts = provider.override.get(hit.family.name, hit.family.capability)
         if facts.shown == "ask" and model.startswith(provider.unshown):
             facts = replace(facts, shown="never")
         placement = provider.placement.get(facts.style or "", NOWHERE)
-        return Entry(provider, model, hit.family.name, facts, placement, hit.inferred)
+        return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near)
 
     def entries(self, provider: str | None = None) -> list[Entry]:
         """Return every catalogued model that is served, of one provider or of all."""
@@ -185,6 +192,31 @@ class Lookup:
             return
         if hit is not None and not hit.inferred and hit.family.match != ("",):
             parse(text[cut + 1 :], words=self._words)
+
+    def _check_one_level(self, text: str, model: str, wish: str) -> None:
+        """Raise BadThinking where a second level stands after a model that is known."""
+        cut = max(model.rfind("/"), model.rfind("@"))
+        first = model[cut + 1 :]
+        if cut <= 0 or first.startswith("0") or not is_wish(first, words=self._words):
+            return
+        name = self.split(model[:cut])
+        try:
+            _, hit = self._bare(name) if name.provider is None else self._at(name)
+        except UnknownModel:
+            return
+        if hit is not None and hit.weight:
+            message = f"{text!r} names two levels, {first!r} and {wish!r}; give one"
+            raise BadThinking(message)
+
+    def _near(self, model: str, provider: Provider) -> str | None:
+        names = [entry.model for entry in self.entries(provider.name)]
+        digits = _NO_DIGIT.sub("", model)
+        alike = [name for name in names if digits and _NO_DIGIT.sub("", name) == digits]
+        if not alike:
+            return None
+        from difflib import get_close_matches  # noqa: PLC0415 - only where a name may be a slip
+
+        return next(iter(get_close_matches(model.lower(), alike, n=1, cutoff=0.85)), None)
 
     def _misspelt(self, model: str, provider: Provider) -> bool:
         """Return whether a word of this name is nearly a known one; numbers may be new."""

@@ -22,7 +22,7 @@ from ..canon import (
     ThinkingDelta,
     dumped,
 )
-from ..client import Client, Recorder
+from ..client import Client, Recorder, lookup
 from ..exchange import Transport
 from .ask_thread import Start, begun, continued, saved
 from .command import examples, policy_of, policy_option
@@ -116,8 +116,7 @@ def ask(  # noqa: PLR0913 - one for each option
     start = start if system is None else replace(start, system=system)
     parts = _question(prompt, files)
     paid = not offline and cassette is None
-    show = sys.stderr.isatty() if shown is None else shown
-    page = _Events(start, paid=paid) if as_json else _Page(show=show)
+    page = _Events(start, paid=paid) if as_json else _Page(start, shown=shown)
     with Client(transport=_transport(cassette, offline=offline), policy=policy_of(policies)) as to:
         talk = start.chat(to, **options)
         recorder = Recorder(monotonic, paid=paid)
@@ -188,8 +187,10 @@ def _transport(cassette: Path | None, *, offline: bool) -> Transport | None:
 class _Page:
     """Thinking on stderr, dim; the answer on stdout; never both on one line of a terminal."""
 
-    def __init__(self, *, show: bool) -> None:
-        self._show = show
+    def __init__(self, start: Start, *, shown: bool | None) -> None:
+        self._start = start
+        self._show = sys.stderr.isatty() if shown is None else shown
+        self._due = bool(shown)  # thinking was asked for in so many words, and none came yet
         self._thinking = False
 
     def write(self, event: Event) -> None:
@@ -197,7 +198,7 @@ class _Page:
         if isinstance(event, ThinkingDelta):
             if self._show and event.text:
                 click.echo(click.style(event.text, dim=True), nl=False, err=True)
-                self._thinking = True
+                self._thinking, self._due = True, False
         elif isinstance(event, TextDelta):
             if self._thinking:
                 click.echo("\n", err=True)
@@ -205,8 +206,10 @@ class _Page:
             click.echo(event.text, nl=False)
 
     def end(self, reply: Reply) -> None:
-        """End the last line, then print the adjustments of the plan."""
+        """End the last line, then print the adjustments of the plan, and why no thinking came."""
         click.echo()
+        if self._due:
+            _say(f"no thinking to show: {_unseen(self._start, reply)}")
         for note in reply.plan.adjustments:
             _say(f"{note.why} ({note.code})")
 
@@ -248,6 +251,21 @@ class _Events:
         if self._finished is not None:
             click.echo(dumped(self._finished))
             self._finished = None
+
+
+def _unseen(start: Start, reply: Reply) -> str:
+    """Return why --thinking has nothing to show."""
+    entry = lookup().entry(start.model)
+    facts = entry.capability
+    if not facts.thinks:
+        return f"{entry.id} does not think"
+    if facts.shown == "never":
+        return f"{entry.id} never shows its thinking"
+    if start.thinking is None and facts.levels:
+        return f"no level was asked for; try {start.model}/{facts.levels[-1]}"
+    if reply.usage.thinking:
+        return f"{reply.usage.thinking:,} tokens of thinking came without their text"
+    return "none came"
 
 
 def _ended(reply: Reply) -> int:

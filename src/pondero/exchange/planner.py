@@ -61,6 +61,8 @@ def _stand_in(entry: Entry) -> tuple[Adjustment, ...]:
         why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
     else:
         why = f"not in the catalog; treated as {entry.family}, the newest known of its line"
+    if entry.near is not None:
+        why += f"; did you mean {entry.near!r}?"
     return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)
 
 
