@@ -137,6 +137,15 @@ def test_a_provider_said_outright_is_trusted(finder):
     assert finder.entry("anthropic:claude-sonet-4-5").inferred
 
 
+@pytest.mark.parametrize(
+    "text", ["google:\udc00", "claude-\ud800/high", "ollama:a\ud83d", "\ud800"]
+)
+def test_half_a_character_is_no_part_of_a_name(finder, text):
+    with pytest.raises(UnknownModel, match="half a character") as raised:
+        finder.entry(text)
+    str(raised.value).encode()
+
+
 def test_a_misspelt_provider_gets_a_suggestion(finder):
     with pytest.raises(UnknownProvider, match="did you mean 'anthropic'"):
         finder.entry("antropic:claude-opus-5")

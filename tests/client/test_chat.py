@@ -309,6 +309,13 @@ def test_a_restored_chat_goes_on(model):
     assert "391" in again.send("What is 17 * 23?").text
 
 
+def test_a_saved_part_called_reasoning_is_thinking():
+    chat = pondero.Chat("gpt-5.1", messages=[Message("assistant", (Thinking("hm"), Text("hi")))])
+    renamed = chat.to_json().replace('"thinking","text"', '"reasoning","text"')
+    assert "reasoning" in renamed
+    assert pondero.Chat.from_json(renamed).messages == chat.messages
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"pondero": 99, "model": "gpt-5.1"}'])
 def test_what_is_no_saved_chat_is_refused(text):
     with pytest.raises(BadParameter, match="chat"):

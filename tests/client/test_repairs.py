@@ -299,3 +299,29 @@ def test_a_refusal_without_a_cure_is_left_alone(dialect):
         "Supported values are: 1, 2",
     ):
         assert repair(dialect, request, BadRequest(message, status=400)) is None
+
+
+# -- readable thinking on Gemini -----------------------------------------------------------------
+
+NAMED = (
+    'Invalid JSON payload received. Unknown name "includeThoughts": Cannot find field.',
+    "Thinking_config.include_thoughts is only enabled when thinking is enabled.",
+)
+
+
+@pytest.mark.parametrize("message", NAMED)
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("rest", [{}, {"thinkingBudget": 0}])
+def test_a_refusal_that_names_readable_thinking_is_cured_by_not_asking_for_it(
+    message, wrapped, rest
+):
+    config = {"temperature": 1.0, "thinkingConfig": {"includeThoughts": True, **rest}}
+    body = {"contents": [], "generationConfig": config}
+    sent = msgspec.json.encode({"model": "m", "request": body} if wrapped else body)
+    request = HttpRequest("POST", "https://host", {}, sent)
+    cured = repair("gemini", request, BadRequest(message, status=400))
+    left = msgspec.json.decode(cured.request.body)
+    left = (left["request"] if wrapped else left)["generationConfig"]
+    assert left == {"temperature": 1.0} | ({"thinkingConfig": rest} if rest else {})
+    assert (cured.adjustment.code, cured.holds_for) == ("summary_refused", "model")
+    assert repair("gemini", cured.request, BadRequest(message, status=400)) is None

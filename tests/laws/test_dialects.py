@@ -31,7 +31,8 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import Accepted, Dialect, Rejected, Where
-from pondero.errors import PonderoError, ServiceError, Truncated
+from pondero.errors import BadParameter, PonderoError, ServiceError, Truncated
+from pondero.exchange import decode
 from pondero.handoff import Destination, handoff
 
 from .mutate import wrong_body, wrong_stream
@@ -126,6 +127,31 @@ def bare_request(request: Request, *, ids: bool) -> Request:
     messages = tuple(bare(message, seals=True, ids=ids) for message in request.messages)
     return replace(request, messages=messages)
 
+
+_KEYS = st.sampled_from(
+    [
+        "type",
+        "object",
+        "error",
+        "message",
+        "choices",
+        "output",
+        "content",
+        "candidates",
+        "response",
+        "done",
+        "model",
+        "event",
+        "finish_reason",
+        "id",
+        "stopReason",
+        "usageMetadata",
+        "promptFeedback",
+        "contentBlockIndex",
+        "detail",
+        "code",
+    ]
+)
 
 # -- laws ------------------------------------------------------------------------------------
 
@@ -279,6 +305,19 @@ def test_a_broken_answer_raises_only_our_errors(name, data):
     except PonderoError:
         return
     assert grammar(events) is None, grammar(events)
+
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+_VALUES = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_KEYS, inner, max_size=2)
+)
+
+
+@given(st.dictionaries(_KEYS, _VALUES, max_size=4), st.booleans())
+def test_any_json_is_recognised_or_not_and_breaks_nothing(name, raw, streamed):
+    assert 0 <= dialect(name).caller().recognises(raw, stream=streamed) <= 100
+    with suppress(BadParameter):
+        decode(json.dumps(raw).encode(), stream=streamed)
 
 
 @given(st.binary(), st.lists(st.integers(0, 50)))

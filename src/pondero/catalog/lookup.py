@@ -10,6 +10,7 @@ from ..errors import BadThinking, UnknownModel, UnknownProvider
 from ..thinking import NOTHING, NOWHERE, Capability, Placement, is_wish, parse
 from .schema import Catalog, Family, Group, Provider
 
+_HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _WORD = re.compile(r"[a-z]{4,}")
 _NO_DIGIT = re.compile(r"\D+")
@@ -82,6 +83,9 @@ class Lookup:
             message = (
                 f"a model is named like 'claude-opus-5' or 'google:gemini-2.5-pro', not {text!r}"
             )
+            raise UnknownModel(message)
+        if not text.isascii() and _HALF.search(text):
+            message = f"{text!r} is no model's name: half a character cannot be sent"
             raise UnknownModel(message)
         model, wish = text.strip(), None
         cut = max(model.rfind("/"), model.rfind("@"))

@@ -72,7 +72,7 @@ def dump_chat(
 def load_chat(text: str | bytes) -> Saved:
     """Return a saved chat; raises BadParameter for text that is not one."""
     try:
-        found = loaded(text, Saved)
+        found = _read(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"this is no saved chat: {error}"
         raise BadParameter(message) from None
@@ -80,6 +80,21 @@ def load_chat(text: str | bytes) -> Saved:
         message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
         raise BadParameter(message)
     return found
+
+
+def _read(text: str | bytes) -> Saved:
+    """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
+    try:
+        return loaded(text, Saved)
+    except msgspec.ValidationError:
+        raw: Json = loaded(text, dict)
+        messages = raw.get("messages")
+        for message in messages if isinstance(messages, list) else ():
+            parts = message.get("parts") if isinstance(message, dict) else None
+            for part in parts if isinstance(parts, list) else ():
+                if isinstance(part, dict) and part.get("type") == "reasoning":
+                    part["type"] = "thinking"
+        return msgspec.convert(raw, Saved)
 
 
 def options_of(saved: Saved) -> ChatOptions:

@@ -41,6 +41,13 @@ def seal(value):
     return Seal("anthropic", value, "asked", "here")
 
 
+@pytest.mark.parametrize("key", ["thinking", "text", "reasoning"])
+def test_a_block_called_reasoning_is_thinking(key):
+    content = [{"type": "reasoning", key: "Hm.", "signature": "c2ln"}]
+    found, _ = assembled(whole(message(content)))
+    assert found.parts == (Thinking("Hm.", seal("c2ln")),)
+
+
 def test_every_kind_of_block_becomes_its_part():
     found, finished = assembled(whole(message(CONTENT, stop_reason="tool_use")))
     assert found.parts == (

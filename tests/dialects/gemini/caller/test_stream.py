@@ -372,3 +372,10 @@ def test_what_is_no_frame_after_the_answer_is_malformed_and_not_a_cut():
     assert stream.feed(array(*ANSWER) + b" garbage")
     with pytest.raises(Malformed):
         stream.eof()
+
+
+@pytest.mark.parametrize("step", [".a", "[0]", "['a']"])
+def test_a_path_of_a_thousand_steps_is_malformed(step):
+    piece = {"jsonPath": "$.a" + step * 1000, "stringValue": "x"}
+    with pytest.raises(Malformed, match="nested too deep"):
+        streamed(sse(begun(), partial(piece), chunk({"text": ""})))

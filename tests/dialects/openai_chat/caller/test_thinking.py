@@ -219,6 +219,14 @@ def test_a_thinking_chunk_may_hold_a_plain_string_and_a_signature():
     )
 
 
+@pytest.mark.parametrize("key", ["reasoning", "text", "thinking"])
+def test_a_part_called_reasoning_is_thinking(key):
+    content = [{"type": "reasoning", key: "Hm"}, {"type": "text", "text": "4"}]
+    expected = (Thinking("Hm", seal({"chunk": {}})), Text("4"))
+    assert parts(whole(body({"content": content}))) == expected
+    assert parts(streamed(stream_of(*({"content": [each]} for each in content)))) == expected
+
+
 def test_thinking_and_text_chunks_keep_their_order():
     content = [
         thinks("a"),

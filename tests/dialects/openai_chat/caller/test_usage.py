@@ -165,3 +165,15 @@ def test_an_answer_broken_off_upstream_keeps_what_came():
     finished = end(whole(answer))
     assert finished.finish == "error"
     assert finished.extras["error"]["message"] == "gone"
+
+
+def test_the_names_of_the_responses_api_are_read():
+    other = {
+        "input_tokens": 20,
+        "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1},
+        "output_tokens": 9,
+        "output_tokens_details": {"reasoning_tokens": 5},
+        "total_tokens": 29,
+    }
+    assert counted(other) == counted(tokens(20, 9, 29, **thought(5), **cached(4, 1)))
+    assert counted(other) == Usage(15, 4, 1, 4, 5, 29)

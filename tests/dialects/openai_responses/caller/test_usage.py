@@ -122,3 +122,14 @@ def test_the_answer_says_what_really_ran():
     assert end.model == MODEL
     assert end.extras == {"reasoning": echo, "service_tier": "flex"}
     assert end.safety == [{"blocked": False}]
+
+
+def test_the_names_of_chat_completions_are_read():
+    other = {
+        "prompt_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1},
+        "completion_tokens": 9,
+        "completion_tokens_details": {"reasoning_tokens": 5},
+        "total_tokens": 29,
+    }
+    assert finished(SAID, usage=other).usage == Usage(15, 4, 1, 4, 5, 29)

@@ -76,7 +76,8 @@ class _Text(Struct):
 
 class _Thinking(Struct):
     thinking: str | None = None
-    text: str | None = None  # some compatible servers put the thinking here
+    text: str | None = None  # some compatible servers put the thinking here,
+    reasoning: str | None = None  # or here
     signature: str = ""
 
 
@@ -137,7 +138,8 @@ class ThinkingBlock:
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _THINKING, at=at)
-        text = start.text if start.thinking is None else start.thinking
+        named = (start.thinking, start.text, start.reasoning)
+        text = next((each for each in named if each is not None), None)
         if text is None:
             raise Malformed("Object missing required field `thinking`", path=at)
         self.index = index
@@ -151,7 +153,7 @@ class ThinkingBlock:
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
         """Take thinking, or the signature that closes it."""
-        text = delta.thinking
+        text = delta.thinking or delta.text
         if text:
             self._texts.append(text)
             return ThinkingDelta(self.index, text)
@@ -256,6 +258,7 @@ class OtherBlock:
 _BLOCKS: Mapping[str, Callable[..., Block]] = {
     "text": TextBlock,
     "thinking": ThinkingBlock,
+    "reasoning": ThinkingBlock,  # the name that some compatible servers give it
     "redacted_thinking": RedactedBlock,
     "tool_use": ToolUseBlock,
 }

@@ -41,7 +41,8 @@ def recognises(raw: Json, **_: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if not isinstance(raw, dict):
         return 0
-    if raw.get("type") in _EVENTS:
+    kind = raw.get("type")
+    if isinstance(kind, str) and kind in _EVENTS:
         return 95
     if isinstance(raw.get("message"), dict) and isinstance(raw.get("finish_reason"), str):
         return 90

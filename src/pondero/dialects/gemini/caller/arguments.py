@@ -7,6 +7,8 @@ from pondero.errors import Malformed
 
 from .chunks import PartialArgument
 
+_WHERE = "$..partialArgs[*].jsonPath"
+_DEEPEST = 100  # deeper, the arguments could be read and not written again
 _STEP = re.compile(
     r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]"""
 )
@@ -72,8 +74,10 @@ def _steps(path: str) -> list[str | int]:
         name, number, single, double = found.groups()
         steps.append(int(number) if number is not None else name or single or double or "")
         at = found.end()
+        if len(steps) > _DEEPEST:
+            raise Malformed("arguments that are nested too deep", path=_WHERE)
     if not path.startswith("$") or at < len(path):
-        raise Malformed(f"{path!r} is no path into arguments", path="$..partialArgs[*].jsonPath")
+        raise Malformed(f"{path!r} is no path into arguments", path=_WHERE)
     return steps
 
 
@@ -89,8 +93,7 @@ def _set(at: Json, key: str | int, value: Json, path: str) -> None:
     elif _fits(at, key):
         at[key] = value
     else:
-        where = "$..partialArgs[*].jsonPath"
-        raise Malformed(f"{path!r} does not fit the arguments so far", path=where)
+        raise Malformed(f"{path!r} does not fit the arguments so far", path=_WHERE)
 
 
 def _fits(at: Json, key: str | int) -> bool:

@@ -1,4 +1,7 @@
-"""A request whose signatures were refused, as the service takes it."""
+"""A refused request as the service takes it: without its signatures, or without readable thinking.
+
+The exchange sends what ``repair`` returns once more.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,13 +20,38 @@ _REFUSED = re.compile(
     r"|missing a thought_signature",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"include_?thoughts", re.IGNORECASE)
 _KEYS = ("thoughtSignature", "thought_signature")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request with stand-ins for its signatures; None for any other refusal."""
-    if not _REFUSED.search(error.message):
+    """Return the request without what was refused; None where the refusal names no cure."""
+    if _REFUSED.search(error.message):
+        return _without_seals(request)
+    return _without_thoughts(request) if _NAMED.search(error.message) else None
+
+
+def _without_thoughts(request: HttpRequest) -> Repair | None:
+    """Return the request that asks for no readable thinking.
+
+    Deployments differ in whether they take the field (Cloud Code Assist, google.md G17), and none
+    takes it while thinking is off.
+    """
+    body = msgspec.json.decode(request.body)
+    settings = body.get("request", body).get("generationConfig") or {}
+    config = settings.get("thinkingConfig") or {}
+    asked = config.pop("includeThoughts", None)
+    if asked is None:
         return None
+    if not config:
+        del settings["thinkingConfig"]
+    why = "this model takes no wish for readable thinking here"
+    note = Adjustment("summary_refused", "show", "summary" if asked else "none", None, why)
+    return Repair(_sent(request, body), note, "model")
+
+
+def _without_seals(request: HttpRequest) -> Repair:
+    """Return the request with stand-ins for its signatures."""
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
     unsealed = [seal for each in inner.get("contents", ()) for seal in _seals(each)]
@@ -32,9 +60,11 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     inner["contents"] = [each for each in inner.get("contents", ()) if each["parts"]]
     why = "a thought signature was not accepted; the documented word for none stands in for it"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    encoded = msgspec.json.encode(body)
-    bare = HttpRequest(request.method, request.url, request.headers, encoded)
-    return Repair(bare, note, "thread", tuple(unsealed))
+    return Repair(_sent(request, body), note, "thread", tuple(unsealed))
+
+
+def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+    return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
 def _seals(content: Json) -> Iterator[str]:

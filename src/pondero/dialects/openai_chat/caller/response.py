@@ -16,6 +16,9 @@ from .quirks import Quirks, quirks_of
 from .thinking import Details, Piece, Tags
 from .usage import Notes
 
+_THOUGHTS = ("thinking", "reasoning")
+_THOUGHT_TEXTS = ("thinking", "reasoning", "text")
+_OF_THOUGHT = ("type", *_THOUGHT_TEXTS)
 _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
@@ -211,7 +214,7 @@ class Builder:
             kind = chunk.get("type") if isinstance(chunk, dict) else None
             if kind == "text" and isinstance(chunk.get("text"), str):
                 self._take_text(chunk["text"], events)
-            elif kind == "thinking":
+            elif kind in _THOUGHTS:
                 self._take_chunk(chunk, events)
             elif kind == "refusal" and isinstance(chunk.get("refusal"), str):
                 self._parts.refuse(chunk["refusal"], events)
@@ -222,13 +225,13 @@ class Builder:
 
     def _take_chunk(self, chunk: dict[str, Json], events: list[Event]) -> None:
         """Read thinking that is a part of the content: a text or a list of texts."""
-        inner = chunk.get("thinking")
+        inner = next((chunk[key] for key in _THOUGHT_TEXTS if chunk.get(key)), None)
         texts = [{"text": inner}] if isinstance(inner, str) else inner
         for each in texts if isinstance(texts, list) else ():
             text = each.get("text") if isinstance(each, dict) else None
             if isinstance(text, str) and text:
                 self._parts.think(text, {"chunk": {}}, events)
-        rest = {key: value for key, value in chunk.items() if key not in ("type", "thinking")}
+        rest = {key: value for key, value in chunk.items() if key not in _OF_THOUGHT}
         if rest and (self._parts.thinking is not None or rest.get("signature")):
             self._parts.hidden(events).seal.setdefault("chunk", {}).update(rest)
 

@@ -114,22 +114,36 @@ def finish_of(
     return finish
 
 
+_PROMPT = (("prompt_tokens",), ("input_tokens",))
+_COMPLETION = (("completion_tokens",), ("output_tokens",))
 _CACHED = (
     ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"),
     ("cached_tokens",),
     ("prompt_cache_hit_tokens",),
     ("num_cached_tokens",),
     ("cache_read_input_tokens",),
 )
-_WRITTEN = (("prompt_tokens_details", "cache_write_tokens"), ("cache_creation_input_tokens",))
-_THOUGHT = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))
+_WRITTEN = (
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("input_tokens_details", "cache_write_tokens"),
+    ("cache_creation_input_tokens",),
+)
+_THOUGHT = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("reasoning_tokens",),
+)
 
 
 def usage_of(raw: Json, *, outside: bool) -> Usage:
-    """Return the buckets; ``outside``: thinking is beside the completion if no total says so."""
+    """Return the buckets; ``outside``: thinking is beside the completion if no total says so.
+
+    The Responses API's names are read too, where a compatible server uses those.
+    """
     if not isinstance(raw, dict):
         return Usage()
-    prompt, completion = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
+    prompt, completion = _first(raw, _PROMPT), _first(raw, _COMPLETION)
     thought, total = _first(raw, _THOUGHT), _count(raw.get("total_tokens"))
     if prompt is None or completion is None:
         return Usage(input=prompt, output=completion, thinking=thought, total=total)

@@ -6,13 +6,20 @@ import msgspec
 
 from pondero.canon import Json, Usage
 
+_NAMES = ("input_tokens", "output_tokens")
+_CHAT_NAMES = ("prompt_tokens", "completion_tokens")
+
 
 def usage(raw: Json) -> Usage:
-    """Return the counts in disjoint buckets; on this wire the totals include the details."""
+    """Return the counts in disjoint buckets; on this wire the totals include the details.
+
+    Chat Completions' names are read too, where a compatible server uses those.
+    """
     if not isinstance(raw, dict):
         return Usage()
-    given, written = _count(raw, "input_tokens"), _count(raw, "output_tokens")
-    details, thought = raw.get("input_tokens_details"), raw.get("output_tokens_details")
+    named = _NAMES if "input_tokens" in raw or "output_tokens" in raw else _CHAT_NAMES
+    given, written = _count(raw, named[0]), _count(raw, named[1])
+    details, thought = raw.get(f"{named[0]}_details"), raw.get(f"{named[1]}_details")
     cached, stored = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
     thinking = _count(thought, "reasoning_tokens")
     buckets = Usage(
