@@ -16,6 +16,10 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 
 # The rooms that own no socket, clock or screen: their tests need nothing but Python.
 PURE := catalog dialects exchange framing handoff laws thinking
+# Where decisions are made, with the least per cent of lines and branches that these tests must run.
+FLOORS := thinking:97 handoff:96 exchange:94 dialects/*/caller:96
+COVERING := thinking exchange handoff/test_view.py handoff/test_destination.py dialects/*/caller \
+	laws/test_dial.py client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
 CATALOG := src/pondero/catalog/data/catalog.json
 
 .PHONY: help
@@ -41,12 +45,21 @@ demo: $(READY) ## see the dial at work; no key, no network
 	$(BIN)/pondero demo
 
 .PHONY: test
-test: lint contract ## lint, the contract kit (with it all of test-thinking), then the whole suite
+test: lint contract coverage ## lint, the contract kit (with it all of test-thinking), coverage, then the whole suite
 	$(BIN)/pytest -n 2 --inline-snapshot=disable
 
 .PHONY: test-pure
 test-pure: $(READY) ## only the tests of the pure rooms, with a tenth of the examples
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n 2 --inline-snapshot=disable $(wildcard $(PURE:%=tests/%))
+
+.PHONY: coverage
+coverage: $(READY) ## branch coverage of the rooms that decide, held to a floor each
+	@rm -f .coverage .coverage.*
+	HYPOTHESIS_PROFILE=quick $(BIN)/coverage run -m pytest -n 2 -q --inline-snapshot=disable $(wildcard $(COVERING:%=tests/%))
+	@$(BIN)/coverage combine --quiet
+	@set -f; failed=0; for floor in $(FLOORS); do \
+	$(BIN)/coverage report --include="*/pondero/$${floor%:*}/*" --fail-under="$${floor#*:}" || failed=1; \
+	done; exit $$failed
 
 .PHONY: contract
 contract: $(READY) ## every provider's contract, and our cassettes; VCR_RECORD=1 records them anew

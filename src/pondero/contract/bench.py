@@ -66,6 +66,9 @@ class Terms(Struct, frozen=True, kw_only=True):
     sparing: bool = False
 
 
+_NO_TERMS = Terms()
+
+
 class Bench:
     """Where a scenario runs: one model of one provider, and a transport that answers for it.
 
@@ -77,7 +80,7 @@ class Bench:
         self,
         entry: Entry,
         transport: Transport,
-        terms: Terms = Terms(),  # noqa: B008 - frozen
+        terms: Terms = _NO_TERMS,
         *,
         emulator: Emulator | None = None,
         live: bool = False,
