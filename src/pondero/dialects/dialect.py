@@ -1,8 +1,9 @@
 """What a dialect is: a record of functions for each of its two sides.
 
 The caller's side turns our requests into the wire's and its answers into events. The service's
-side is the other end: it reads requests and writes answers, for the emulator, the contract kit
-and gateways. The two are written apart and must agree, so neither imports the other.
+side is the other end: it reads requests and writes answers, for the emulator and the contract
+kit. ``client/apply_dial`` (for ``pondero.sdk``) reads other programs' requests with it, leniently;
+gateways will. The two are written apart and must agree, so neither imports the other.
 
 A side's package ends in ``CALLER = Caller(...)`` or ``SERVICE = Service(...)``: that line is where
 mypy checks every signature.
@@ -33,14 +34,14 @@ Quirks = Mapping[str, Json]
 """What one deployment does differently, from its file in the catalog."""
 
 C = TypeVar("C")
-"""What one dialect's answers need to know of the request they answer."""
+"""Request data that a dialect needs again when it writes the answer."""
 
 
 # -- the caller's side ---------------------------------------------------------------------------
 
 
 class Where(Struct, frozen=True):
-    """Which model was asked, at which deployment: what an answer does not say of itself.
+    """The model that was asked and its deployment, which an answer itself does not name.
 
     Seals name both. ``quirks`` are the deployment's.
     """
@@ -51,19 +52,19 @@ class Where(Struct, frozen=True):
 
 
 class EventStream(Protocol):
-    """Bytes in, events out; owns no socket."""
+    """The decoder of one streamed answer: bytes in, events out; it owns no socket."""
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take more bytes, in any split."""
+        """Return the events that these bytes complete; they may be split anywhere."""
         ...
 
     def eof(self) -> list[Event]:
-        """Say that no more will come; raises Truncated where the answer was cut."""
+        """Return the last events; raises Truncated where the answer was cut."""
         ...
 
 
 class Recognises(Protocol):
-    """Tells how surely a piece of JSON is an answer of this wire."""
+    """A function that says how likely a piece of JSON is an answer of this wire."""
 
     def __call__(self, raw: Json, *, stream: bool) -> int:
         """Return 0 to 100 for a body or, with ``stream``, for the first object of a stream."""
@@ -71,10 +72,11 @@ class Recognises(Protocol):
 
 
 class Repair(Struct, frozen=True):
-    """A refused request as the service says it would take it, and the one difference.
+    """A refused request, changed as the refusal says it would be taken, and the one difference.
 
-    ``holds_for`` is what will be refused again without it: nothing more, all of this thread, or
-    all to this model. ``unsealed`` are the seals it took out, as they stood on the wire.
+    ``holds_for`` is how long to keep applying the repair: for this request, for this thread, or
+    for every request to this model. ``unsealed`` are the seals it took out, as they stood on the
+    wire.
     """
 
     request: HttpRequest
@@ -83,36 +85,40 @@ class Repair(Struct, frozen=True):
     unsealed: tuple[str, ...] = ()
 
 
-class Given(Struct, frozen=True):
-    """An earlier answer: which exchange it ended, who gave it, and to which body."""
+class EarlierAnswer(Struct, frozen=True):
+    """An answer that came before a request.
+
+    ``number`` counts the exchange it ended, ``provider`` and ``model`` gave it, and
+    ``request_body`` is the body it answered.
+    """
 
     number: int
     provider: str | None
     model: str | None
-    asked: Json
+    request_body: Json
     message: Message
 
 
 class Past(Protocol):
-    """The answers that came before a request, found by what of them is sent back."""
+    """The answers that came before a request, found by what the request sends back of them."""
 
-    def of_call(self, id: str) -> Given | None:
+    def of_call(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
         ...
 
-    def of_function(self, name: str, arguments: Json) -> Sequence[Given]:
-        """Return the answers that called this function so, where the service gives no ids."""
+    def of_function(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
+        """Return the answers with this very call, where the service gives no ids."""
         ...
 
-    def of_seal(self, text: str) -> Given | None:
-        """Return the answer in one of whose seals this text stands."""
+    def of_seal(self, text: str) -> EarlierAnswer | None:
+        """Return the answer that has a seal with this text in it."""
         ...
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """A request that was sent, what the catalog knows of where it went, and what came before.
+    """A request that was sent, what the catalog knows about the model, and the earlier answers.
 
-    ``known`` is whether the catalog has the deployment; what it does not have may be laxer.
+    ``known`` is whether the catalog has the deployment; one that it does not have may be laxer.
     """
 
     body: dict[str, Json]
@@ -124,9 +130,10 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 
 class Trap(Struct, frozen=True, kw_only=True):
-    """A place in a request that its service refuses or, where not ``refused``, loses thinking at.
+    """A place in a request that makes the service refuse it or silently drop thinking.
 
-    ``path`` is where it stands in the body, ``then`` what the service does about it.
+    ``refused`` says which of the two. ``path`` is the place in the body, ``what`` is wrong there,
+    ``then`` is what the service does about it, and ``cure`` what to do instead.
     """
 
     code: str
@@ -140,11 +147,17 @@ class Trap(Struct, frozen=True, kw_only=True):
 class Caller(Struct, frozen=True, kw_only=True):
     """What a caller does with a wire.
 
-    ``decode`` reads a whole answer into the events a stream would give; ``error`` survives HTML
-    and an empty body. ``takes`` says what of a past the wire takes back. ``repair`` returns a
-    refused request as the service would take it, where the refusal names the cure. ``unsaid``
-    names parameters the wire has no words for, ``signed_as`` the service's name in requests that
-    are signed instead of bearing a key.
+    - ``encode`` writes our request, with the plan's fields, as an HTTP request to the target.
+    - ``decode`` reads a whole answer into the events that a stream would give.
+    - ``stream`` returns the decoder of one streamed answer.
+    - ``error`` reads an error answer; HTML and an empty body are errors too.
+    - ``recognises`` says how likely a piece of JSON is an answer of this wire.
+    - ``takes`` says what of an earlier conversation a deployment with these quirks takes back.
+    - ``traps`` finds the places in a request that are refused, or that silently lose thinking.
+    - ``has_past`` returns whether a body sends back earlier answers.
+    - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
+    - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
+    - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -172,7 +185,7 @@ class Rejected(Exception):
 
 
 class Sealer(Protocol):
-    """Says what goes into the opaque slot of a part of one answer.
+    """A function that fills the opaque slot (a signature, say) of a part of one answer.
 
     ``shown`` is the text the part is sent with, ``before`` the wire's blocks that stand before it
     in the same answer: some signatures cover them. None leaves the slot empty.
@@ -189,7 +202,7 @@ def unsealed(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json | Non
 
 
 class Parsed(Struct, Generic[C], frozen=True, kw_only=True):
-    """A request as its wire means it, whatever the service's rules would say about it.
+    """A request as its wire means it, with none of the service's rules applied.
 
     ``show`` is whether readable thinking was asked for, None where the request does not say.
     ``unknown`` are the paths of fields that this wire does not have; they were passed over.
@@ -205,9 +218,10 @@ class Parsed(Struct, Generic[C], frozen=True, kw_only=True):
 class Answering(Struct, Generic[C], frozen=True, kw_only=True):
     """All that is needed to write an answer: the request, and how its answer is to look.
 
-    ``shown`` is whether readable thinking goes into it, ``seal`` fills its opaque slots, and its
-    ids are made from ``seed``. ``refuses`` says that the answer is going to be a refusal, which
-    some wires announce at the start.
+    ``context`` is the data of the request that the answer repeats. ``seal`` fills its opaque
+    slots, its ids are made from ``seed``, and ``shown`` is whether readable thinking goes into it.
+    ``refuses`` says that the answer is going to be a refusal, which some wires announce at the
+    start.
     """
 
     request: Request
@@ -221,8 +235,8 @@ class Answering(Struct, Generic[C], frozen=True, kw_only=True):
 class Accepted(Answering[C], Generic[C], frozen=True, kw_only=True):
     """A request that the service's rules let pass; its answer is signed by the emulated service.
 
-    ``thinks`` is what comes of ``intent`` on this model. ``caches`` is which part of a prompt is
-    found again: none, the beginnings that are marked, or every beginning.
+    ``thinks`` is whether this model will think, given ``intent``. ``caches`` is which prefixes of
+    a prompt the service's cache serves: none, those that the request marks, or all.
     """
 
     intent: Intent = UNSET
@@ -239,7 +253,7 @@ class ByteStream(Protocol):
         ...
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes that say this event; may be empty."""
+        """Return the bytes of this event; an event that the wire does not have gives none."""
         ...
 
     def eof(self) -> bytes:
@@ -247,12 +261,12 @@ class ByteStream(Protocol):
         ...
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the bytes that say an error after all was well; nothing follows them."""
+        """Return the bytes that report an error in the middle of a stream; they end it."""
         ...
 
 
 class ErrorShape(Protocol):
-    """Writes an error as the service does."""
+    """A function that writes an error as the service does."""
 
     def __call__(
         self, status: int, message: str, *, code: str | None, retry_after: float | None
@@ -271,9 +285,10 @@ class Listed(Struct, frozen=True):
 class Models(Struct, frozen=True, kw_only=True):
     """What a service answers beside conversations: lists of models, and counts of tokens.
 
-    ``asks`` says which of the two a request is for. ``listed`` answers the first for a provider,
-    or raises Rejected. ``counts`` returns the usual request whose tokens are to be counted, and
-    ``counted`` their number in the service's shape.
+    - ``asks`` returns which of the two a request is for, or None.
+    - ``listed`` answers with a provider's list of models, or raises Rejected.
+    - ``counts`` turns a request to count tokens into the usual request whose tokens are counted.
+    - ``counted`` answers with their number, in the service's shape.
     """
 
     asks: Callable[[HttpRequest], Literal["models", "tokens"] | None]
@@ -285,12 +300,20 @@ class Models(Struct, frozen=True, kw_only=True):
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """What a service does with a wire.
 
-    ``home`` is the provider that is meant where none is named. ``parse`` reads a request and
-    passes over what it does not know; ``accept`` reads it as the provider of that name would,
-    strictly, and raises Rejected in its words. ``restated`` puts an error into the shape of one
-    provider, where those of a wire differ. ``call_id`` makes an id of 32 hexadecimal digits.
-    ``filtered`` are the wire's words for an answer that was withheld, and ``bad_key`` the pairs of
-    status and code that mean a refused key here and nowhere else.
+    - ``home`` is the provider that is meant where none is named.
+    - ``serves`` returns whether an address with this path belongs to the wire.
+    - ``model_of`` returns the model that a request names, in its body or its address.
+    - ``with_model`` returns the request for another model.
+    - ``parse`` reads a request leniently: no rules, and unknown fields are listed, not refused.
+    - ``accept`` reads it as the provider of that name would: strictly; it raises Rejected.
+    - ``reply`` writes a whole answer.
+    - ``stream`` returns the writer of a streamed answer.
+    - ``error`` writes an error in the service's shape.
+    - ``call_id`` makes a tool call's id, as the service writes ids, of 32 hexadecimal digits.
+    - ``restated`` puts an error into one provider's shape, where those of a wire differ.
+    - ``models`` answers requests for lists of models and counts of tokens, if it has them.
+    - ``filtered`` are the wire's words for an answer that a filter withheld.
+    - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
     """
 
     home: str
@@ -313,7 +336,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class Dialect(Struct, frozen=True):
-    """A wire by its name; each side is loaded when it is first asked for."""
+    """A wire format by its name; each side is imported when it is first asked for."""
 
     name: str
     caller: Callable[[], Caller]

@@ -1,6 +1,6 @@
-"""The shell of every streamed answer: frames in, events out, and what happens when one fails.
+"""What all stream decoders share: frames in, events out, and what happens when one fails.
 
-Each dialect fills in a ``FrameStream`` with a frame reader and its own ``Reading``. No frame may
+Each dialect makes a ``FrameStream`` from a frame reader and its own ``Reading``. No frame may
 outgrow ``MAX_FRAME``.
 """
 

@@ -1,4 +1,4 @@
-"""How bytes move between us and a service: the only rooms that wait."""
+"""The room that does the network I/O and the waiting between retries; cassettes are here too."""
 
 from ..lazy import lazily
 

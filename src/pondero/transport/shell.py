@@ -1,6 +1,7 @@
-"""The shells that drive a flow over a transport: ``Shell`` waits, ``AsyncShell`` awaits.
+"""A shell drives an exchange's flow: it does the I/O that the flow asks for, step by step.
 
-They are the same lines with and without ``await``; every decision is the flow's.
+``Shell`` blocks, ``AsyncShell`` awaits; they are the same lines with and without ``await``. Every
+decision is the flow's (``exchange/steps``). The client makes one shell for each exchange.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -46,7 +47,7 @@ class Shell:
                         heard = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
                         heard = self._sent(step)
-                    else:
+                    else:  # Sleep, the one step that is left
                         sleep(step.seconds)
                 except TransportError as error:
                     step = flow.throw(error)
@@ -91,7 +92,7 @@ class AsyncShell:
                         heard = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
                         heard = await self._sent(step)
-                    else:
+                    else:  # Sleep, the one step that is left
                         await _sleep(step.seconds)
                 except StopAsyncIteration:  # cheaper than a default for each piece
                     step = flow.send(None)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...canon import Json, Message, Other, Part, Seal, Text, Thinking, ToolCall
-from ...dialects import Given, Sent, Trap, dialect
+from ...dialects import EarlierAnswer, Sent, Trap, dialect
 from .exchanges import Kind, Seen
 
 
@@ -79,9 +79,9 @@ class Answers:
     """All answers of a file, found by their content: the order of the lines means nothing."""
 
     def __init__(self, exchanges: Iterable[Seen]) -> None:
-        self._calls: dict[str, Given] = {}
-        self._functions: dict[bytes, list[Given]] = {}
-        self._seals: dict[str, Given] = {}
+        self._calls: dict[str, EarlierAnswer] = {}
+        self._functions: dict[bytes, list[EarlierAnswer]] = {}
+        self._seals: dict[str, EarlierAnswer] = {}
         self._shared: set[str] = set()
         for each in exchanges:
             if each.answer is not None and each.answer.message.parts:
@@ -91,19 +91,19 @@ class Answers:
             self._seals.pop(text, None)
         self._sorted = sorted(self._seals)
 
-    def of_call(self, id: str) -> Given | None:
+    def of_call(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
         return self._calls.get(id)
 
-    def of_function(self, name: str, arguments: Json) -> Sequence[Given]:
+    def of_function(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
         """Return the answers with this very call, where the service gives no ids."""
         return self._functions.get(_fingerprint(name, arguments), ())
 
-    def of_seal(self, text: str) -> Given | None:
+    def of_seal(self, text: str) -> EarlierAnswer | None:
         """Return the answer whose seal contains this text."""
         return self._seals.get(plain(text))
 
-    def cut(self, text: str) -> Given | None:
+    def cut(self, text: str) -> EarlierAnswer | None:
         """Return the answer with a seal that begins with this text and is longer."""
         short = plain(text)
         at = bisect_left(self._sorted, short)
@@ -111,7 +111,7 @@ class Answers:
         return self._seals[found] if found.startswith(short) and found != short else None
 
     def _add(self, each: Seen, message: Message) -> None:
-        given = Given(each.number, each.provider, each.model, each.body, message)
+        given = EarlierAnswer(each.number, each.provider, each.model, each.body, message)
         for part in message.parts:
             if isinstance(part, ToolCall) and part.minted:
                 self._functions.setdefault(_fingerprint(part.name, part.arguments), []).append(
@@ -122,7 +122,7 @@ class Answers:
             for text in sealed_texts(part):
                 self._put(self._seals, plain(text), given)
 
-    def _put(self, where: dict[str, Given], text: str, given: Given) -> None:
+    def _put(self, where: dict[str, EarlierAnswer], text: str, given: EarlierAnswer) -> None:
         if where.setdefault(text, given).message.parts != given.message.parts:
             self._shared.add(text)
 
@@ -246,7 +246,7 @@ def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
             )
 
 
-def _is_lost(given: Given, here: set[str]) -> bool:
+def _is_lost(given: EarlierAnswer, here: set[str]) -> bool:
     """Return whether an answer's sealed thinking, or the seal of its call, is missing."""
     thoughts = [part for part in given.message.parts if isinstance(part, Thinking)]
     proofs = [texts for part in thoughts if (texts := sealed_texts(part))]

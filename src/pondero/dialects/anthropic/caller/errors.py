@@ -1,8 +1,8 @@
 """Reads the service's errors into ours, from a response or out of a stream.
 
-The error's code decides, then its type, then the status (wire sheet, section 7). The message is
-read only where one type has two meanings: a prompt that is too long and an empty account are both
-``invalid_request_error``.
+The error's code decides, then its type, then the status (the Messages wire sheet, section 7). The
+message is read only where one type has two meanings: a prompt that is too long and an empty account
+are both ``invalid_request_error``.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Reads content blocks into parts: one small class for each type of block, fed with its deltas.
 
-Whole answers and streams both use it. The class is chosen once, by the block's type; a delta then
-costs one attribute and one list.
+``response`` and ``stream`` both use it. The class is chosen once, when a block begins, so that each
+delta of a long stream costs one method call and one append.
 """
 
 from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking, ToolCall
-from pondero.dialects.dialect import Given, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
 _THOUGHTS = ("thinking", "redacted_thinking")
 _SEALS = {"thinking": "signature", "redacted_thinking": "data"}
@@ -229,7 +229,7 @@ def _opening(turns: list[_Turn]) -> _Turn | None:
     return first if first is not None and first.role == "assistant" else None
 
 
-def _answer(sent: Sent, turn: _Turn) -> Given | None:
+def _answer(sent: Sent, turn: _Turn) -> EarlierAnswer | None:
     """Return the answer a turn is from, by the calls it makes."""
     answers = (sent.past.of_call(str(p.block.get("id"))) for p in turn.of("tool_use"))
     return next((given for given in answers if given is not None), None)
@@ -247,7 +247,7 @@ def _seals(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
                 yield from _unknown_seal(placed, answer)
 
 
-def _changed_seal(placed: _Placed, given: Given) -> Iterator[Trap]:
+def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[Trap]:
     """Find thinking that another model made, or whose text was changed after it was signed."""
     if given.model is not None and not _READER.search(given.model):
         yield Trap(
@@ -268,7 +268,7 @@ def _changed_seal(placed: _Placed, given: Given) -> Iterator[Trap]:
         )
 
 
-def _unknown_seal(placed: _Placed, answer: Given | None) -> Iterator[Trap]:
+def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[Trap]:
     """Find a signature that is not base64, or that differs from the answer's."""
     field = _SEALS[placed.kind]
     had = answer is not None and any(
@@ -296,7 +296,7 @@ def _is_base64(text: str) -> bool:
     return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
 
 
-def _is_as_given(placed: _Placed, given: Given) -> bool:
+def _is_as_given(placed: _Placed, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
@@ -329,7 +329,7 @@ def _key(placed: _Placed) -> str:
     return placed.seal or str(placed.block.get("id"))
 
 
-def _sequence(given: Given) -> list[str]:
+def _sequence(given: EarlierAnswer) -> list[str]:
     """Return the seals and the ids of calls in an answer, in order."""
     keys = []
     for part in given.message.parts:
@@ -340,7 +340,7 @@ def _sequence(given: Given) -> list[str]:
     return keys
 
 
-# -- what thinking is bound to (wire sheet, section 5) --------------------------------------------
+# -- what thinking is bound to (the Messages wire sheet, section 5) --------------------------------
 
 
 def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
@@ -349,9 +349,9 @@ def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         return
     for placed in (placed for turn in turns for placed in turn.of(*_THOUGHTS) if placed.seal):
         given = sent.past.of_seal(placed.seal)
-        if given is None or not isinstance(given.asked, dict):
+        if given is None or not isinstance(given.request_body, dict):
             continue
-        if changed := _changed(given.asked, sent.body, _number(placed.path)):
+        if changed := _changed(given.request_body, sent.body, _number(placed.path)):
             yield Trap(
                 code="prefix_changed",
                 path=changed,

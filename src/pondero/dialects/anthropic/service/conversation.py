@@ -1,7 +1,7 @@
-"""The service's rules for a conversation sent back (wire sheet, section 5).
+"""The service's rules for a conversation sent back (the Messages wire sheet, section 5).
 
 Each call needs a result in the next message, thinking must be as it was given, and a model may
-refuse to go on from an assistant's words. rules.accept calls these checks in the service's order.
+refuse to continue an assistant's message. rules.accept calls these checks in the service's order.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""The service's errors in its own shape (wire sheet, section 7), and the refusals rules raise."""
+"""The service's errors in its own shape, and the refusals that rules raise.
+
+The shape is that of the Messages wire sheet, section 7.
+"""
 
 from collections.abc import Mapping
 from hashlib import sha256

@@ -1,8 +1,8 @@
 """Reads a request: its body into the service's types, and those into canon.
 
 Two roads share the two steps ``body`` and ``canon``. The rules call them strictly and refuse what
-does not fit, in the service's words. ``parse`` is the lenient road, for gateways: it passes an
-``Unknown`` that collects the paths of everything that was passed over.
+does not fit, in the service's words. ``parse`` is the lenient road, which ``pondero.sdk`` takes and
+gateways will: it passes an ``Unknown`` that collects the paths of all fields that were passed over.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Writes answers in the service's exact shape (wire sheet, sections 3 and 4).
+"""Writes answers in the service's exact shape (the Messages wire sheet, sections 3 and 4).
 
-The emulator and gateways call ``reply`` for a whole answer and ``stream`` for a streamed one.
+The emulator calls ``reply`` for a whole answer and ``stream`` for a streamed one; gateways will.
 """
 
 from hashlib import sha256

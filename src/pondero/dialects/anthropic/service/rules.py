@@ -1,7 +1,7 @@
 """Every check of the service, in its order: what the real one refuses is refused, in its words.
 
-The emulator calls ``accept``. With two faults in a request, the order of the checks decides which
-one is refused.
+The emulator calls ``accept``. With two faults in a request, the first failing check is the one
+reported.
 """
 
 from collections.abc import Mapping

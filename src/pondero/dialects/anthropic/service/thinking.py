@@ -1,7 +1,7 @@
 """What each model takes of thinking, effort, sampling and forced tools.
 
-The refusals are those of the wire sheet, section 2; the models' rows are in models.toml.
-rules.accept calls this.
+The refusals are those of the Messages wire sheet, section 2; the models' rows are in models.toml.
+rules.accept calls this. A budget under 1,024 is refused earlier, by its type (``types.Enabled``).
 """
 
 from . import types

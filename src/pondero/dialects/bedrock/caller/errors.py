@@ -1,4 +1,4 @@
-"""The service's errors as ours, from a refused request or from a frame of a stream.
+"""Reads the service's errors into ours, from a refused request or from a frame of a stream.
 
 The exception's name decides; it is in a header of the response or of the frame. The body has only
 a message, which is read where one name stands for several errors.

@@ -1,4 +1,4 @@
-"""Images, documents, videos and sounds as blocks; the wire has formats, not media types."""
+"""Writes images, documents, videos and sounds as blocks; the wire has formats, not media types."""
 
 import re
 from base64 import b64encode

@@ -1,7 +1,7 @@
-"""Content blocks to parts: one small class for each kind of block, fed with its deltas.
+"""Reads content blocks into parts: one small class for each kind of block, fed with its deltas.
 
-Used for whole answers and for streams. In a stream, text and thinking begin with their first delta;
-only calls and unknown blocks have a start of their own.
+``response`` and ``stream`` both use it. In a stream, text and thinking begin with their first
+delta; only calls and unknown blocks have a start of their own.
 """
 
 from base64 import b64decode, b64encode

@@ -1,6 +1,6 @@
-"""Requests that were refused, changed so that the service takes them.
+"""Changes a refused request where the refusal's message says what would be taken.
 
-Only for refusals whose message says what would be taken.
+The exchange sends what ``repair`` returns once more.
 """
 
 import re

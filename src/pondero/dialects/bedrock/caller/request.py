@@ -1,4 +1,4 @@
-"""Our requests as Converse takes them, and what of the past may be sent over this wire.
+"""Writes our requests as Converse takes them; ``takes`` is what handoff may leave in.
 
 Thinking that this wire sealed goes back byte for byte, in place; thinking without a seal, or with
 the seal of another wire, is left out.

@@ -1,4 +1,4 @@
-"""A streamed answer to events: one short method for each kind of frame."""
+"""Reads a streamed answer into events: one short method for each kind of frame."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""Places in a replayed conversation that are refused, or that lose thinking.
+"""Finds where a conversation sent back over this wire is refused, or loses thinking.
 
-The caller's own reading of the rules of replay, written apart from the service's side.
+This is the caller's own reading of the rules for replay, written apart from the service's side.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking
-from pondero.dialects.dialect import Given, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"
@@ -202,7 +202,7 @@ def _signatures(sent: Sent, turn: _Turn) -> set[str]:
     return {str(part.seal.value) for part in thoughts if part.seal and part.seal.value}
 
 
-def _is_as_given(placed: _Placed, signature: str, given: Given) -> bool:
+def _is_as_given(placed: _Placed, signature: str, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
@@ -217,7 +217,7 @@ def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         return
     for placed in (placed for turn in turns for placed in turn.of(_THOUGHT)):
         given = sent.past.of_seal(str(placed.thought.get("signature") or ""))
-        changed = _changed(given.asked, sent.body) if given else None
+        changed = _changed(given.request_body, sent.body) if given else None
         if given and changed:
             yield Trap(
                 code="prefix_changed",

@@ -1,4 +1,4 @@
-"""Token counts as disjoint buckets, and how an answer ended.
+"""Reads the service's token counts into disjoint buckets, and how an answer ended.
 
 ``outputTokens`` includes thinking and does not say how much of it. Claude has a count of thinking
 among its own response fields, which must be asked for by path; without it, it is unknown.

@@ -1,4 +1,4 @@
-"""The rules for replayed turns: a result for every call, and thinking unchanged."""
+"""The service's rules for a conversation sent back: a result for every call, thinking unchanged."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

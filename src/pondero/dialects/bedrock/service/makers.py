@@ -1,4 +1,4 @@
-"""additionalModelRequestFields, typed: each maker has fields of its own, in its own spelling."""
+"""The types of additionalModelRequestFields: each maker of models has fields of its own."""
 
 from typing import Annotated, Literal
 

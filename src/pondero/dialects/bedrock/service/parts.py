@@ -1,4 +1,4 @@
-"""Parts as the service's blocks, for whole answers and for streams."""
+"""Writes parts as the service's blocks, for whole answers and for streams."""
 
 from collections.abc import Iterator
 

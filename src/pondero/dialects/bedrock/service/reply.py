@@ -1,4 +1,4 @@
-"""Answers in the service's exact shape: whole, or as a stream of binary frames."""
+"""Writes answers in the service's exact shape: whole, or as a stream of binary frames."""
 
 from msgspec.json import encode
 

@@ -1,4 +1,4 @@
-"""What the service refuses, in its own words and in its own order."""
+"""Every check of the service, in its own words and order; the emulator calls ``accept``."""
 
 import re
 from urllib.parse import urlsplit

@@ -1,7 +1,7 @@
-"""The wish to think: what a request says about it, and what each model makes of it.
+"""How much thinking a request asks for, and what each model makes of it.
 
-``intent_of`` reads the wish alone. ``wish`` is the rules' part: it refuses what the model does not
-take of thinking, effort, sampling and forced calls.
+``intent_of`` only reads the intent. ``wish`` is called by the rules: it refuses what the model does
+not take of thinking, effort, sampling and forced calls.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,7 @@
-"""The request body as the service types it: what is not named here is refused.
+"""The request body as the service types it: a field that is not named here is refused.
 
-Also the reading of JSON by these types, whose misfits are refused in the service's words.
+JSON is read into these types here as well; a value of the wrong type is refused in the service's
+words.
 """
 
 import re

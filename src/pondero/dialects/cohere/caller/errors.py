@@ -1,4 +1,4 @@
-"""The service's errors to ours. They are a message and the id of the request; the status decides.
+"""Reads the service's errors into ours: a message and the request's id, so the status decides.
 
 A stream that fails has the same message in its last event, without a status.
 """

@@ -1,7 +1,8 @@
-"""The pieces of an answer to events, in the order they come; whole answers and streams share it.
+"""Turns the pieces of an answer into events, in the order they come.
 
-Parts follow each other, so a piece belongs to the part that is open: recorded streams number two
-parts alike. The plan before a call is text, marked by a seal so that it goes back as a plan.
+``response`` and ``stream`` both use it. Parts follow each other, so a piece belongs to the part
+that is open: recorded streams give two parts the same number. The plan before a call is text,
+marked by a seal so that it goes back as a plan.
 """
 
 from typing import NamedTuple

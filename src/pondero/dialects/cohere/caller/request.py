@@ -1,4 +1,4 @@
-"""Canon to one request of v2 chat, and what of a past may go into it.
+"""Writes our requests as v2 chat takes them; ``takes`` is what handoff may leave in.
 
 A conversation is one flat list, with tool results as messages of their own. Thinking goes back as a
 part of the content, unsigned; the text before a call goes back as the plan it came as.

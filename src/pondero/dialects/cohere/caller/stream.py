@@ -1,4 +1,4 @@
-"""The server-sent events of v2 chat to ours."""
+"""Reads the server-sent events of a streamed answer into our events."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Places in a request's past that the service refuses. Nothing is signed here."""
+"""Finds where a conversation sent back over this wire is refused. Nothing is signed here."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,6 +1,7 @@
-"""Errors in the service's shape: a message, and the id of the request (wire sheet, section 7).
+"""Errors in the service's shape: a message, and the id of the request.
 
-``rules`` and ``parse`` refuse with them; the emulator writes its planned failures with ``error``.
+The shape is that of the Cohere wire sheet, section 7. ``rules`` and ``parse`` refuse with them; the
+emulator writes its planned failures with ``error``.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. A gateway calls
-``parse``, which makes the same two steps without rules, and passes over what the types do not have.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
+two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` calls
+it, and gateways will.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Answers as the service writes them: whole, or as server-sent events. Nothing is sealed here."""
+"""Writes answers as the service does: whole, or as server-sent events. Nothing is sealed here."""
 
 import hashlib
 import uuid

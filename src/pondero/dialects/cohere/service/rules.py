@@ -1,4 +1,4 @@
-"""What the service refuses, in its order: address, key, JSON, fields, model, then every rule."""
+"""Every check of the service, in its order: address, key, JSON, fields, model, then every rule."""
 
 import msgspec
 
@@ -24,7 +24,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[None]:
             status=404,
         )
     thinks = _thinks(read.thinking, model)
-    _check_company(read)
+    _check_dependent_fields(read)
     _check_messages(read.messages, model)
     request = canon(read, raw)
     return Accepted(
@@ -55,7 +55,7 @@ def _thinks(asked: types.Thinking | None, model: Model) -> bool:
     return asked.type != "disabled"
 
 
-def _check_company(body: types.Body) -> None:
+def _check_dependent_fields(body: types.Body) -> None:
     """Refuse parameters without those they need, or beside those they exclude."""
     choice = body.tool_choice
     if choice is not None and choice.upper() not in CHOICES:

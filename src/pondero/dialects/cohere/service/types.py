@@ -1,7 +1,7 @@
-"""A request of v2 chat in strict types: what it may hold, and nothing else.
+"""The request body as the service types it: a field that is not named here is refused.
 
-``Body`` is what the service takes; ``LooseBody``, the same without ranges, is for gateways. Source:
-cohere SDK 7.3.1, types of v2 chat.
+``Body`` is what the service takes; ``LooseBody``, the same without ranges, is what ``parse``
+reads. Source: cohere SDK 7.3.1, types of v2 chat.
 """
 
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Arguments of a call that are streamed as values at JSON paths (Vertex)."""
+"""Puts together the arguments of a call that Vertex streams as values at JSON paths."""
 
 import re
 

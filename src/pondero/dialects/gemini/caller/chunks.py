@@ -1,4 +1,4 @@
-"""Types of an answer and of the chunks of a streamed one: the fields that are used."""
+"""The types of a whole answer and of a stream's chunks, with only the fields that we read."""
 
 import msgspec
 from msgspec import Struct

@@ -1,8 +1,8 @@
-"""Messages to ``contents``, for ``request``: which parts and seals go back, and how.
+"""Writes messages as ``contents``, for ``request``: which parts and seals go back, and how.
 
 A seal goes back on the part it came on, byte for byte, and only to the route that made it. From
 Gemini 3 on the first function call of every step carries a signature: its own, or the documented
-stand-in for none. An id we minted is never sent.
+stand-in for none. An id that we made up (minted) is never sent.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The service's errors to ours: by a reason in the details, else the status word or number.
+"""Reads the service's errors into ours, by the reason in their details, else by the status.
 
 A bad key is a 400 here, a spent daily quota a 429, and the time to wait is in the body.
 """

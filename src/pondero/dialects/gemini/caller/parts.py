@@ -1,8 +1,9 @@
-"""The pieces of an answer to events, in the order they come; whole answers and streams share it.
+"""Turns the pieces of an answer into events, in the order they come.
 
-A signature stays on the part it came on. Text continues from piece to piece while it is unsigned
-and of one kind; a signed piece is a part of its own. A signature that came apart from its function
-call (alone in a part, right before or after it) is given to the call.
+``response`` and ``stream`` both use it. A signature stays on the part it came on. Text continues
+from piece to piece while it is unsigned and of one kind; a signed piece is a part of its own. A
+signature that came apart from its function call (alone in a part, right before or after it) is
+given to the call.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""A refused request as the service takes it: without its signatures, or without readable thinking.
+"""Changes a refused request: without its signatures, or without readable thinking.
 
 The exchange sends what ``repair`` returns once more.
 """

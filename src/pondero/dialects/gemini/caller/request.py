@@ -1,4 +1,4 @@
-"""Canon to one request of generateContent, and what of a past may go into it.
+"""Writes our requests as generateContent takes them; ``takes`` is what handoff may leave in.
 
 Schemas: ``parameters`` and ``responseSchema`` are the wire's own form of OpenAPI and refuse any key
 they do not know (additionalProperties, $ref, const ...). ``parametersJsonSchema`` and

@@ -1,4 +1,4 @@
-"""A whole answer to events, and how surely a piece of JSON is one of this wire's."""
+"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 import msgspec
 

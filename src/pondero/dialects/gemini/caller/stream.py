@@ -1,4 +1,4 @@
-"""A streamed answer to events: server-sent events, a JSON array, or an object a line."""
+"""Reads a streamed answer into events: server-sent events, a JSON array, or one object a line."""
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where

@@ -1,4 +1,4 @@
-"""Places in a request's past that the service refuses, or where thinking is lost.
+"""Finds where a conversation sent back over this wire is refused, or loses thinking.
 
 This is the caller's own reading of the rules for replay, written apart from the service's side.
 Fields count in both spellings, thoughtSignature and thought_signature.
@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pondero.canon import Json, ToolResult
-from pondero.dialects.dialect import Given, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _CALL = ("functionCall", "function_call")
@@ -164,26 +164,26 @@ def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _answer(sent: Sent, placed: _Placed) -> Given | None:
+def _answer(sent: Sent, placed: _Placed) -> EarlierAnswer | None:
     """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
     if isinstance(id := call.get("id"), str) and (given := sent.past.of_call(id)):
         return given
     before = _given(sent.body)[: int(placed.path.partition("[")[2].partition("]")[0])]
     made = sent.past.of_function(str(call.get("name")), call.get("args"))
-    return next((given for given in made if _is_like(_given(given.asked), before)), None)
+    return next((given for given in made if _is_like(_given(given.request_body), before)), None)
 
 
 def _is_like(asked: list[Json], before: list[Json]) -> bool:
     return len(asked) == len(before) and asked[:1] == before[:1]
 
 
-def _had_signature(given: Given) -> bool:
+def _had_signature(given: EarlierAnswer) -> bool:
     parts = given.message.parts
     return any(not isinstance(part, ToolResult) and part.seal for part in parts)
 
 
-def _from(given: Given | None) -> str:
+def _from(given: EarlierAnswer | None) -> str:
     if given is None or not _had_signature(given):
         return ""
     return f"; exchange {given.number} gave one"

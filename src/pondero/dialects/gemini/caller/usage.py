@@ -1,4 +1,4 @@
-"""The wire's token counts to disjoint buckets.
+"""Reads the service's token counts into disjoint buckets.
 
 Thoughts are counted apart from the candidates (all of 2,045 recorded totals add up so); cached
 tokens are part of the prompt, tool-use prompts are not. Zeros are left out. Every chunk of a stream

@@ -1,6 +1,6 @@
 """The address of a request: path, model, method and framing, and the key that comes with it.
 
-Gateways use this without the rules: ``serves`` and ``model_of`` decide who gets a request.
+Without the rules, ``pondero.sdk`` uses ``serves`` and ``model_of``; gateways will.
 """
 
 import re

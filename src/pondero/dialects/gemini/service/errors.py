@@ -1,4 +1,4 @@
-"""Errors in the service's shape, and the sentences in which each deployment refuses."""
+"""Errors in the service's shape, and the sentences with which each deployment refuses."""
 
 import msgspec
 from msgspec import Struct

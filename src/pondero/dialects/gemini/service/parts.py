@@ -1,4 +1,4 @@
-"""Parts, counts and endings as the service writes them; ``reply`` puts them together."""
+"""Writes parts, token counts and finish reasons as the service does, for ``reply``."""
 
 import base64
 

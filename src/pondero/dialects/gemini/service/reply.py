@@ -1,4 +1,4 @@
-"""Answers as the service writes them: whole, server-sent, as an array or an object a line."""
+"""Writes answers as the service does: whole, server-sent, as an array or one object a line."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What the service refuses, in its order: address, key, JSON, model, fields, then every rule."""
+"""Every check of the service, in its order: address, key, JSON, model, fields, then every rule."""
 
 import re
 from itertools import groupby
@@ -81,7 +81,7 @@ def _check(
     return thinks
 
 
-# -- thinking (wire sheet, section 2) ------------------------------------------------------------
+# -- thinking (the Gemini wire sheet, section 2) --------------------------------------------------
 
 
 def _thinks(asked: ThinkingConfig, model: Model, surface: Surface) -> bool:

@@ -1,7 +1,8 @@
 """Thought signatures as the emulated service makes and checks them.
 
 A real one is opaque bytes that only its own deployment reads, and so is this. It is bound to the
-deployment and not to the part: the service validates no more than that (wire sheet, section 5).
+deployment and not to the part: the service checks no more than that (the Gemini wire sheet,
+section 5).
 """
 
 import base64

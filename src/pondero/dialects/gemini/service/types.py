@@ -1,4 +1,4 @@
-"""The messages of a generateContent request, as the service knows them; it knows no others.
+"""The request body as the service types it: the messages of generateContent, and no others.
 
 ``protobuf`` reads JSON into them. Source: google-genai 3.1.0 types and the public protocol buffers,
 v1beta.

@@ -1,4 +1,4 @@
-"""The service's errors as ours: it has one string under ``error``, whatever happened.
+"""Reads the service's errors into ours: it has one string under ``error``, whatever happened.
 
 The status decides which error it is; inside a stream there is none, so the message does.
 """

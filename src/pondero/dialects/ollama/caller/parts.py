@@ -1,7 +1,7 @@
-"""What one answer, or one line of a streamed answer, says, and the events that makes.
+"""Turns an answer, or the lines of a streamed one, into events.
 
 Thinking, text and calls are parts; a part goes on while lines of its kind follow each other. The
-line that says done ends the answer, and what comes after it is not read.
+line with ``done: true`` ends the answer, and nothing after it is read.
 """
 
 import msgspec

@@ -1,8 +1,8 @@
-"""Our requests as /api/chat takes them.
+"""Writes our requests as /api/chat takes them; ``takes`` is what handoff may leave in.
 
 A conversation is one flat list here: the text of a turn in one string, pictures beside it, thinking
-in a field of its own. An id we minted is never sent: a call without one is answered by its tool's
-name.
+in a field of its own. An id that we made up (minted) is never sent: a call without one is answered
+by its tool's name.
 """
 
 import base64

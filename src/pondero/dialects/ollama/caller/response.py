@@ -1,4 +1,4 @@
-"""A whole answer to events, and how an answer of this wire is recognised."""
+"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 from pondero.canon import Event, Head, Json
 from pondero.dialects.dialect import Where

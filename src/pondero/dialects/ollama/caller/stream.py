@@ -1,4 +1,4 @@
-"""A streamed answer to events: a JSON object a line."""
+"""Reads a streamed answer into events: one JSON object a line."""
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where
@@ -17,7 +17,7 @@ def stream(head: Head, _where: Where) -> FrameStream[bytes]:
 
 
 class _Lines:
-    """Reads the lines of one answer; the line that says done is the last."""
+    """Reads the lines of one answer; the line with ``done: true`` is the last."""
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -25,11 +25,11 @@ class _Lines:
 
     @property
     def over(self) -> bool:
-        """Return whether the line that says done has come."""
+        """Return whether the line with ``done: true`` has come."""
         return self._answer.over
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
-        """Add the events of these lines; raises the error that a line is."""
+        """Add the events of these lines; raises where a line reports an error."""
         answer = self._answer
         for line in frames:
             if answer.over:

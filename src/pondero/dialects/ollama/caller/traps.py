@@ -1,4 +1,4 @@
-"""Places in a replayed conversation that are refused; nothing is signed or paired here."""
+"""Finds where a conversation sent back over this wire is refused. Nothing is signed here."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,8 +1,9 @@
-"""Requests of /api/chat as the request they stand for.
+"""Reads a request: JSON to the server's types, and these to canon.
 
 ``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road of gateways: the same two steps and no checks. A collector of unknown fields
-that is passed along makes both lenient; the server itself refuses next to nothing.
+is the lenient road, which ``pondero.sdk`` takes and gateways will: the same two steps and no
+checks. Each step is lenient when it is passed a collector of unknown fields; the server itself
+refuses next to nothing.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Answers in the server's exact shape: one object, or one object a line."""
+"""Writes answers in the server's exact shape: one object, or one object a line."""
 
 import msgspec
 

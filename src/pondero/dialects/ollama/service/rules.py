@@ -1,4 +1,4 @@
-"""What the server refuses, in its own words, and what each model makes of the wish to think."""
+"""Every check of the server, in its own words, and how much each model thinks when asked to."""
 
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import Unknown

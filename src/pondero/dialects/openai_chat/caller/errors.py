@@ -1,4 +1,4 @@
-"""Error answers to our errors, in any of the shapes that providers have for them.
+"""Reads error answers into our errors, in any of the shapes that providers have for them.
 
 The service's own code decides first where it has one, then the status, then, where a status is
 shared by two meanings, the words of the message.

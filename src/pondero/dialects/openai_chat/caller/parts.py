@@ -1,4 +1,4 @@
-"""The parts of an answer: their shape on this wire, and how they are put together as they arrive.
+"""The parts of an answer: their types on this wire, and how they are put together as they arrive.
 
 On this wire thinking, text and calls have no order among themselves, so the order of the parts is
 the order in which they arrive. ``response`` and ``stream`` read answers into these types.

@@ -1,4 +1,7 @@
-"""Refusals that say what to change, and the request changed that way."""
+"""Changes a refused request where the refusal says what would be taken.
+
+The exchange sends what ``repair`` returns once more.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Thinking sent back: in the place it came from, or where the deployment wants it.
+"""Writes thinking that is sent back: in the field it came from, or where the deployment wants it.
 
 Only what this dialect sealed is opened. The wire has no order between a turn's thinking, text and
 calls, so several thoughts of one turn go into one field.

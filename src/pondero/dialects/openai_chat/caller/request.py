@@ -1,4 +1,4 @@
-"""Canon to wire: a request as one deployment takes it, its quirks applied.
+"""Writes our requests as one deployment takes them, with its quirks applied.
 
 The conversation is one flat list on this wire; tool results are messages of their own.
 """

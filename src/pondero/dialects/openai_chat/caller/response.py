@@ -1,4 +1,4 @@
-"""Wire to canon: a whole answer, and the builder that bodies and streamed chunks go through."""
+"""Reads a whole answer into events, with the builder that streamed chunks go through as well."""
 
 import base64
 import binascii

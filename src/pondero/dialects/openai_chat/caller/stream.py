@@ -1,4 +1,4 @@
-"""Wire to canon: a streamed answer, chunk by chunk."""
+"""Reads a streamed answer into events, chunk by chunk."""
 
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where

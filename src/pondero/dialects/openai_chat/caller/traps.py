@@ -1,7 +1,7 @@
-"""Places in a replayed conversation where this wire refuses it, or loses thinking.
+"""Finds where a conversation sent back over this wire is refused, or loses thinking.
 
-This is the caller's own knowledge of the rules for replay; the service's side is not used. What
-one deployment wants is in its quirks.
+This is the caller's own reading of the rules for replay, written apart from the service's side.
+What one deployment wants is in its quirks.
 """
 
 import re

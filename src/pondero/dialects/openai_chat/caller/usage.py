@@ -1,4 +1,4 @@
-"""What an answer says about itself: its token counts, why it ended, and what came along with it.
+"""Reads the token counts of an answer, why it ended, and the other data that came with it.
 
 Counts are put into disjoint buckets. Thinking is inside the completion nearly everywhere and beside
 it on one surface; the total, where there is one, shows which. Counts that contradict each other are

@@ -1,6 +1,7 @@
 """Which requests are for this wire, and which model an address names.
 
-Gateways use this file without the rules: nothing here looks at a key or at a provider's table.
+Nothing here looks at a key or at a provider's table: ``pondero.sdk`` uses ``serves`` and
+``model_of`` without the rules, and gateways will.
 """
 
 import re

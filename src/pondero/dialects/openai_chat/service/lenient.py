@@ -1,7 +1,7 @@
-"""A body without what its reader does not know: unknown fields, kinds and forms are passed over.
+"""Reduces a body to what its reader knows: unknown fields, kinds and forms are passed over.
 
-Providers that are not strict read requests so, and so does the lenient road of ``parse``, which
-also lists what was passed over.
+Providers that are not strict read requests like this, and so does the lenient road of ``parse``,
+which also lists what was passed over.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The messages of a request to canon: typed messages to parts, calls paired with their results.
+"""Reads the messages of a request into canon: parts, and calls paired with their results.
 
 Nothing is checked here; what a service refuses of a conversation is in ``rules``.
 """

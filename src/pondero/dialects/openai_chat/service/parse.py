@@ -1,8 +1,8 @@
-"""A request of this wire to canon, in two steps that the strict and the lenient road share.
+"""Reads a request into canon, in two steps that the strict and the lenient road share.
 
-``rules.accept`` takes the steps by a provider's table, with its checks between them. ``parse``
-takes them by a table of its own that has every provider's fields and knobs, and refuses nothing
-but what cannot be read at all.
+``rules.accept`` takes the steps by a provider's table, with its checks between them. ``parse``, the
+lenient road, takes them by a table of its own that has every provider's fields and knobs, and
+refuses only what cannot be read at all: ``pondero.sdk`` calls it, and gateways will.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""A whole answer in the provider's exact shape, and errors in the shape of one provider."""
+"""Writes a whole answer in the provider's exact shape, and errors in the shape of one provider."""
 
 import msgspec
 

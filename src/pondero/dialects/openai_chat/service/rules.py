@@ -1,6 +1,6 @@
 """Every check of a request, in the order in which the service makes them.
 
-The order is behaviour: of a request with two faults, the service names a certain one.
+The order is behaviour: of a request with two faults, the first failing check is the one reported.
 """
 
 import re
@@ -53,7 +53,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
     body = parse.body(raw, table, named=named)
     model = _model(body.model, table, denier)
     rest = parse.rest_of(raw)
-    _check_apart(body, rest, table, denier)
+    _check_exclusive_fields(body, rest, table, denier)
     wish = wish_of(body, rest, table, model)
     _check(body, rest, table, model, denier, thinks=wish.thinks)
     _Conversation(table, model, body.model).check(body.messages)
@@ -132,7 +132,7 @@ def _check(
     """Raise the refusal, if there is one."""
     _check_ranges(body, rest, denier)
     _check_caps(body, provider, model, denier)
-    _check_company(body, denier)
+    _check_dependent_fields(body, denier)
     if provider.strict and body.top_k is not None and "top_k" not in provider.words:
         denier.unknown("top_k")
     for name in model.refuses:
@@ -146,10 +146,10 @@ def _check(
         _check_thinking(body, rest, provider, model, denier)
 
 
-def _check_apart(
+def _check_exclusive_fields(
     body: types.Body, rest: dict[str, Json], provider: Provider, denier: Denier
 ) -> None:
-    """Refuse two fields that say the same thing."""
+    """Refuse two fields of which only one may be given."""
     asked = {"reasoning_effort": body.reasoning_effort, **rest}
     for pair in provider.apart:
         if all(field_at(asked, tuple(each.split("."))) is not None for each in pair):
@@ -201,7 +201,7 @@ def _check_caps(body: types.Body, provider: Provider, model: Model, denier: Deni
             denier.deny(text, param="max_tokens", code="invalid_value")
 
 
-def _check_company(body: types.Body, denier: Denier) -> None:
+def _check_dependent_fields(body: types.Body, denier: Denier) -> None:
     """Refuse parameters that need another one which is missing."""
     if body.stream_options is not None and not body.stream:
         text = "The 'stream_options' parameter is only allowed when 'stream' is enabled."

@@ -1,4 +1,4 @@
-"""What the emulated service puts into opaque slots, and how it knows its own again."""
+"""What the emulated service puts into opaque slots, and how it recognises its own."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A streamed answer, event by event, in the provider's exact shape."""
+"""Writes a streamed answer, event by event, in the provider's exact shape."""
 
 from collections.abc import Callable
 from typing import Any

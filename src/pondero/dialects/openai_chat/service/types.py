@@ -1,4 +1,4 @@
-"""Strict types of a request: the fields it may hold, and no others.
+"""The request body as the service types it: a field that is not named here is refused.
 
 Written from OpenAI's own types, apart from the caller's side.
 """

@@ -1,4 +1,4 @@
-"""An error of the service, in a body or in a stream, to one of our tree."""
+"""Reads an error of the service, in a body or in a stream, into one of ours."""
 
 import re
 from typing import Any

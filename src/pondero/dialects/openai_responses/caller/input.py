@@ -1,4 +1,4 @@
-"""Messages to input items, for ``request``; thinking and its follower stay together.
+"""Writes messages as input items, for ``request``; thinking and its follower stay together.
 
 The service refuses an item of thinking without the item that followed it, and a follower that has
 its id without the thinking. So thinking is sent only with its follower, and a follower keeps its

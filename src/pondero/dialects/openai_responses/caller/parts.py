@@ -1,4 +1,4 @@
-"""Output items to parts, whole or in pieces, for ``response`` and ``stream``."""
+"""Reads output items into parts, whole or in pieces, for ``response`` and ``stream``."""
 
 from msgspec import Raw, Struct
 

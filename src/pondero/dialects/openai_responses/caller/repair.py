@@ -1,4 +1,7 @@
-"""Refused requests, changed as the refusal itself suggests."""
+"""Changes a refused request where the refusal says what would be taken.
+
+The exchange sends what ``repair`` returns once more.
+"""
 
 import re
 

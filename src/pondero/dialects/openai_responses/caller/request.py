@@ -1,4 +1,4 @@
-"""Canon to a request of the Responses wire; nothing is stored at the service.
+"""Writes our requests as the Responses wire takes them; nothing is stored at the service.
 
 Answers are asked for with sealed thinking (``include``), which is sent back with them, and
 ``store`` is false: a thread lives with the caller alone.

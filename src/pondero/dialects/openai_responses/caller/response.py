@@ -1,4 +1,4 @@
-"""A whole answer to events, its finish, and whether a body is of this wire."""
+"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 from typing import Any
 

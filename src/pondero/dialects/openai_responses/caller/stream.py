@@ -1,4 +1,4 @@
-"""A streamed answer to events: one short method for each kind of wire event that matters."""
+"""Reads a streamed answer into events: one short method for each kind of wire event we use."""
 
 from collections.abc import Callable
 from typing import Any

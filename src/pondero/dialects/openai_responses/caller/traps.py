@@ -1,4 +1,4 @@
-"""Places in a request whose items the service refuses, or whose thinking it loses.
+"""Finds where a conversation sent back over this wire is refused, or loses thinking.
 
 This is the caller's own reading of the rules for replay, written apart from the service's side.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from pondero.canon import Json, Other, Text, Thinking, ToolCall
-from pondero.dialects.dialect import Given, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
 from .parts import hosted
 from .seals import opened
@@ -198,7 +198,7 @@ def _may_follow(sent: Sent, thought: str, after: _Placed) -> bool:
     return sent.body.get("store") is False
 
 
-def _names(given: Given) -> set[str]:
+def _names(given: EarlierAnswer) -> set[str]:
     """Return the ids of an answer's items, and of the calls in it."""
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
@@ -237,7 +237,7 @@ def _ids(sent: Sent, placed: _Placed) -> set[str]:
     return {placed.text("id"), *(_sealed_with(given, sealed) if given else ())}
 
 
-def _sealed_with(given: Given, sealed: str) -> set[str]:
+def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
     values = [opened(part.seal) for part in given.message.parts if isinstance(part, Thinking)]
     return {
         str(value.get("id"))
@@ -246,7 +246,7 @@ def _sealed_with(given: Given, sealed: str) -> set[str]:
     }
 
 
-def _led_to(given: Given, id: str) -> str | None:
+def _led_to(given: EarlierAnswer, id: str) -> str | None:
     """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
         value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
@@ -264,7 +264,7 @@ def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
         if placed.kind != "reasoning" or not id or sealed:
             continue
         given = sent.past.of_seal(id)
-        asked = given.asked if given else sent.body
+        asked = given.request_body if given else sent.body
         if isinstance(asked, dict) and asked.get("store") is False:
             yield Trap(
                 code="thinking_not_kept",

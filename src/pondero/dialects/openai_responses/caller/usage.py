@@ -1,4 +1,4 @@
-"""Token counts of an answer, in buckets that do not overlap."""
+"""Reads the service's token counts into disjoint buckets."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 """The address of this wire: its path, the model a request names, and the key it must bring.
 
-A gateway uses this without the rules; ``models`` and ``rules`` check addresses and keys here.
+``models`` and ``rules`` check addresses and keys here. Without the rules, ``pondero.sdk`` uses
+``serves`` and ``model_of``; gateways will.
 """
 
 from pondero.canon import HttpRequest

@@ -1,4 +1,4 @@
-"""Input items to messages: how the service understands a conversation that is sent back to it."""
+"""Reads input items into messages: how the service understands a conversation sent back to it."""
 
 import json
 import re

@@ -1,9 +1,9 @@
-"""A request of this wire to canon, in steps, and what its answer needs to know of it.
+"""Reads a request into canon, in steps, and what its answer needs to know of it.
 
 There are two roads. ``rules.accept`` is the strict one: it calls the steps one by one, with the
 service's checks between them, and they refuse whatever the wire does not have. ``parse`` is the
-lenient one, for gateways: it passes an ``Unknown`` to every step, which then lists what it would
-have refused and goes on.
+lenient one, which ``pondero.sdk`` takes and gateways will: it passes an ``Unknown`` to every step,
+which then lists what it would have refused and goes on.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Parts of an answer to output items, for ``reply`` and ``stream``."""
+"""Writes the parts of an answer as output items, for ``reply`` and ``stream``."""
 
 from collections.abc import Sequence
 

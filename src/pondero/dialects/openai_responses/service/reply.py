@@ -1,4 +1,4 @@
-"""A whole answer: the response object, with the items in it. ``stream`` writes it too."""
+"""Writes a whole answer: the response object, with the items in it. ``stream`` writes it too."""
 
 import json
 

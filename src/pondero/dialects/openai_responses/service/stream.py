@@ -1,4 +1,4 @@
-"""Events of canon to the service's server-sent events."""
+"""Writes events as the service's server-sent events."""
 
 from msgspec import Struct
 from msgspec.json import decode

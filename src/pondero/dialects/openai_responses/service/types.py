@@ -1,4 +1,4 @@
-"""The types of a request: strict, so that every key the wire does not have is refused.
+"""The request body as the service types it: a key that the wire does not have is refused.
 
 Types that begin with ``Any`` are for the lenient road: the same fields with fewer limits.
 """

@@ -1,4 +1,4 @@
-"""JSON to the types of the wire; what does not fit is refused in the service's own words."""
+"""Reads JSON into the wire's types; what does not fit is refused in the service's own words."""
 
 import re
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
