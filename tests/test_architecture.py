@@ -180,3 +180,29 @@ def test_import_pondero_loads_no_network_screen_or_json_library():
 
     assert "pondero" in loaded
     assert loaded & HEAVY == set()
+
+
+def decodes_into_a_type(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    match ast.unparse(node.func).removeprefix("msgspec.").split("."):
+        case ["convert"]:
+            return True
+        case ["Decoder"] | ["json", "Decoder"]:
+            return bool(node.args or node.keywords)
+        case ["decode"] | ["json" | "toml", "decode"]:
+            return any(each.arg == "type" for each in node.keywords)
+    return False
+
+
+def test_only_canon_decoder_asks_msgspec_to_learn_a_type():
+    """Two threads that decode into one type for the first time kill the process (msgspec 0.22)."""
+    strays = [
+        at(path, node.lineno)
+        for path in FILES
+        if path != SOURCE / "canon" / "decoder.py"
+        for node in ast.walk(tree_of(path))
+        if decodes_into_a_type(node)
+    ]
+
+    assert strays == []

@@ -1,6 +1,7 @@
 """What is a message, an event, a request, an answer? Values only."""
 
 from .assembler import Assembler
+from .decoder import converted, decoded, decoder
 from .events import (
     Event,
     Finish,
@@ -81,6 +82,9 @@ __all__ = [
     "UsageNow",
     "Verdict",
     "arguments_of",
+    "converted",
+    "decoded",
+    "decoder",
     "dumped",
     "duration",
     "loaded",

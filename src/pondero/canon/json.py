@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from .decoder import converted, decoded
 from .parts import Json
 
 Kind = TypeVar("Kind")
@@ -34,13 +35,13 @@ def dumped(value: Any) -> str:
 def loaded(text: str | bytes, kind: type[Kind]) -> Kind:
     """Return a dumped value as this type; raises ValueError where it is of another."""
     try:
-        return msgspec.json.decode(text, type=kind)
+        return decoded(text, kind)
     except msgspec.DecodeError as error:
         if isinstance(error, msgspec.ValidationError):
             raise
         import json  # noqa: PLC0415 - only for what msgspec refuses
 
-        return msgspec.convert(json.loads(text), kind)
+        return converted(json.loads(text), kind)
 
 
 def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:

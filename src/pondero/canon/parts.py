@@ -8,7 +8,8 @@ make up for that.
 from typing import Any, Literal
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
+
+from .decoder import decoder
 
 Json = Any
 
@@ -99,7 +100,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
 Part = Text | Thinking | ToolCall | ToolResult | Image | Blob | Other
 
 
-_OBJECT = Decoder(dict[str, Json])
+_OBJECT = decoder(dict[str, Json])
 
 
 def minted(mark: bytes) -> str:

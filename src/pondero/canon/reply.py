@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.json import decode
 
+from .decoder import decoded
 from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
@@ -55,7 +55,7 @@ class Reply(Struct, frozen=True):
 
     def value(self, kind: Any = Any) -> Any:
         """Return the answer's JSON as this type; raises msgspec.DecodeError where it is not."""
-        return decode(self.text, type=kind)
+        return decoded(self.text, kind)
 
 
 def only_thought(parts: Iterable[Part], usage: Usage) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from ..canon import decoded
 from ..errors import BadCatalog
 from .lookup import Entry, Lookup
 from .schema import Provider
@@ -64,7 +65,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 def read_listing(text: bytes) -> Mapping[str, Seller]:
     """Return the list in a JSON text; raises BadCatalog where it is not such a list."""
     try:
-        found = msgspec.json.decode(text, type=dict[str, Seller])
+        found = decoded(text, dict[str, Seller])
     except msgspec.ValidationError as error:
         raise BadCatalog(f"this is JSON, but no list of models: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ..canon import converted, decoded
 from ..errors import BadCatalog
 from ..thinking import Capability
 from .schema import Catalog, Family, Group, Provider
@@ -30,7 +31,7 @@ class _File(msgspec.Struct, frozen=True):
 def shipped() -> Catalog:
     """Return the catalog that came with the package."""
     with open(COMPILED, "rb") as file:
-        return msgspec.json.decode(file.read(), type=Catalog)
+        return decoded(file.read(), Catalog)
 
 
 def compiled() -> bytes:
@@ -236,7 +237,7 @@ def _only(file: _File, values: Mapping[str, Any], allowed: tuple[str, ...]) -> N
 
 def _convert(file: _File, values: Any, type_: type[_T], table: str, number: int) -> _T:
     try:
-        return msgspec.convert(values, type_)
+        return converted(values, type_)
     except msgspec.ValidationError as error:
         text = str(error)
         key = _key_of(text)

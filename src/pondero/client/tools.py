@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult
+from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, converted
 from ..errors import BadParameter
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
@@ -91,7 +91,7 @@ class Tools:
             raise LookupError(f"there is no tool {call.name!r}; there are: {known}")
         if not isinstance(call.arguments, dict):
             raise TypeError(f"the arguments are not a JSON object: {call.arguments!r}")
-        given = msgspec.convert(call.arguments, self._arguments[call.name], strict=False)
+        given = converted(call.arguments, self._arguments[call.name], strict=False)
         first, named = [], {}
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is parameter.POSITIONAL_ONLY:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from ..canon import HttpRequest, Json
+from ..canon import HttpRequest, Json, converted, decoded
 
 T = TypeVar("T")
 
@@ -27,17 +27,17 @@ class Unknown:
     def convert(self, raw: Json, kind: type[T], *, at: str = "") -> T:
         """Return JSON values as a type; raises ValidationError for what is wrong, not unknown."""
         try:
-            return msgspec.convert(raw, kind)
+            return converted(raw, kind)
         except msgspec.ValidationError:
-            return msgspec.convert(self.known(raw, kind, at=at), kind)
+            return converted(self.known(raw, kind, at=at), kind)
 
     def decode(self, data: bytes | msgspec.Raw, kind: type[T], *, at: str = "") -> T:
         """Return bytes of JSON as a type; raises as ``convert`` does, and DecodeError."""
         try:
-            return msgspec.json.decode(data, type=kind)
+            return decoded(data, kind)
         except msgspec.ValidationError:
             known = self.known(msgspec.json.decode(data), kind, at=at)
-            return msgspec.json.decode(msgspec.json.encode(known), type=kind)
+            return decoded(msgspec.json.encode(known), kind)
 
     def known(self, raw: Json, kind: type, *, at: str = "") -> Json:
         """Return the JSON values without the fields that a type does not have."""
@@ -148,7 +148,7 @@ def _join(at: str, name: str | int) -> str:
 def model_of(http: HttpRequest) -> str | None:
     """Return the model's name; None where there is none."""
     try:
-        return msgspec.json.decode(http.body, type=_Named).model
+        return decoded(http.body, _Named).model
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

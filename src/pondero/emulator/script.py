@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable
 from threading import Lock
 
-import msgspec
 from msgspec import Struct
 
 from ..canon import (
@@ -17,6 +16,7 @@ from ..canon import (
     Thinking,
     ToolCall,
     Usage,
+    decoded,
 )
 from ..dialects import Accepted
 from .faults import Fault
@@ -168,5 +168,5 @@ class Script:
 
 def turns_of(data: bytes) -> tuple[Turn, ...]:
     """Return the turns in JSON: one, or a list. Raises msgspec's errors for anything else."""
-    found = msgspec.json.decode(data, type=Turn | list[Turn])
+    found = decoded(data, Turn | list[Turn])
     return tuple(found) if isinstance(found, list) else (found,)

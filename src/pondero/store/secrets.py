@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ..canon import LEAST_LEARNED, Json, secrets_of
+from ..canon import LEAST_LEARNED, Json, converted, decoded, secrets_of
 from ..errors import StoreError
 from .files import config_folder, write_whole
 
@@ -54,9 +54,7 @@ class Hider:
             return value
         plain = msgspec.to_builtins(value, builtin_types=(bytes,))
         clean = self._clean(plain)
-        return (
-            value if clean == plain else msgspec.convert(clean, type(value), builtin_types=(bytes,))
-        )
+        return value if clean == plain else converted(clean, type(value), builtins=(bytes,))
 
     def _clean(self, value: Json) -> Json:
         if isinstance(value, str):
@@ -126,7 +124,7 @@ def forget_key(variable: str) -> bool:
 def _read() -> dict[str, str | None]:
     path = keys_file()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, str | None])
+        return decoded(path.read_bytes(), dict[str, str | None])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

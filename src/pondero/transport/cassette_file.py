@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..canon import Head, HttpRequest, Json
+from ..canon import Head, HttpRequest, Json, converted
 from ..errors import CassetteError
 
 YAML = (".yaml", ".yml")
@@ -208,7 +208,7 @@ def _bytes(name: str, number: int, written: str | Base64) -> bytes:
 
 def _convert(name: str, line: _Line, type_: type[_T]) -> _T:
     try:
-        return msgspec.convert(line.value, type_)
+        return converted(line.value, type_)
     except msgspec.ValidationError as error:
         _broken(name, line.number, f"{line.key} is not one: {error}")
 

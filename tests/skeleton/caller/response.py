@@ -1,9 +1,8 @@
 """Wire to canon: a whole answer to the events that a stream would give."""
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json, Started
+from pondero.canon import Event, Head, Json, Started, decoder
 from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
@@ -20,7 +19,7 @@ class Answer(Struct):
     counts: Counts = Counts()
 
 
-_ANSWER = Decoder(Answer)
+_ANSWER = decoder(Answer)
 
 
 def decode(_head: Head, body: bytes, where: Where) -> list[Event]:

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Started
+from pondero.canon import Event, Head, Started, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import FrameStream, SseReader, parse
@@ -28,7 +27,7 @@ class Frame(Struct):
     message: str = ""
 
 
-_FRAME = Decoder(Frame)
+_FRAME = decoder(Frame)
 
 
 def stream(head: Head, where: Where) -> FrameStream[bytes]:

@@ -13,6 +13,7 @@ from pondero.canon import (
     Tool,
     ToolCall,
     ToolResult,
+    decoded,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -45,7 +46,7 @@ def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
     try:
         if unknown is not None:
             return unknown.decode(data, types.Body)
-        return msgspec.json.decode(data, type=types.Body)
+        return decoded(data, types.Body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise refuse(str(error)) from None
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder
 
 from pondero.canon import (
     Event,
@@ -24,6 +23,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     arguments_of,
+    decoder,
 )
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -95,13 +95,13 @@ class _Frame(Struct):
     delta: dict[str, Json]
 
 
-_TYPE = Decoder(_Type)
-_TEXT = Decoder(_Text)
-_THINKING = Decoder(_Thinking)
-_REDACTED = Decoder(_Redacted)
-_TOOL_USE = Decoder(_ToolUse)
-_ANY = Decoder(dict[str, Json])
-_FRAME = Decoder(_Frame)
+_TYPE = decoder(_Type)
+_TEXT = decoder(_Text)
+_THINKING = decoder(_Thinking)
+_REDACTED = decoder(_Redacted)
+_TOOL_USE = decoder(_ToolUse)
+_ANY = decoder(dict[str, Json])
+_FRAME = decoder(_Frame)
 
 
 class TextBlock:

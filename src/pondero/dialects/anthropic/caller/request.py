@@ -30,6 +30,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    converted,
     overlaid,
 )
 from pondero.errors import BadCatalog, BadParameter
@@ -88,7 +89,7 @@ def takes(_: Mapping[str, Json]) -> Takes:
 
 def _quirks(raw: Mapping[str, Json]) -> _Quirks:
     try:
-        return msgspec.convert(raw, _Quirks)
+        return converted(raw, _Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 

@@ -20,6 +20,7 @@ from pondero.canon import (
     Started,
     Usage,
     UsageNow,
+    decoder,
     only_thought,
 )
 from pondero.dialects.dialect import Where
@@ -61,7 +62,7 @@ class _Whole(Opening):
     context_management: Json = None
 
 
-_WHOLE = Decoder(_Whole)
+_WHOLE = decoder(_Whole)
 _ANY: Decoder[Json] = Decoder()
 
 

@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json
+from pondero.canon import Event, Head, Json, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
@@ -30,10 +30,10 @@ class _Type(Struct):
     type: str
 
 
-_FRAME = Decoder(Frame)
+_FRAME = decoder(Frame)
 _decode = _FRAME.decode
-_OPENING = Decoder(Opening)
-_TYPE = Decoder(_Type)
+_OPENING = decoder(Opening)
+_TYPE = decoder(_Type)
 _ANY: Decoder[Json] = Decoder()
 _KNOWN = frozenset(
     {

@@ -5,6 +5,7 @@ conversations.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
 from pondero.dialects.dialect import Listed
 
 from .address import check_key
@@ -55,10 +56,9 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _families() -> dict[str, Family]:
-    text = files(__package__).joinpath("models.toml").read_bytes()
-    return {
-        name: row for row in msgspec.toml.decode(text, type=_Service).family for name in row.match
-    }
+    text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
+    service = converted(tomllib.loads(text), _Service)
+    return {name: row for row in service.family for name in row.match}
 
 
 @cache

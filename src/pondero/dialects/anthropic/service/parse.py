@@ -32,6 +32,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    decoded,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed, Rejected
@@ -364,7 +365,7 @@ def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
 def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
     """Return the JSON as this type, or raise the refusal that names where it does not fit."""
     try:
-        return decode(raw, type=kind)
+        return decoded(raw, kind)
     except ValidationError as error:
         raise refuse(_misfit(str(error), at, raw)) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -382,7 +383,7 @@ def _fitting(data: bytes | Raw, kind: type[T], unknown: Unknown, at: str = "") -
         known = Unknown().known(decode(data), kind)
     while True:
         try:
-            return decode(encode(known), type=kind)
+            return decoded(encode(known), kind)
         except ValidationError as error:
             if (left := _left_out(known, str(error))) is None:
                 raise refuse(_misfit(str(error), at, encode(known))) from None

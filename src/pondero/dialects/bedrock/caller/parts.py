@@ -26,6 +26,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     arguments_of,
+    decoder,
 )
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -62,7 +63,7 @@ class _Delta(Struct):
     delta: dict[str, Json]
 
 
-_DELTA = Decoder(_Delta)
+_DELTA = decoder(_Delta)
 
 
 class Block(Protocol):
@@ -242,10 +243,10 @@ class _Thought(Struct, rename="camel"):
     redacted_content: str | None = None
 
 
-_CALL = Decoder(_Call)
-_CITED = Decoder(_Cited)
-_THOUGHT = Decoder(_Thought)
-_STRING = Decoder(str)
+_CALL = decoder(_Call)
+_CITED = decoder(_Cited)
+_THOUGHT = decoder(_Thought)
+_STRING = decoder(str)
 _ANY: Decoder[Json] = Decoder()
 
 

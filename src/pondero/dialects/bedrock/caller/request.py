@@ -32,6 +32,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    converted,
     overlaid,
 )
 from pondero.errors import BadCatalog, BadParameter
@@ -301,6 +302,6 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     """Return the quirks in a mapping; raises BadCatalog where a value has the wrong type."""
     try:
-        return msgspec.convert(raw, Quirks)
+        return converted(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None

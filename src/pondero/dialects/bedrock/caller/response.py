@@ -1,9 +1,8 @@
 """Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json, Started
+from pondero.canon import Event, Head, Json, Started, decoder
 from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
@@ -25,7 +24,7 @@ class _Whole(Metadata, kw_only=True, rename="camel"):
     additional_model_response_fields: Json = None
 
 
-_WHOLE = Decoder(_Whole)
+_WHOLE = decoder(_Whole)
 
 
 def decode(_head: Head, body: bytes, where: Where) -> list[Event]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder, encode
+from msgspec.json import encode
 
-from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started
+from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, ServiceError, Truncated
 from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse
@@ -46,11 +46,11 @@ class _Stop(Struct, rename="camel"):
     content_block_index: int
 
 
-_START = Decoder(_Start)
-_MORE = Decoder(_More)
-_STOP = Decoder(_Stop)
-_ENDING = Decoder(Ending)
-_METADATA = Decoder(Metadata)
+_START = decoder(_Start)
+_MORE = decoder(_More)
+_STOP = decoder(_Stop)
+_ENDING = decoder(Ending)
+_METADATA = decoder(Metadata)
 _more = _MORE.decode
 
 

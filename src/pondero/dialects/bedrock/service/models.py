@@ -4,6 +4,7 @@ Models are listed by another service at another address, so no list is answered 
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -12,9 +13,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
-from msgspec.toml import decode
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
 from pondero.dialects.dialect import Listed
 
 from .errors import refuse, request_id
@@ -49,8 +49,9 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _families() -> dict[str, Family]:
     """Return the rows by name, the longest name first."""
-    text = files(__package__).joinpath("models.toml").read_bytes()
-    rows = {name: row for row in decode(text, type=_Service).family for name in row.match}
+    text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
+    service = converted(tomllib.loads(text), _Service)
+    rows = {name: row for row in service.family for name in row.match}
     return {name: rows[name] for name in sorted(rows, key=len, reverse=True)}
 
 

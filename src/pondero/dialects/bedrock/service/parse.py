@@ -10,7 +10,7 @@ from binascii import Error
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from msgspec import DecodeError, Raw, Struct, ValidationError, convert
+from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import decode
 from msgspec.structs import fields as fields_of
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    converted,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -169,7 +170,7 @@ def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
     if all(field.encode_name != name for field in fields_of(shape)):
         return False
     try:
-        convert(Unknown().known({name: value}, shape), shape)
+        converted(Unknown().known({name: value}, shape), shape)
     except ValidationError:
         return False
     return True

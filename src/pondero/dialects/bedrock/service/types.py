@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
-from pondero.canon import Json
+from pondero.canon import Json, decoded
 from pondero.dialects.bodies import Unknown, unchecked
 from pondero.dialects.dialect import Rejected
 
@@ -298,7 +298,7 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None
     ranges and patterns are not checked.
     """
     try:
-        return decode(raw, type=kind)
+        return decoded(raw, kind)
     except ValidationError as error:
         if unknown is None:
             raise _misfit(str(error), at) from None
@@ -308,7 +308,7 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None
         ) from None
     try:
         known = unknown.known(decode(raw), kind, at=at)
-        read: T = decode(encode(known), type=unchecked(kind))
+        read: T = decoded(encode(known), unchecked(kind))
     except ValidationError as error:
         raise _misfit(str(error), at) from None
     return read

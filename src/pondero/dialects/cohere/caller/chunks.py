@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, decoder
 from pondero.framing import parse
 
 
@@ -67,8 +67,8 @@ class Body(Struct, gc=False):
     logprobs: Json = None
 
 
-FRAMES = msgspec.json.Decoder(Frame)
-BODIES = msgspec.json.Decoder(Body)
+FRAMES = decoder(Frame)
+BODIES = decoder(Body)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 
 

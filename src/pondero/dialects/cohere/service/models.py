@@ -7,8 +7,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
+
+from pondero.canon import converted
 
 HOME = "cohere"
 """The provider that is meant where none is named."""
@@ -38,4 +39,4 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), Table)
+    return converted(tomllib.loads(text), Table)

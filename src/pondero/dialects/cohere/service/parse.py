@@ -29,6 +29,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    converted,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -92,7 +93,7 @@ def body(raw: Json, unknown: Unknown | None = None) -> types.Body:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
     try:
         if unknown is None:
-            return msgspec.convert(raw, types.Body)
+            return converted(raw, types.Body)
         return unknown.convert(raw, types.LooseBody)
     except msgspec.ValidationError as error:
         mistyped(error)

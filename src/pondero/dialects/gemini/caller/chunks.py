@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, converted, decoder
 from pondero.framing import UNREADABLE, parse
 
 
@@ -99,7 +99,7 @@ class Chunk(Struct, rename="camel", gc=False):
     total_tokens: int | None = None
 
 
-_CHUNKS = msgspec.json.Decoder(Chunk)
+_CHUNKS = decoder(Chunk)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 decode_chunk = _CHUNKS.decode  # raises UNREADABLE; then ``parsed`` tries again
 
@@ -121,7 +121,7 @@ def _without_nulls(frame: bytes) -> Chunk:
         raw = _ANYTHING.decode(frame)
         raw = raw.get("response") or raw
         raw["usageMetadata"] = {k: v for k, v in raw["usageMetadata"].items() if v is not None}
-        return msgspec.convert(raw, Chunk)
+        return converted(raw, Chunk)
     except (*UNREADABLE, AttributeError, KeyError, TypeError):
         return parse(frame, _CHUNKS)
 

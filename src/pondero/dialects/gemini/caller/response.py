@@ -2,7 +2,7 @@
 
 import msgspec
 
-from pondero.canon import Event, Finished, Head, Json, Started, Usage
+from pondero.canon import Event, Finished, Head, Json, Started, Usage, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -12,7 +12,7 @@ from .errors import from_error
 from .parts import Answer
 from .stream import stream
 
-_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+_ELEMENTS = decoder(list[msgspec.Raw])
 
 
 def decode(head: Head, body: bytes, where: Where) -> list[Event]:

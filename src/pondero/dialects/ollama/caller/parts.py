@@ -23,6 +23,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     Usage,
+    decoder,
     dumped,
     minted,
 )
@@ -67,7 +68,7 @@ class Chunk(Struct, gc=False):
     error: Json = None
 
 
-CHUNKS = msgspec.json.Decoder(Chunk)
+CHUNKS = decoder(Chunk)
 
 
 _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "length"}

@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
+
+from pondero.canon import converted
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,4 +46,4 @@ def _begins(beginning: str) -> re.Pattern[str]:
 def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), Table)
+    return converted(tomllib.loads(text), Table)

@@ -24,6 +24,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    decoder,
 )
 from pondero.errors import Malformed
 from pondero.framing import json_of
@@ -83,7 +84,7 @@ class Answer(msgspec.Struct, gc=False):
     cost: Json = None
 
 
-_read = msgspec.json.Decoder(Answer).decode
+_read = decoder(Answer).decode
 
 
 def read(data: bytes) -> Answer:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from pondero.canon import Json, Takes
+from pondero.canon import Json, Takes, converted
 from pondero.errors import BadCatalog
 
 ThinkingField = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
@@ -77,7 +77,7 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     if not raw:
         return _USUAL
     try:
-        return msgspec.convert(raw, Quirks)
+        return converted(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import HttpRequest, Json, decoded
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, instead, listed
@@ -56,7 +56,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 def _upstream(error: ServiceError) -> str:
     """Return the upstream's error that a router passes on; the router's own message omits it."""
     try:
-        said = msgspec.json.decode(error.body, type=_Routed)
+        said = decoded(error.body, _Routed)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return said.error.metadata.raw or ""

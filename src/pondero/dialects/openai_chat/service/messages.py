@@ -25,6 +25,7 @@ from pondero.canon import (
     Thinking,
     ToolCall,
     ToolResult,
+    converted,
 )
 
 from . import types
@@ -158,7 +159,7 @@ class Reader:
         if raw is None:
             return None
         try:
-            return _user_part(msgspec.convert(raw, types.UserPart))
+            return _user_part(converted(raw, types.UserPart))
         except msgspec.ValidationError:
             return Other(NAME, raw)
 

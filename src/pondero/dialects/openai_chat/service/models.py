@@ -5,6 +5,7 @@ A provider's table is ``providers/NAME.toml``; the lenient road has a table of i
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
 from pondero.dialects.dialect import Listed
 
 from .address import listed_model
@@ -153,14 +154,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def provider_of(name: str) -> Provider:
     """Return a provider's table; one that has none is like a compatible server."""
     table = _table(name) or {**(_table(_USUAL) or {}), "name": name}
-    return msgspec.convert(table, Provider)
+    return converted(table, Provider)
 
 
 @cache
 def lenient_provider() -> Provider:
     """Return the table that requests are read by where no provider's rules apply."""
     path = files(__package__).joinpath("lenient.toml")
-    return msgspec.toml.decode(path.read_text(encoding="utf-8"), type=Provider)
+    return converted(tomllib.loads(path.read_text(encoding="utf-8")), Provider)
 
 
 def _table(name: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ refuses only what cannot be read at all: ``pondero.sdk`` calls it, and gateways 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, Json, Output, Request, Tool, ToolChoice
+from pondero.canon import HttpRequest, Json, Output, Request, Tool, ToolChoice, converted
 from pondero.dialects.dialect import Parsed
 
 from . import types
@@ -88,12 +88,12 @@ def body(
     if named is not None and fields.get("model") is None:
         fields["model"] = named
     try:
-        return msgspec.convert(fields, types.Body)
+        return converted(fields, types.Body)
     except msgspec.ValidationError as error:
         if passed is None:
             provider.denier.invalid(str(error))
     try:
-        return msgspec.convert(fitting(fields, passed), types.Body)
+        return converted(fitting(fields, passed), types.Body)
     except msgspec.ValidationError as error:
         provider.denier.invalid(str(error))
 

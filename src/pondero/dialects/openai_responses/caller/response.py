@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 
-from pondero.canon import Event, Finish, Finished, Head, Json, Started, Usage
+from pondero.canon import Event, Finish, Finished, Head, Json, Started, Usage, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -34,8 +33,8 @@ class Answer(Struct, gc=False):
     output: Raw = Raw()
 
 
-answer_decoder = msgspec.json.Decoder(Answer)
-_output = msgspec.json.Decoder(list[Any])
+answer_decoder = decoder(Answer)
+_output = decoder(list[Any])
 
 
 def decode(head: Head, body: bytes, where: Where) -> list[Event]:

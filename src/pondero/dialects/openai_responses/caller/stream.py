@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 
-from pondero.canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta
+from pondero.canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta, decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
@@ -34,10 +33,10 @@ class Frame(Struct, gc=False):
 
 Handler = Callable[[Frame, list[Event]], None]
 
-_frame = msgspec.json.Decoder(Frame)
+_frame = decoder(Frame)
 _decode = _frame.decode
-_any = msgspec.json.Decoder(Any)
-_output = msgspec.json.Decoder(list[Any])
+_any = decoder(Any)
+_output = decoder(list[Any])
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
 
 

@@ -1,6 +1,7 @@
 """The service's own table of models (models.toml), and the list of models it answers with."""
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -10,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
 from pondero.dialects.dialect import Listed
 
 from .address import check_key
@@ -100,7 +101,7 @@ def table() -> Mapping[str, Mapping[str, Model]]:
 @cache
 def _book() -> _Book:
     text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    return msgspec.toml.decode(text, type=_Book)
+    return converted(tomllib.loads(text), _Book)
 
 
 # -- the list of models ----------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""JSON into types, the only place where msgspec is asked to: every room calls it here.
+
+msgspec learns a type when it is first decoded into, and keeps what it learned on the type itself,
+half finished at first: a second thread that decodes into the same type meanwhile reads an
+unfinished table and the process dies (msgspec 0.22). So every type is learned under one lock.
+"""
+
+from _thread import RLock  # of threading, without its import
+from functools import lru_cache
+from typing import Any, TypeVar, overload
+
+import msgspec
+from msgspec.json import Decoder
+
+T = TypeVar("T")
+
+_LEARNING = RLock()
+_KINDS = 1024  # more than there are here; a user's own types come and go
+
+
+@overload
+def decoder(kind: type[T]) -> Decoder[T]: ...
+@overload
+def decoder(kind: Any) -> Decoder[Any]: ...
+def decoder(kind: Any) -> Decoder[Any]:
+    """Return the decoder of a type; safe where many threads ask first."""
+    with _LEARNING:
+        return Decoder(kind)
+
+
+@overload
+def decoded(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
+@overload
+def decoded(data: bytes | str | msgspec.Raw, kind: Any) -> Any: ...
+def decoded(data: bytes | str | msgspec.Raw, kind: Any) -> Any:
+    """Return JSON as a value of a type; raises ValidationError or DecodeError."""
+    return _known(kind).decode(data)
+
+
+@overload
+def converted(
+    value: Any, kind: type[T], *, strict: bool = True, builtins: tuple[type, ...] = ()
+) -> T: ...
+@overload
+def converted(
+    value: Any, kind: Any, *, strict: bool = True, builtins: tuple[type, ...] = ()
+) -> Any: ...
+def converted(
+    value: Any, kind: Any, *, strict: bool = True, builtins: tuple[type, ...] = ()
+) -> Any:
+    """Return JSON values as a value of a type; raises ValidationError.
+
+    Where it is not ``strict``, numbers and truth values may be written as strings. ``builtins``
+    are types that stand in the values as they are, beside those of JSON.
+    """
+    _known(kind)
+    return msgspec.convert(value, kind, strict=strict, builtin_types=builtins or None)
+
+
+_cached = lru_cache(_KINDS)(decoder)
+
+
+def _known(kind: Any) -> Decoder[Any]:
+    try:
+        return _cached(kind)
+    except TypeError:  # an annotation can hold what has no hash
+        return decoder(kind)
