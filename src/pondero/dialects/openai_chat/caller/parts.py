@@ -24,6 +24,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    converted,
     decoder,
 )
 from pondero.errors import Malformed
@@ -119,7 +120,7 @@ def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
             for key in [key for key, value in holder.items() if value in ("", [], {})]:
                 del holder[key]
     try:
-        return msgspec.convert(raw, Answer)
+        return converted(raw, Answer)
     except msgspec.ValidationError:
         raise _malformed(first) from None
 
