@@ -5,7 +5,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, Message, Output, Text, ToolChoice, dumped, loaded
+from ..canon import Json, Message, Output, Text, ToolChoice, converted, dumped, loaded
 from ..errors import BadParameter
 from ..handoff import Refusal
 from ..thinking import Policy
@@ -94,7 +94,7 @@ def _read(text: str | bytes) -> Saved:
             for part in parts if isinstance(parts, list) else ():
                 if isinstance(part, dict) and part.get("type") == "reasoning":
                     part["type"] = "thinking"
-        return msgspec.convert(raw, Saved)
+        return converted(raw, Saved)
 
 
 def options_of(saved: Saved) -> ChatOptions:
