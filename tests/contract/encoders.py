@@ -13,7 +13,8 @@ from pondero.client.dial import planned
 from pondero.contract.wire import at, leaves
 from pondero.dialects import Dialect
 from pondero.errors import BadThinking
-from pondero.thinking import UNSET, Plan, parse
+from pondero.exchange import planner
+from pondero.thinking import UNSET, Intent, Plan, parse, resolve
 
 
 def encoding(change: Callable[[Request], Request]) -> Mutant:
@@ -122,6 +123,32 @@ def anything_goes(patch: Patch, wire: Dialect) -> None:
             return UNSET
 
     patch.setattr(dial, "parse", lenient)
+    patch.setattr(dial, "_PLAIN", ())  # nothing is remembered from before
+
+
+def another_level(patch: Patch, wire: Dialect) -> None:
+    """Levels are taken for other levels: the dial is wrong, and its plan agrees with it."""
+    others: dict[str | None, str | None] = {"low": "high", "medium": "high", "high": "low"}
+
+    def wrong(intent: Intent, *args: Any, **named: Any) -> Any:
+        return resolve(
+            replace(intent, level=others.get(intent.level, intent.level)), *args, **named
+        )
+
+    _turned(patch, wrong)
+
+
+def unshown(patch: Patch, wire: Dialect) -> None:
+    """Readable thinking is never asked for."""
+
+    def wrong(*args: Any, **named: Any) -> Any:
+        return replace(resolve(*args, **named), show=None)
+
+    _turned(patch, wrong)
+
+
+def _turned(patch: Patch, wrong: Callable[..., Any]) -> None:
+    patch.setattr(planner, "resolve", wrong)
     patch.setattr(dial, "_PLAIN", ())  # nothing is remembered from before
 
 

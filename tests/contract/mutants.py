@@ -41,7 +41,11 @@ MUTANTS: dict[str, dict[str, Mutant]] = {
         "the second call lost": decoding(decoders.lost_call),
         "the second call of a stream lost": decoding(decoders.lost_call, streams_only=True),
     },
-    "thinking_config": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
+    "thinking_config": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
     "thinking_response": {
         "thinking lost": LOST_THINKING,
         "thinking taken for the answer": THINKING_AS_TEXT,
@@ -82,8 +86,16 @@ MUTANTS: dict[str, dict[str, Mutant]] = {
         "another model asked": encoding(lambda r: replace(r, model=f"{r.model}-0001")),
     },
     "framing": {"bytes taken for characters": decoders.misread_bytes},
-    "thinking_budgets": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
-    "thinking_serialisation": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
+    "thinking_budgets": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
+    "thinking_serialisation": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
     "thinking_extraction": {
         "thinking lost": LOST_THINKING,
         "thinking taken for the answer": THINKING_AS_TEXT,
@@ -92,21 +104,45 @@ MUTANTS: dict[str, dict[str, Mutant]] = {
         "thinking counted as the answer": IN_THE_ANSWER,
         "unknown taken for none": ZERO,
     },
-    "thinking_transition": {"the past forgotten": LAST_WORDS_ONLY, "wrong words": WRONG_WORDS},
+    "thinking_transition": {
+        "the past forgotten": LAST_WORDS_ONLY,
+        "wrong words": WRONG_WORDS,
+        "another level": encoders.another_level,
+    },
     "thinking_off": {"nothing said": NOTHING_SAID, "wrong words": WRONG_WORDS},
-    "thinking_low": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
-    "thinking_medium": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
-    "thinking_high": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
+    "thinking_low": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
+    "thinking_medium": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
+    "thinking_high": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "another level": encoders.another_level,
+    },
     "thinking_max": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
     "thinking_unasked": {"thinking unasked": encoders.thinks_unasked},
     "thinking_unsupported_model": {"said anyway": SAID_ANYWAY},
-    "thinking_all_models": {"said anyway": SAID_ANYWAY, "wrong words": WRONG_WORDS},
+    "thinking_all_models": {
+        "said anyway": SAID_ANYWAY,
+        "wrong words": WRONG_WORDS,
+        "another level": encoders.another_level,
+    },
     "thinking_invalid_level": {"anything goes": encoders.anything_goes},
     "thinking_streaming": {
         "thinking lost": LOST_THINKING,
         "thinking taken for the answer": THINKING_AS_TEXT,
     },
-    "thinking_summary_flag": {"wrong words": WRONG_WORDS, "nothing said": NOTHING_SAID},
+    "thinking_summary_flag": {
+        "wrong words": WRONG_WORDS,
+        "nothing said": NOTHING_SAID,
+        "never shown": encoders.unshown,
+    },
     "thinking_replay": {
         "a dropped seal": UNSEALED,
         "a seal dropped from a stream": part(decoders.unsealed, streams_only=True),

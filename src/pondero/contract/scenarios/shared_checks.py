@@ -124,6 +124,7 @@ def planned(
     for path, value in leaves(plan.fields):
         where = ".".join(map(str, path))
         yield same(f"{at_level}: {where} of the request", value, at(body, path))
+    yield from _meant(at_level, plan, of)
     intent = read(body, of.placement, of.provider.parameters).intent
     yield from _agrees(
         f"{at_level}: the wish in the request", plan, intent.kind, intent.level, intent.tokens
@@ -133,6 +134,14 @@ def planned(
         yield from _agrees(
             what, plan, accepted.intent.kind, accepted.intent.level, accepted.intent.tokens
         )
+
+
+def _meant(at_level: str, plan: Plan, of: Entry) -> Iterator[Check]:
+    """Check the plan itself: a level that the model has is that level and no other."""
+    facts = of.capability
+    own = facts.efforts if not facts.by_budget else ()
+    if plan.asked in own and plan.asked not in facts.steps:
+        yield same(f"{at_level}: the level", plan.asked, plan.level)
 
 
 def _agrees(
