@@ -14,6 +14,7 @@ import click
 from .. import __version__
 from ..errors import MissingKey, PonderoError, ServiceError, TransportError, Unreachable, UsageError
 from .command import Group, examples
+from .output import echo
 
 _COMMANDS = {
     "ask": ".ask",
@@ -90,35 +91,35 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         text = StringIO()
         error.show(text)
-        click.echo(_without_secrets(text.getvalue()), err=True, nl=False)
+        echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except PonderoError as error:
-        click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        echo(f"pondero: {_without_secrets(str(error))}", err=True)
         for note in getattr(error, "__notes__", ()):
-            click.echo(f"({note})", err=True)
+            echo(f"({note})", err=True)
         if (
             isinstance(error, (MissingKey, Unreachable))
             and arguments[0] == "ask"
             and "--offline" not in arguments
         ):
-            click.echo("(ask --offline needs no network and no key)", err=True)
+            echo("(ask --offline needs no network and no key)", err=True)
         return next(code for kind, code in _CODES if isinstance(error, kind))
     except OSError as error:  # such as a full disk behind stdout
-        click.echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        echo(f"pondero: {_without_secrets(str(error))}", err=True)
         return 1
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         return 130
     except Exception:  # noqa: BLE001 - a mistake of ours: shown whole, but for secrets
         import traceback
 
-        click.echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
+        echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
         return 1
 
 
 def _warned(message: Warning | str, *_: object) -> None:
     """Print a warning in one line, without the Python source line it comes from."""
-    click.echo(f"pondero: {_without_secrets(str(message))}", err=True)
+    echo(f"pondero: {_without_secrets(str(message))}", err=True)
 
 
 def _without_secrets(text: str) -> str:

@@ -28,6 +28,7 @@ from .ask_thread import Start, begun, continued, saved
 from .command import examples, policy_of, policy_option
 from .completion import first_model
 from .completion import model as complete_model
+from .output import Typing, echo, styled
 
 _REFUSED = ("refusal", "content_filter")
 
@@ -192,22 +193,27 @@ class _Page:
         self._show = sys.stderr.isatty() if shown is None else shown
         self._due = bool(shown)  # thinking was asked for in so many words, and none came yet
         self._thinking = False
+        self._answer = Typing()
+        self._thoughts = Typing(err=True, dim=True)
 
     def write(self, event: Event) -> None:
         """Print one event, if it has something to read."""
         if isinstance(event, ThinkingDelta):
             if self._show and event.text:
-                click.echo(click.style(event.text, dim=True), nl=False, err=True)
+                self._thoughts.write(event.text)
                 self._thinking, self._due = True, False
         elif isinstance(event, TextDelta):
             if self._thinking:
-                click.echo("\n", err=True)
+                self._thoughts.end()
+                echo("\n", err=True)
                 self._thinking = False
-            click.echo(event.text, nl=False)
+            self._answer.write(event.text)
 
     def end(self, reply: Reply) -> None:
         """End the last line, then print the adjustments of the plan, and why no thinking came."""
-        click.echo()
+        self._thoughts.end()
+        self._answer.end()
+        echo()
         if self._due:
             _say(f"no thinking to show: {_unseen(self._start, reply)}")
         for note in reply.plan.adjustments:
@@ -238,18 +244,18 @@ class _Events:
             raw["cost"] = self._start.price(event.usage) if self._paid else None
             self._finished = raw
         else:
-            click.echo(dumped(raw))
+            echo(dumped(raw), exact=True)
 
     def end(self, reply: Reply) -> None:
         """Print the adjustments that did not come as events, then the last Finished event."""
         for adjustment in msgspec.to_builtins(reply.plan.adjustments):
             if adjustment not in self._noted:
-                click.echo(dumped(msgspec.to_builtins(Note(adjustment))))
+                echo(dumped(msgspec.to_builtins(Note(adjustment))), exact=True)
         self._print_finished()
 
     def _print_finished(self) -> None:
         if self._finished is not None:
-            click.echo(dumped(self._finished))
+            echo(dumped(self._finished), exact=True)
             self._finished = None
 
 
@@ -278,4 +284,4 @@ def _ended(reply: Reply) -> int:
 
 
 def _say(text: str) -> None:
-    click.echo(click.style(text, fg="yellow"), err=True)
+    echo(styled(text, fg="yellow"), err=True)

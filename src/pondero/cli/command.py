@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from .output import echo, styled
+
 Command = TypeVar("Command", bound=Callable[..., object])
 
 _WHOLE = 1_000  # characters: more than any first sentence has
@@ -62,7 +64,7 @@ def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    click.echo(click.style(f"pondero: {text}", fg="yellow"), err=True)
+    echo(styled(f"pondero: {text}", fg="yellow"), err=True)
 
 
 def print_json(value: Any) -> None:
@@ -71,4 +73,4 @@ def print_json(value: Any) -> None:
 
     from ..canon import dumped
 
-    click.echo(json.format(dumped(value), indent=2))
+    echo(json.format(dumped(value), indent=2), exact=True)

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
 from .command import examples
+from .output import echo
 
 
 def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -33,6 +34,7 @@ def thread(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Return the ids of threads that begin with this, each with its title."""
+    from ..canon import visible
     from ..errors import PonderoError
     from ..store import Threads
 
@@ -41,7 +43,7 @@ def thread(
             found = threads.list(limit=200)
     except PonderoError:
         return []
-    items = [CompletionItem(each.id, help=each.title) for each in found]
+    items = [CompletionItem(each.id, help=visible(each.title)) for each in found]
     return [
         each
         for each in (CompletionItem("last", help="the last used"), *items)
@@ -89,4 +91,4 @@ _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell."""
     made = _SHELLS[shell](context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")
-    click.echo(f"{_FIRST.get(shell, '')}{made.source()}")
+    echo(f"{_FIRST.get(shell, '')}{made.source()}")

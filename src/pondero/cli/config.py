@@ -17,6 +17,7 @@ from ..store import (
 )
 from .command import Group, examples, print_json
 from .completion import setting
+from .output import echo
 
 _FIRST = """\
 # pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see
@@ -47,7 +48,7 @@ def config() -> None:
 @config.command(epilog=examples("pondero config path", 'cat "$(pondero config path)"'))
 def path() -> None:
     """Print where config.toml is, or would be."""
-    click.echo(config_file())
+    echo(str(config_file()), exact=True)
 
 
 @config.command(
@@ -71,14 +72,14 @@ def get(name: str | None, *, as_json: bool) -> int:
             print_json({"path": str(config_file()), "settings": values})
         else:
             for each, value in values.items():
-                click.echo(f"{each} = {_toml(value)}")
+                echo(f"{each} = {_toml(value)}")
         return 0
     if as_json:
         print_json({"name": name, "value": values.get(name), "set": name in values})
     elif name in values:
-        click.echo(values[name])
+        echo(str(values[name]), exact=True)
     else:
-        click.echo(f"{name} is not set", err=True)
+        echo(f"{name} is not set", err=True)
     return 0 if name in values else 1
 
 
@@ -94,7 +95,7 @@ def get(name: str | None, *, as_json: bool) -> int:
 @click.argument("value")
 def set_(name: str, value: str) -> None:
     """Set NAME to VALUE."""
-    click.echo(f"{name} = {_toml(set_config(name, value))}", err=True)
+    echo(f"{name} = {_toml(set_config(name, value))}", err=True)
 
 
 @config.command(epilog=examples("pondero config unset thinking"))
@@ -102,7 +103,7 @@ def set_(name: str, value: str) -> None:
 def unset(name: str) -> None:
     """Take NAME out, so that its default counts again."""
     if not unset_config(name):
-        click.echo(f"{name} is not set", err=True)
+        echo(f"{name} is not set", err=True)
 
 
 @config.command(epilog=examples("pondero config edit", "EDITOR=nano pondero config edit"))

@@ -12,6 +12,7 @@ import click
 
 from ..errors import BadParameter, CassetteError, MissingKey, TransportError, Unsupported
 from .command import examples
+from .output import echo, styled
 
 if TYPE_CHECKING:
     from ..catalog import Entry
@@ -243,11 +244,12 @@ def _progress(total: int, *, shown: bool) -> "Iterator[Callable[[Result], object
     if not shown or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    from .tables import Screen
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Screen(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda result: bar.update(
             task, advance=1, description=f"{result.provider} {result.scenario}"
@@ -261,4 +263,4 @@ def _warn_skipped() -> None:
     )
     rule = "!" * max(map(len, lines))
     for line in (rule, *lines, rule):
-        click.echo(click.style(line, fg="yellow", bold=True), err=True)
+        echo(styled(line, fg="yellow", bold=True), err=True)

@@ -9,6 +9,7 @@ import click
 from ..canon import Reply
 from ..client import Chat, Client, plan
 from ..thinking import Plan
+from .output import echo, styled
 from .plan import print_plan
 
 _QUESTION = "What is 17 * 23?"
@@ -46,10 +47,10 @@ def demo() -> None:
         _talk(client)
     _title("Every difference has a reason")
     for title, model, asked in _REASONS:
-        click.echo(click.style(f"· {title}", bold=True))
-        click.echo(click.style(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
+        echo(styled(f"· {title}", bold=True))
+        echo(styled(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
         print_plan(plan(model, **asked), indent=4, without=("facts", "model"))
-        click.echo()
+        echo()
 
 
 def _talk(client: Client) -> None:
@@ -61,7 +62,7 @@ def _talk(client: Client) -> None:
     _turn(chat, "And what is 23 * 3?")
     for number, line in enumerate(str(chat.handoff).splitlines()):
         _line("" if number else "handoff", line.strip(), dim=True)
-    click.echo()
+    echo()
 
 
 def get_weather(city: str) -> str:
@@ -74,12 +75,12 @@ def get_weather(city: str) -> str:
 
 
 def _turn(chat: Chat, text: str) -> None:
-    click.echo(click.style(f"you       {text}", bold=True))
+    echo(styled(f"you       {text}", bold=True))
     before = len(chat.messages)
     reply = chat.send(text)
     for message in chat.messages[before:]:
         for call in message.tool_calls:
-            click.echo(f"calls     {call.name}({', '.join(map(str, call.arguments.values()))})")
+            echo(f"calls     {call.name}({', '.join(map(str, call.arguments.values()))})")
     _show(reply)
 
 
@@ -88,7 +89,7 @@ def _show(reply: Reply) -> None:
     usage = reply.usage
     sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
     head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
-    click.echo(click.style(head, fg="cyan"))
+    echo(styled(head, fg="cyan"))
     if reply.thinking:
         _line("thinking", " ".join(reply.thinking), dim=True)
     elif usage.thinking:
@@ -98,19 +99,19 @@ def _show(reply: Reply) -> None:
     if usage.thinking is not None:
         spent = f"thinking {usage.thinking:,}, answer {usage.output:,}"
     _line("tokens", f"{spent} · {reply.verdict}", dim=True)
-    click.echo()
+    echo()
 
 
 def _line(label: str, text: str, *, dim: bool) -> None:
     width = max(40, shutil.get_terminal_size().columns) - 12
     lines = textwrap.wrap(" ".join(text.split()), width, max_lines=2, placeholder=" …") or [""]
     for number, line in enumerate(lines):
-        click.echo(f"  {'' if number else label:<10}" + click.style(line, dim=dim))
+        echo(f"  {'' if number else label:<10}", styled(line, dim=dim))
 
 
 def _title(text: str) -> None:
-    click.echo(click.style(text, bold=True, underline=True))
-    click.echo()
+    echo(styled(text, bold=True, underline=True))
+    echo()
 
 
 def _flags(asked: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from ..client import policy_of as policy_from
 from .command import examples, policy_of, policy_option, print_json
 from .completion import model as models
 from .completion import thread as threads
-from .thread_output import opened, printable
+from .output import echo, styled
+from .thread_output import opened
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_black")}
 
@@ -45,10 +46,10 @@ def _print(found: tuple[Finding, ...]) -> None:
     column = max(len(finding.check) for finding in found) + 2
     for finding in found:
         mark, colour = _MARKS[finding.ok]
-        name = click.style(f"{finding.check:<{column}}", bold=True)
-        click.echo(f"{click.style(mark, fg=colour)} {name}{finding.value}")
+        name = styled(f"{finding.check:<{column}}", bold=True)
+        echo(styled(mark, fg=colour), " ", name, finding.value)
         if finding.fix:
-            click.echo(f"  {'':<{column}}" + click.style(f"→ {finding.fix}", fg="yellow"))
+            echo(f"  {'':<{column}}", styled(f"→ {finding.fix}", fg="yellow"))
 
 
 def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
@@ -64,5 +65,5 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
     if as_json:
         print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})
         return
-    click.echo(click.style(f"{found.id} ({printable(found.title)}) for {entry.id}", bold=True))
-    click.echo(str(manifest))
+    echo(styled(f"{found.id} ({found.title}) for {entry.id}", bold=True))
+    echo(str(manifest))

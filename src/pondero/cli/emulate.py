@@ -3,6 +3,7 @@
 import click
 
 from .command import examples
+from .output import echo
 
 _WIDTH = 80
 
@@ -34,7 +35,7 @@ def emulate(*, port: int, host: str, quiet: bool) -> None:
     from ..emulator import Emulator, address, bind, run
 
     bound = bind(host, port)
-    click.echo(address(bound) if quiet else _greeting(address(bound)))
+    echo(address(bound) if quiet else _greeting(address(bound)))
     run(Emulator(), sockets=[bound])
 
 

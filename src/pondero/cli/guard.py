@@ -11,6 +11,7 @@ from ..contract import Finding, Report
 from ..contract import guard as guarded
 from ..errors import BadParameter, CassetteError, UsageError
 from .command import examples, print_json
+from .output import echo, styled
 
 _WIDTH = 80
 
@@ -87,20 +88,20 @@ def _json(reports: list[Report], errors: dict[str, str]) -> dict[str, object]:
 def _print(reports: list[Report], errors: dict[str, str]) -> None:
     for number, report in enumerate(reports):
         if number:
-            click.echo()
+            echo()
         _print_report(report)
     for error in errors.values():
-        click.echo(f"pondero: {error}", err=True)
+        echo(f"pondero: {error}", err=True)
 
 
 def _print_report(report: Report) -> None:
-    click.secho(report.name, bold=True)
-    click.echo(_wrapped(_contents(report), "  "))
+    echo(styled(report.name, bold=True))
+    echo(_wrapped(_contents(report), "  "))
     for finding in (*report.traps, *report.losses):
-        click.echo()
+        echo()
         _print_finding(finding)
-    click.echo()
-    click.echo(_wrapped(_verdict(report), "  "))
+    echo()
+    echo(_wrapped(_verdict(report), "  "))
 
 
 def _contents(report: Report) -> str:
@@ -121,12 +122,12 @@ def _contents(report: Report) -> str:
 
 
 def _print_finding(finding: Finding) -> None:
-    mark = click.style("✗", fg="red") if finding.refused else click.style("!", fg="yellow")
+    mark = styled("✗", fg="red") if finding.refused else styled("!", fg="yellow")
     where = "next request" if finding.exchange is None else f"exchange {finding.exchange}"
     line = f", line {finding.line}" if finding.line else ""
     head = f"{where}{line}" + (f" · {finding.model}" if finding.model else "")
-    click.echo(f"  {mark} {click.style(finding.code, bold=True)}  {head}")
-    click.echo(click.style(f"    {finding.path}", fg="cyan"))
+    echo("  ", mark, " ", styled(finding.code, bold=True), f"  {head}")
+    echo(styled(f"    {finding.path}", fg="cyan"))
     rows = (
         ("what", finding.what, None),
         ("then", finding.then, "red"),
@@ -134,10 +135,10 @@ def _print_finding(finding: Finding) -> None:
     )
     for label, words, colour in rows:
         text = _wrapped(words, " " * 10)[10:]
-        click.echo(f"    {label}  {click.style(text, fg=colour)}")
+        echo(f"    {label}  ", styled(text, fg=colour))
     if finding.status is not None and finding.refused:
         said = "refused it" if finding.status >= 400 else "took it all the same"
-        click.echo(click.style(f"    the service {said}: {finding.status}", dim=True))
+        echo(styled(f"    the service {said}: {finding.status}", dim=True))
 
 
 def _verdict(report: Report) -> str:

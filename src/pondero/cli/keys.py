@@ -11,6 +11,7 @@ from ..errors import UnknownProvider, UsageError
 from ..store import forget_key, save_key, saved_keys
 from .command import Group, examples, print_json
 from .completion import provider as provider_names
+from .output import echo
 
 _ENVIRONMENT = "environment"
 
@@ -44,9 +45,9 @@ def set_(provider: str) -> None:
     if not key or not key.isprintable() or " " in key:
         raise UsageError("this is no key: it is empty, or has blanks in it; nothing was kept")
     where = save_key(variable, key)
-    click.echo(f"the key of {found.label} is kept in {_place(where)}, for {variable}", err=True)
+    echo(f"the key of {found.label} is kept in {_place(where)}, for {variable}", err=True)
     if os.environ.get(variable):
-        click.echo(f"{variable} is set in the environment, and wins", err=True)
+        echo(f"{variable} is set in the environment, and wins", err=True)
 
 
 @keys.command("list", epilog=examples("pondero keys list", "pondero keys list --json"))
@@ -65,9 +66,9 @@ def list_(*, every: bool, as_json: bool) -> None:
         return
     for row in rows:
         source = _place(row["from"]) if row["from"] else "none"
-        click.echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+        echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
     if not rows:
-        click.echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
+        echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
 
 
 @keys.command(epilog=examples("pondero keys remove openai"))
@@ -78,9 +79,9 @@ def remove(provider: str) -> int:
     _variable(found)
     gone = [variable for variable in found.keys if forget_key(variable)]
     if not gone:
-        click.echo(f"no key is kept for {found.label}", err=True)
+        echo(f"no key is kept for {found.label}", err=True)
         return 1
-    click.echo(f"the key of {found.label} is forgotten", err=True)
+    echo(f"the key of {found.label} is forgotten", err=True)
     return 0
 
 

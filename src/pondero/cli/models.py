@@ -13,6 +13,7 @@ from ..client import models as catalogued
 from ..errors import BadCatalog, BadParameter, ServiceError
 from . import completion
 from .command import examples, print_json
+from .output import echo
 
 _OK = 200
 _SHOWN = 40  # rows of a table; --json has them all
@@ -52,7 +53,7 @@ def models(
         print_json({"models": [entry.to_json() for entry in entries]})
         return
     if not entries:
-        click.echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
+        echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
         return
     from .tables import print_models
 
@@ -76,7 +77,7 @@ def _compare(where: str, *, provider: str | None, as_json: bool, write: bool, ye
         said = {"source": where, **_counted(found), "written": str(path) if path else None}
         print_json({**said, "added": added, "differences": [each.to_json() for each in found]})
     elif write and not added:
-        click.echo("nothing to write: models.toml has all of it, or nothing is known of it")
+        echo("nothing to write: models.toml has all of it, or nothing is known of it")
 
 
 def _read(where: str) -> bytes:
@@ -133,7 +134,7 @@ def _write(text: str, added: int, *, yes: bool) -> Path | None:
     if not yes and not click.confirm(f"write {added:,} models to {models_file()}?"):
         return None
     path = write_models(text)
-    click.echo(f"wrote {added:,} models to {path}", err=True)
+    echo(f"wrote {added:,} models to {path}", err=True)
     return path
 
 

@@ -13,6 +13,7 @@ from ..client import plan as planned
 from ..thinking import Plan, describe
 from . import completion
 from .command import examples, policy_of, policy_option, print_json
+from .output import echo, styled
 
 
 @click.command(
@@ -104,10 +105,8 @@ def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
     width = max(40, shutil.get_terminal_size().columns) - column - indent
     for label, text in lines:
         for number, line in enumerate(_wrapped(text, width)):
-            name = click.style(
-                f"{'' if number else label:<{column}}", _COLOURS.get(label), bold=True
-            )
-            click.echo(f"{'':<{indent}}{name}{line}")
+            name = styled(f"{'' if number else label:<{column}}", fg=_COLOURS.get(label), bold=True)
+            echo(f"{'':<{indent}}", name, line)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..contract import Result, Scenario, report
 from .command import print_json
+from .output import echo, styled
 from .tables import Screen
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
@@ -34,7 +34,7 @@ def print_results(
         _reasons(console, results)
     for result in results:
         if result.status == "failed":
-            click.echo(f"\n{click.style('FAILED', fg='red', bold=True)} {report(result)}")
+            echo("\n", styled("FAILED", fg="red", bold=True), f" {report(result)}")
     console.print(_total(results))
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ..store import Spent, dollars, write_whole
 from .command import examples, print_json
+from .output import echo
 from .thread_output import opened
 
 _UNSAID = "unset"
@@ -75,13 +76,11 @@ def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool
         from .stats_chart import chart
 
         write_whole(svg, chart(rows, _title(days)))
-        click.echo(f"the chart is in {svg}", err=True)
+        echo(f"the chart is in {svg}", err=True)
     if as_json:
         print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
     elif not rows:
-        click.echo(
-            "nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True
-        )
+        echo("nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True)
     elif svg is None:
         _show(rows, _title(days))
 

@@ -5,9 +5,8 @@ import sys
 from collections.abc import Sequence
 from html import escape
 
-import click
-
 from ..store import dollars
+from .output import echo
 from .stats import Row
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 760, 250, 150, 64, 30, 16
@@ -81,7 +80,7 @@ def print_plot(rows: Sequence[Row], title: str) -> None:
     try:
         import plotext
     except ImportError:
-        click.echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
+        echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
         return
     shown = list(reversed(rows[:_MOST]))
     counts = [
@@ -100,4 +99,4 @@ def print_plot(rows: Sequence[Row], title: str) -> None:
     figure.ruler("x").lim(0, most or 1)
     figure.title(f"{title}   {_MARKS[0]} thinking  {_MARKS[1]} answer")
     # The marks tell the two apart; plotext's colours would bring a background of their own.
-    click.echo(figure.build().string(colorless=True))
+    echo(figure.build().string(colorless=True))

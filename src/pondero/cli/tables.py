@@ -5,11 +5,13 @@ from itertools import groupby
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from ..canon import visible
 from ..catalog import Entry
 from ..thinking import LEVELS, Plan
 
@@ -20,10 +22,20 @@ _UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
 
 
 class Screen(Console):
-    """rich's console, but a broken pipe is left for ``app`` to handle."""
+    """rich's console, but words are no markup, and control characters are made visible.
 
-    def __init__(self) -> None:
-        super().__init__(highlight=False)
+    A broken pipe is left for ``app`` to handle.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, stderr=stderr)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield what is to be printed; rich itself lets escape sequences in a text through."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Raise, where rich would end the program."""

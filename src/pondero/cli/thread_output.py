@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import click
 import msgspec
 
-from ..canon import Text, Thinking, ToolCall, ToolResult, dumped
+from ..canon import Text, Thinking, ToolCall, ToolResult, dumped, visible
 from ..store import Kept, Thread, Threads, day, dollars, footing, medium, speaker, thought
 from .command import warn
-
-_STEERING = dict.fromkeys([*range(32), *range(127, 160)], "") | {9: "\t", 10: "\n"}
+from .output import echo, styled
 
 
 @contextmanager
@@ -48,7 +46,7 @@ def print_threads(threads: Sequence[Thread]) -> None:
             thread.id,
             day(thread.updated),
             f"{thread.messages:,}",
-            printable(thread.model),
+            visible(thread.model),
             "" if thread.cost is None else dollars(thread.cost),
         )
         for thread in threads
@@ -56,31 +54,21 @@ def print_threads(threads: Sequence[Thread]) -> None:
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
     room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
     for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
-        cells = (
-            click.style(f"{id:<{widths[0]}}", fg="cyan"),
-            click.style(f"{used:<{widths[1]}}", dim=True),
-            f"{count:>{widths[2]}}",
-            f"{model:<{widths[3]}}",
-            f"{cost:>{widths[4]}}",
-            _cut(" ".join(printable(thread.title).split()), max(8, room)),
-        )
-        click.echo("  ".join(cells).rstrip())
+        title = _cut(" ".join(visible(thread.title).split()), max(8, room))
+        rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
+        when = styled(f"{used:<{widths[1]}}", dim=True)
+        echo(styled(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
 
 
 def print_kept(kept: Iterable[Kept], *, thinking: bool) -> None:
     """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
     for each in kept:
-        click.echo(click.style(speaker(each), fg="cyan", bold=True))
+        echo(styled(speaker(each), fg="cyan", bold=True))
         for line, dim in _lines(each, thinking=thinking):
-            click.echo(click.style(printable(line), dim=dim or None))
+            echo(styled(line, dim=dim or None))
         if each.message.role == "assistant" and (foot := footing(each)):
-            click.echo(click.style(foot, dim=True))
-        click.echo()
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters and lone surrogates."""
-    return text.encode("utf-8", "replace").decode("utf-8").translate(_STEERING)
+            echo(styled(foot, dim=True))
+        echo()
 
 
 def _lines(kept: Kept, *, thinking: bool) -> Iterator[tuple[str, bool]]:

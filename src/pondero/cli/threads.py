@@ -6,16 +6,17 @@ from typing import BinaryIO
 
 import click
 
+from ..canon import visible
 from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
 from . import completion
 from .command import Group, examples, print_json
+from .output import echo, styled
 from .thread_output import (
     kept_json,
     opened,
     print_kept,
     print_threads,
-    printable,
     thread_json,
 )
 
@@ -64,7 +65,7 @@ def list_(*, limit: int, as_json: bool) -> None:
     elif found:
         print_threads(found)
     else:
-        click.echo("no threads yet; 'pondero ask' and 'pondero chat' keep them", err=True)
+        echo("no threads yet; 'pondero ask' and 'pondero chat' keep them", err=True)
 
 
 @threads.command(
@@ -82,8 +83,8 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
     if as_json:
         print_json({"thread": thread_json(found), "messages": [kept_json(each) for each in kept]})
         return
-    click.echo(click.style(f"{_title(found)}  ({found.id})", bold=True))
-    click.echo()
+    echo(styled(f"{_title(found)}  ({found.id})", bold=True))
+    echo()
     print_kept(kept, thinking=thinking)
 
 
@@ -109,10 +110,9 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         return
     for each in found:
         place = "title" if each.number is None else f"{each.number} {each.role}"
-        snippet = printable(each.snippet)
-        click.echo(f"{click.style(each.thread.id, fg='cyan')}  {place:<14}  {snippet}")
+        echo(styled(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
     if not found:
-        click.echo(f"nothing holds {' '.join(words)!r}", err=True)
+        echo(f"nothing holds {' '.join(words)!r}", err=True)
 
 
 @threads.command(
@@ -149,10 +149,10 @@ def export(thread: str, *, to: Path | None, form: str | None) -> None:
             write = to_html if chosen == "html" else to_markdown
             text = write(found, shelf.kept(found.id))
     if to is None or str(to) == "-":
-        click.echo(text, nl=False)
+        echo(text, nl=False, exact=True)
     else:
         write_whole(to, text)
-        click.echo(f"{found.id} is in {to}", err=True)
+        echo(f"{found.id} is in {to}", err=True)
 
 
 @threads.command(
@@ -171,7 +171,7 @@ def import_(file: BinaryIO, *, as_json: bool) -> None:
     if as_json:
         print_json({"thread": thread_json(made)})
     else:
-        click.echo(f"{made.id}  {_title(made)}")
+        echo(f"{made.id}  {_title(made)}")
 
 
 @threads.command(epilog=examples('pondero threads rename last "About primes"'))
@@ -201,15 +201,15 @@ def delete(ids: tuple[str, ...], *, yes: bool) -> None:
                 shelf.delete(thread.id)
             except UnknownThread:  # another program deleted it, or it was named twice
                 continue
-            click.echo(f"deleted {thread.id}", err=True)
+            echo(f"deleted {thread.id}", err=True)
 
 
 def _title(thread: Thread) -> str:
-    return " ".join(printable(thread.title).split()) or "untitled"
+    return " ".join(thread.title.split()) or "untitled"
 
 
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise click.UsageError("nobody is there to ask; say --yes")
-    if not click.confirm(question, err=True):
+    if not click.confirm(visible(question), err=True):
         raise click.exceptions.Exit(1)

@@ -1,0 +1,77 @@
+"""The way to the screen: every command prints with ``echo``, or with a ``Screen`` of ``tables``.
+
+What a model, a service or a file says may hold control characters, which a terminal would obey
+(clear the screen, change the title, write to the clipboard). They are made visible here.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import click
+
+
+class Styled(NamedTuple):
+    """Words in a colour; ``style`` has the keywords of ``click.style``."""
+
+    text: str
+    style: dict[str, Any]
+
+
+def styled(text: str, **style: Any) -> Styled:
+    """Return words for ``echo`` to print in a colour, where there are colours."""
+    return Styled(text, style)
+
+
+def echo(*pieces: str | Styled, err: bool = False, nl: bool = True, exact: bool = False) -> None:
+    """Print these pieces side by side, with every control character but newline and tab visible.
+
+    ``exact`` is for what programs read: off a terminal it is printed as it is, byte for byte.
+    """
+    stream = sys.stderr if err else sys.stdout
+    on_screen = stream is not None and stream.isatty()
+    coloured = on_screen if (said := _wanted()) is None else said
+    line = "".join(
+        _drawn(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
+    )
+    click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
+
+
+def _drawn(piece: str | Styled, *, coloured: bool, exact: bool) -> str:
+    from ..canon import visible
+
+    text = piece if isinstance(piece, str) else piece.text
+    # A half of a surrogate pair is no character, and no stream takes one.
+    text = text.encode("utf-8", "replace").decode("utf-8") if exact else visible(text)
+    if coloured and isinstance(piece, Styled) and piece.style:
+        return click.style(text, **piece.style)
+    return text
+
+
+def _wanted() -> bool | None:
+    """Return whether colours are wanted; None where that is up to the terminal."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.color
+
+
+class Typing:
+    """Prints a text as it arrives, a piece at a time; the pieces leave no trace in it."""
+
+    def __init__(self, *, err: bool = False, **style: Any) -> None:
+        self._err = err
+        self._style = style
+        self._held = ""
+
+    def write(self, text: str) -> None:
+        """Print one more piece; a carriage return waits for the newline that may follow it."""
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        self._print(text.removesuffix("\r"))
+
+    def end(self) -> None:
+        """Print what still waits."""
+        self._print(self._held)
+        self._held = ""
+
+    def _print(self, text: str) -> None:
+        if text:
+            echo(styled(text, **self._style), err=self._err, nl=False, exact=True)
