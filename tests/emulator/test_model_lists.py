@@ -142,3 +142,16 @@ def test_gemini_counts_a_request_bare_or_wrapped(wrapped):
 
 def test_gemini_refuses_to_count_for_a_model_that_is_not_there():
     assert got(f"{LOCAL}/v1beta/models/nope:countTokens", GOOGLE, {"contents": []})[0] == 404
+
+
+def test_gemini_counts_any_piece_of_a_conversation():
+    """Gemini CLI counts the results of its tools alone, with the picture that one of them brought."""
+    parts = [
+        {"functionResponse": {"id": "a", "name": "read_file", "response": {"output": "binary"}}},
+        {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
+    ]
+    asked = {"contents": [{"role": "user", "parts": parts}]}
+    url = f"{LOCAL}/v1beta/models/gemini-2.5-pro"
+    status, counted = got(f"{url}:countTokens", GOOGLE, asked)
+    assert (status, counted["totalTokens"] > 0) == (200, True)
+    assert got(f"{url}:generateContent", GOOGLE, asked)[0] == 400

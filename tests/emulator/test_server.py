@@ -73,6 +73,53 @@ def test_a_fault_can_be_expected_over_http(http):
     assert ask(http).status_code == 200
 
 
+@pytest.mark.parametrize("turns", ["ok", ["ok"], [{"text": "ok"}]])
+def test_words_alone_are_a_turn(http, turns):
+    assert http.post("/_emulator/expect", json=turns).json() == {"waiting": 1}
+    assert ask(http).json()["content"][-1]["text"] == "ok"
+
+
+FOREIGN = (
+    {"host": "evil.example.com"},
+    {"host": "evil.example.com:80"},
+    {"origin": "https://evil.example.com"},
+    {"origin": "null"},
+    {"sec-fetch-site": "cross-site"},
+    {"content-type": "text/plain;charset=UTF-8"},
+)
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+@pytest.mark.parametrize(
+    ("method", "verb"), [("POST", "expect"), ("POST", "reset"), ("GET", "log")]
+)
+def test_a_page_of_another_origin_cannot_steer_it(http, emulator, method, verb, headers):
+    emulator.expect("waiting")
+    answer = http.request(method, f"/_emulator/{verb}", content=b'{"text": "x"}', headers=headers)
+    assert answer.status_code == 403
+    assert answer.json()["error"]
+    assert len(emulator.script) == 1
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost:9100", "127.0.0.1", "[::1]:80", "emulator", "a.localhost"]
+)
+def test_it_is_steered_from_here_under_any_local_name(http, host):
+    form = {"host": host, "content-type": "application/x-www-form-urlencoded"}  # curl -d
+    answer = http.post("/_emulator/expect", content=b'{"text": "x"}', headers=form)
+    assert answer.status_code == 200
+    own = {"host": host, "origin": f"http://{host}"}
+    assert http.get("/_emulator/log", headers=own).status_code == 200
+
+
+def test_what_agents_send_before_their_first_request_is_answered(http):
+    for path in ("/", "/api/hello"):
+        assert http.head(path).status_code == 200
+    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13",
+               "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    assert http.get("/v1/responses", headers=upgrade).status_code == 426
+
+
 def test_a_turn_that_is_none_is_refused_with_a_reason(http):
     answer = http.post("/_emulator/expect", json={"txet": "one"})
     assert answer.status_code == 400
@@ -129,6 +176,17 @@ def test_an_unknown_address_names_itself(http):
     answer = http.get("/v1/nothing")
     assert answer.status_code == 404
     assert "/v1/nothing" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [("/v1/nothing", KEY), ("/v1/messages/batches", {"x-api-key": "k"}), ("/anthropic/v1/no", {})],
+)
+def test_an_unknown_address_is_refused_in_the_shape_of_who_is_meant(http, path, headers):
+    answer = http.get(path, headers=headers)
+    assert answer.status_code == 404
+    assert answer.json()["type"] == "error"
+    assert answer.json()["error"]["type"] == "not_found_error"
 
 
 def test_a_port_in_use_is_one_clear_line():

@@ -314,6 +314,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``models`` answers requests for lists of models and counts of tokens, if it has them.
     - ``filtered`` are the wire's words for an answer that a filter withheld.
     - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
+    - ``own_headers`` are headers that only callers of this wire send.
     """
 
     home: str
@@ -330,6 +331,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     models: Models | None = None
     filtered: tuple[str | None, ...] = (None,)
     bad_key: tuple[tuple[int, str], ...] = ()
+    own_headers: frozenset[str] = frozenset()
 
 
 # -- both ----------------------------------------------------------------------------------------

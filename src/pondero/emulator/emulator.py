@@ -4,11 +4,12 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import msgspec
 
 from ..canon import Head, HttpRequest, HttpResponse, Json
-from ..dialects import Accepted, Rejected
+from ..dialects import Accepted, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .answer import Answered, Played, answered, whole, with_ids
@@ -17,12 +18,18 @@ from .log import Entry, Log
 from .model_lists import model_answer
 from .question import read
 from .responder import Mind, ponder, settled
-from .routes import Route, route
+from .routes import Route, meant_for, route
 from .script import Script, Scripted
 from .tokens import PromptCache
 from .unknown_models import Taken, accept_as_relative
 
 _USUAL = Timeouts()
+_GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
+_UPGRADE = HttpResponse(
+    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    {"content-type": "application/json", "upgrade": "HTTP/1.1"},
+    b'{"error":{"message":"the emulator has no WebSocket here; use HTTP","type":"not_found"}}',
+)
 
 
 class Emulator:
@@ -101,6 +108,8 @@ class Emulator:
 
     def _play(self, request: HttpRequest, entry: Entry) -> Played | Pause | None:
         """Return an answer, a pause, or None where nobody accepts the connection."""
+        if _upgrades(request):
+            return _refused(_UPGRADE, entry)
         to = route(request.url, provider=self._provider)
         if to is None:
             return self._no_conversation(request, entry)
@@ -112,9 +121,11 @@ class Emulator:
         return self._answer(to, accepted, entry)
 
     def _no_conversation(self, request: HttpRequest, entry: Entry) -> Played:
+        if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
+            return whole(HttpResponse(200, {}, b""))
         answer = model_answer(request, provider=self._provider)
         if answer is None:
-            return _refused(_nowhere(request), entry)
+            return _refused(_nowhere(request, meant_for(request, self._provider)), entry)
         response, entry.dialect, entry.service = answer
         return whole(response) if response.status < 400 else _refused(response, entry)
 
@@ -179,7 +190,14 @@ def _json(body: bytes) -> Json:
         return body.decode("utf-8", "replace") or None
 
 
-def _nowhere(request: HttpRequest) -> HttpResponse:
+def _upgrades(request: HttpRequest) -> bool:
+    return request.headers.get("upgrade", "").lower() == "websocket"
+
+
+def _nowhere(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
+    """Return that nothing is at this address, in the shape of the wire it is meant for."""
     message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
+    if wire is not None:
+        return wire.service().error(404, message, code=None, retry_after=None)
     body = msgspec.json.encode({"error": {"message": message, "type": "not_found"}})
     return HttpResponse(404, {"content-type": "application/json"}, body)

@@ -5,6 +5,7 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ..canon import HttpRequest
 from ..catalog import Lookup, Provider
 from ..dialects import NAMES, Dialect, dialect
 from ..store import lookup
@@ -31,6 +32,20 @@ def route(url: str, *, provider: str | None = None) -> Route | None:
         if wire.service().serves(path):
             return Route(wire, provider or provider_at(url, name) or wire.service().home)
     return None
+
+
+def meant_for(request: HttpRequest, provider: str | None) -> Dialect | None:
+    """Return the wire that a request to an unknown address is meant for, as far as it says.
+
+    The provider says it, by its name or as the first part of the path, else the headers do.
+    """
+    known = lookup().catalog.providers
+    first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
+    named = known.get(provider or first)
+    if named is not None:
+        return dialect(named.dialect)
+    sent = request.headers.keys()
+    return next((w for w in map(dialect, NAMES) if w.service().own_headers & sent), None)
 
 
 def provider_at(url: str, name: str) -> str | None:

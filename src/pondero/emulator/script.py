@@ -166,7 +166,7 @@ class Script:
         return None
 
 
-def turns_of(data: bytes) -> tuple[Turn, ...]:
-    """Return the turns in JSON: one, or a list. Raises msgspec's errors for anything else."""
-    found = decoded(data, Turn | list[Turn])
+def turns_of(data: bytes) -> tuple[Turn | str, ...]:
+    """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
+    found: Turn | str | list[Turn | str] = decoded(data, Turn | str | list[Turn | str])
     return tuple(found) if isinstance(found, list) else (found,)

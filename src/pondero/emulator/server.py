@@ -2,10 +2,12 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from ipaddress import ip_address
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+
+    Endpoint = Callable[[Request], Awaitable[Response]]
 
 _ORIGIN = "http://emulator"  # no provider lives there: the path says which one is meant
 _JSON = "application/json"
@@ -34,9 +38,9 @@ def app(emulator: Emulator) -> "Starlette":
     desk = _Desk(emulator)
     return Starlette(
         routes=[
-            Route("/_emulator/expect", desk.expect, methods=["POST"]),
-            Route("/_emulator/reset", desk.reset, methods=["POST"]),
-            Route("/_emulator/log", desk.log, methods=["GET"]),
+            Route("/_emulator/expect", _local(desk.expect), methods=["POST"]),
+            Route("/_emulator/reset", _local(desk.reset), methods=["POST"]),
+            Route("/_emulator/log", _local(desk.log), methods=["GET"]),
             Mount("/", application(emulator, origin=_ORIGIN)),
         ]
     )
@@ -105,6 +109,45 @@ class _Desk:
     async def log(self, _request: "Request") -> "Response":
         """Return the log."""
         return _said({"exchanges": self._emulator.log.entries})
+
+
+def _local(endpoint: "Endpoint") -> "Endpoint":
+    """Return an endpoint that refuses what a web page of another origin can make a browser send."""
+
+    async def guarded(request: "Request") -> "Response":
+        if (why := _foreign(request.headers)) is not None:
+            return _said({"error": why}, status=403)
+        return await endpoint(request)
+
+    return guarded
+
+
+def _foreign(headers: Mapping[str, str]) -> str | None:
+    """Return why a request is not from here; None where it is.
+
+    A page may be served under a name that points to this address, so a name with a dot is refused;
+    addresses and plain names (localhost, a container's) cannot be used that way.
+    """
+    host = headers.get("host", "")
+    name = urlsplit(f"//{host}").hostname or ""
+    if "." in name.removesuffix(".localhost") and not _is_address(name):
+        return f"the host {host!r} is not a local one"
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return f"requests of pages from {origin!r} are not taken"
+    if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        return "requests of other sites' pages are not taken"
+    if headers.get("content-type", "").startswith("text/plain"):
+        return "send JSON as application/json; pages of other origins can send text/plain"
+    return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _said(value: object, *, status: int = 200) -> "Response":

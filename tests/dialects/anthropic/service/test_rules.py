@@ -23,6 +23,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import Rejected
+from pondero.thinking import Intent
 
 BAD = (400, "invalid_request_error")
 ADAPTIVE = {"thinking": {"type": "adaptive"}}
@@ -671,7 +672,7 @@ def test_every_form_of_the_wire_is_read_as_what_it_means():
     assert request.system == (Text("Be kind."),)
     assert request.tools == (
         Tool("look", "", {"type": "object"}),
-        Tool("later", raw=deferred),
+        Tool("later", "", {"type": "object"}, raw=deferred),
         Tool("web_search", raw={"type": "web_search_20260318", "name": "web_search"}),
     )
     assert request.tool_choice == ToolChoice("tool", "look", False)
@@ -701,3 +702,71 @@ def test_what_we_encode_is_read_as_we_meant_it():
     )
     assert accepted.request == request
     assert (accepted.intent.kind, accepted.intent.level) == ("level", "max")
+
+
+# -- what agents send ------------------------------------------------------------------------
+
+PER_TURN = "per-turn-control-2026-07-01"
+ADAPTIVE = {"thinking": {"type": "adaptive"}}
+
+
+def turned(effort):
+    return {"role": "system", "content": [], "output_config": {"effort": effort}}
+
+
+@pytest.mark.parametrize("extra", ["eager_input_streaming", "defer_loading"])
+def test_a_function_with_settings_of_its_own_stays_a_function(extra):
+    tool = {**TOOL, extra: True}
+    (read,) = sent(raw(user(), tools=[tool])).request.tools
+    assert (read.name, read.parameters, read.raw) == ("look", {"type": "object"}, tool)
+    (typed,) = sent(raw(user(), tools=[{**TOOL, "type": "custom"}])).request.tools
+    assert typed.parameters == {"type": "object"}
+
+
+@pytest.mark.parametrize("kind", ["banana", "web_search", "banana_20250101", "bash", 5])
+def test_a_tool_of_a_type_that_nobody_brings_is_refused(kind):
+    words = refusal(raw(user(), tools=[{"type": kind, "name": "x"}]))[2]
+    assert f"tools.0: Input tag '{kind}' found using 'type' does not match" in words
+
+
+def test_an_effort_inside_the_conversation_holds_from_there_on():
+    config = {"output_config": {"effort": "low"}}
+    body = raw(
+        user(), turned("high"), assistant(TEXT), user(), turned("max"), model="claude-opus-5",
+        **ADAPTIVE, **config,
+    )  # fmt: skip
+    assert sent(body, anthropic_beta=PER_TURN).intent == Intent("level", "max")
+    plain = raw(user(), model="claude-opus-5", **ADAPTIVE, **config)
+    assert sent(plain).intent == Intent("level", "low")
+
+
+@pytest.mark.parametrize(
+    ("model", "messages", "thinking", "beta", "words"),
+    [
+        ("claude-opus-5", [user(), turned("high")], ADAPTIVE, "", "Extra inputs"),
+        ("claude-opus-4-6", [user(), turned("high")], ADAPTIVE, PER_TURN, "Extra inputs"),
+        ("claude-opus-5", [{**user(), "output_config": {"effort": "low"}}], ADAPTIVE, PER_TURN,
+         "messages.0.output_config: Extra inputs"),
+        ("claude-opus-5", [user(), turned("high")], {"thinking": {"type": "disabled"}}, PER_TURN,
+         "thinking.type.adaptive"),
+        ("claude-opus-5", [user(), turned("huge")], ADAPTIVE, PER_TURN, "effort level 'huge'"),
+        ("claude-opus-5", [user(), {**turned("low"), "output_config": {"nonsense": 1}}], ADAPTIVE,
+         PER_TURN, "messages[1].output_config.nonsense"),
+    ],
+)  # fmt: skip
+def test_an_effort_inside_the_conversation_is_refused_where_it_does_not_go(
+    model, messages, thinking, beta, words
+):
+    said = refusal(raw(*messages, model=model, **thinking), anthropic_beta=beta)[2]
+    assert words.replace("[1]", ".1") in said
+
+
+def test_tools_that_are_loaded_later_are_not_part_of_what_thinking_is_bound_to():
+    """Claude Code adds a deferred tool once another was found."""
+    model, shown = "claude-opus-5-5", {"thinking": {"type": "adaptive", "display": "summarized"}}
+    (first,) = answer({**shown, "tools": [TOOL]}, Thinking("one"), model=model)
+    later = {**TOOL, "name": "later", "defer_loading": True}
+    turn = [user(), assistant(first, TEXT), user()]
+    assert sent(raw(*turn, model=model, tools=[TOOL, later], **shown))
+    changed = raw(*turn, model=model, tools=[TOOL, {**TOOL, "name": "now"}], **shown)
+    assert "bound to a different conversation" in refusal(changed)[2]

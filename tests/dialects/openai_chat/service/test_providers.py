@@ -312,3 +312,15 @@ def test_an_error_on_demand_has_the_shape_of_its_service_and_is_understood(model
         assert (type(caught.value), caught.value.status) == (kind, status)
         assert caught.value.retry_after == 2
         assert keys is None or set(emulator.log.entries[0].refusal) == keys
+
+
+@pytest.mark.parametrize(
+    ("service", "model", "status"),
+    [("deepseek", "deepseek-v4-flash", 400), ("groq", "openai/gpt-oss-120b", 400),
+     ("mistral", "mistral-small-latest", 422)],
+)  # fmt: skip
+def test_a_tool_of_a_type_it_does_not_have_is_refused(service, model, status):
+    with pytest.raises(Rejected) as raised:
+        accept(service, model, tools=[TOOL, {"type": "visit_website"}])
+    assert raised.value.response.status == status
+    assert accept(service, model, tools=[TOOL])

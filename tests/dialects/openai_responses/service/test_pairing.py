@@ -163,3 +163,16 @@ def test_unshown_thinking_is_sealed_all_the_same():
     assert thought["summary"] == []
     assert "a secret thought" not in json.dumps(thought)
     assert MODEL not in json.dumps(thought)
+
+
+@pytest.mark.parametrize("part", [Text("42"), ToolCall("c1", "f", {})])
+def test_a_follower_needs_no_id_where_nothing_is_stored(part):
+    """Recorded: gpt-5.6-luna with a message, gpt-5.6-terra with a call."""
+    thought, follower = first(Thinking("hm"), part)
+    items = [thought, without(follower, "id", "status")]
+    if isinstance(part, ToolCall):
+        items.append(result("c1"))
+    assert accepted(asking(*items, store=False))
+    assert "required following item" in refused(asking(*items))["message"]
+    bare = [without(thought, "encrypted_content"), *items[1:]]
+    assert refused(asking(*bare, store=False))["status"] in (400, 404)

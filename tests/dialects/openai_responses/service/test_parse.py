@@ -50,11 +50,11 @@ def parts(body):
 
 
 def test_an_unknown_field_at_the_top_is_passed_over_and_listed():
-    found = parsed(asking(client_metadata={"a": "b"}, user="me"))
+    found = parsed(asking(server_metadata={"a": "b"}, user="me"))
 
-    assert found.unknown == ("client_metadata",)
+    assert found.unknown == ("server_metadata",)
     assert found.request.extras == {"user": "me"}
-    assert refused(asking(client_metadata={}))["code"] == "unknown_parameter"
+    assert refused(asking(server_metadata={}))["code"] == "unknown_parameter"
 
 
 def test_an_unknown_field_of_an_item_is_passed_over_and_the_message_kept():

@@ -604,3 +604,32 @@ def test_a_thing_that_was_stored_elsewhere_is_not_found():
     error = refused(asking({"type": "item_reference", "id": "msg_1"}))
 
     assert (error["status"], error["message"]) == (404, "Item with id 'msg_1' not found.")
+
+
+def test_what_every_codex_sends_is_taken():
+    passed = {"internal_chat_message_metadata_passthrough": {"turn_id": "t"}}
+    message = {"type": "message", "role": "user", "content": "hi", **passed}
+    assert accepted(asking(message, client_metadata={"session_id": "s"}))
+
+
+@pytest.mark.parametrize("kind", ["banana", "web_search_2030_01_01"])
+def test_a_tool_of_an_unknown_type_is_refused(kind):
+    error = refused(asking(tools=[{"type": kind}]))
+    assert error["param"] == "tools[0].type"
+    assert error["message"].startswith(f"Invalid value: '{kind}'. Supported values are: 'function'")
+
+
+@pytest.mark.parametrize("kind", ["web_search", "tool_search", "apply_patch", "custom"])
+def test_a_tool_of_the_services_own_is_taken(kind):
+    assert accepted(asking(tools=[{"type": kind, "name": "x"}]))
+
+
+def test_a_function_with_settings_of_its_own_stays_a_function():
+    tool = {
+        "type": "function",
+        "name": "f",
+        "parameters": {"type": "object"},
+        "defer_loading": True,
+    }
+    (read,) = accepted(asking(tools=[tool])).request.tools
+    assert (read.parameters, read.raw) == ({"type": "object"}, tool)

@@ -15,6 +15,7 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
+    own_headers=frozenset({"anthropic-version", "x-api-key"}),
     models=Models(
         asks=models.asks,
         listed=models.listed,

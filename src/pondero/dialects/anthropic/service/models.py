@@ -48,6 +48,7 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     efforts: tuple[str, ...] = ()
     off_below: tuple[str, ...] | None = None
     bound: bool = False
+    turns: bool = False
 
 
 class _Service(Struct, frozen=True, forbid_unknown_fields=True):

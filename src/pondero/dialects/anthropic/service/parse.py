@@ -46,6 +46,7 @@ from .types import NAME
 T = TypeVar("T")
 
 _PLAIN_TOOL = frozenset({"name", "input_schema", "type", "description", "strict", "cache_control"})
+_DATED = re.compile(r"_20\d{6}$")
 _PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
@@ -100,7 +101,7 @@ def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
 
 def intent(body: types.Body) -> Intent:
     """Return what the request says about thinking, whatever the model makes of it."""
-    effort = body.output_config.effort if body.output_config else None
+    effort = effort_of(body)
     match body.thinking:
         case None:
             return Intent("level", effort) if effort else UNSET
@@ -110,6 +111,13 @@ def intent(body: types.Body) -> Intent:
             return Intent("level" if effort else "on", effort)
         case types.Enabled():
             return Intent("budget", effort, body.thinking.budget_tokens)
+
+
+def effort_of(body: types.Body) -> str | None:
+    """Return the effort of the last turn that sets one, else the request's own."""
+    turns = (each.output_config.effort for each in reversed(body.messages) if each.output_config)
+    own = body.output_config.effort if body.output_config else None
+    return next((effort for effort in turns if effort is not None), own)
 
 
 def _show(body: types.Body) -> bool | None:
@@ -173,19 +181,22 @@ def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed 
 def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
     """Return a tool: a function of the caller's, or one the service brings, as it came.
 
-    A function with settings that canon has no word for is kept as it came too. On the lenient road
-    it stays a function, which other services can be given, and the settings are listed.
+    A function with settings that canon has no word for is kept as it came too, and can be called
+    all the same. On the lenient road the settings are listed instead, and other services can be
+    given it.
     """
     given: Json = decode(raw)
     if not isinstance(given, dict):
         raise refuse(f"{at}: Input should be a valid dictionary or object to extract fields from")
     as_given = Tool(str(given.get("name", "")), raw=given)
     if given.get("type") not in (None, "custom"):
+        if unknown is None:
+            _check_kind(given["type"], at)
         return as_given
     special = given.keys() - _PLAIN_TOOL
     if unknown is None:
         custom = typed(raw, types.CustomTool, f"{at}.custom")
-        return as_given if special or "type" in given else _function(custom)
+        return _function(custom, given if special or "type" in given else None)
     try:
         custom = _fitting(raw, types.LooseTool, unknown, at)
     except Rejected:
@@ -198,13 +209,26 @@ def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
     return _function(custom)
 
 
-def _function(custom: types.CustomTool) -> Tool:
+def _check_kind(kind: Json, at: str) -> None:
+    """Refuse a type of tool that the service does not bring."""
+    name = _DATED.sub("", kind) if isinstance(kind, str) else ""
+    if name in types.TOOLS and (name != kind or name in types.UNDATED_TOOLS):
+        return
+    tags = ", ".join(f"'{tag}'" for tag in ("custom", *types.TOOLS))
+    raise refuse(
+        f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
+        f"{tags}"
+    )
+
+
+def _function(custom: types.CustomTool, given: Json = None) -> Tool:
     return Tool(
         custom.name,
         custom.description or "",
         custom.input_schema,
         strict=custom.strict,
         cache=_cache(custom.cache_control),
+        raw=given,
     )
 
 

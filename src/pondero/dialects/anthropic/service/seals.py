@@ -77,8 +77,11 @@ def verified(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
 
 
 def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
-    """Return a digest of what a block is bound to; cache marks may come and go."""
-    known = [_plain(system), _plain(tools), [_message(message) for message in messages]]
+    """Return a digest of what a block is bound to; cache marks may come and go.
+
+    So may tools that are loaded later: they are not part of the prompt until they are.
+    """
+    known = [_plain(system), _loaded(tools), [_message(message) for message in messages]]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()
 
 
@@ -95,6 +98,12 @@ def _message(message: Json) -> Json:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     return [message["role"], _plain(content)]
+
+
+def _loaded(tools: Json) -> Json:
+    if not isinstance(tools, list):
+        return tools
+    return _plain([tool for tool in tools if not tool.get("defer_loading")])
 
 
 def _plain(value: Json) -> Json:

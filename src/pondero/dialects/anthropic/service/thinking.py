@@ -7,7 +7,9 @@ rules.accept calls this. A budget under 1,024 is refused earlier, by its type (`
 from . import types
 from .errors import refuse
 from .models import Family
+from .parse import effort_of
 
+_PER_TURN = ("mid-conversation-output-config-", "per-turn-control-")
 _FORCED = "Thinking may not be enabled when tool_choice forces tool use."
 
 
@@ -44,6 +46,7 @@ def check(body: types.Body, row: Family, *, betas: frozenset[str]) -> None:
             f"number of output tokens for {body.model}"
         )
     _check_thinking(body, row, betas)
+    _check_turns(body, row, betas)
     _check_effort(body, row)
     _check_sampling(body, row)
     _check_choice(body, row)
@@ -90,8 +93,21 @@ def _unsupported(kind: str, row: Family) -> str:
     return said
 
 
+def _check_turns(body: types.Body, row: Family, betas: frozenset[str]) -> None:
+    """Refuse an effort inside the conversation where model, role or thinking do not go with it."""
+    for at, message in enumerate(body.messages):
+        if message.output_config is None:
+            continue
+        path = f"messages.{at}.output_config"
+        known = any(beta.startswith(_PER_TURN) for beta in betas)
+        if message.role != "system" or not row.turns or not known:
+            raise refuse(f"{path}: Extra inputs are not permitted")
+        if not isinstance(body.thinking, types.Adaptive):
+            raise refuse(f'{path}: is only supported with "thinking.type.adaptive"')
+
+
 def _check_effort(body: types.Body, row: Family) -> None:
-    effort = body.output_config.effort if body.output_config else None
+    effort = effort_of(body)
     if effort is None:
         return
     if not row.efforts:

@@ -148,6 +148,13 @@ UNTYPED = frozenset(
         *("search_result", "compaction", "fallback", "tool_addition", "tool_removal"),
     }
 )
+# Tools that the service brings, by type; they are dated.
+TOOLS = (
+    *("advisor", "bash", "browser_toolset", "code_execution", "computer", "computer_toolset"),
+    *("mcp_toolset", "memory", "text_editor", "tool_search_tool_bm25", "tool_search_tool_regex"),
+    *("web_fetch", "web_search"),
+)
+UNDATED_TOOLS = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
 # Types that the content of a tool result may have beside text, images and documents.
 UNTYPED_RESULTS = frozenset({"search_result", "tool_reference", "browser_state"})
 
@@ -213,6 +220,12 @@ class OutputConfig(Strict, frozen=True):
     task_budget: TaskBudget | None = None
 
 
+class TurnConfig(Strict, frozen=True):
+    """The effort from one turn on, in a system message (wire sheet, section 1)."""
+
+    effort: str | None = None
+
+
 class Auto(Strict, frozen=True, tag="auto"):
     """The model chooses."""
 
@@ -262,7 +275,7 @@ class MessageIn(Strict, frozen=True):
 
     role: Literal["user", "assistant", "system"]
     content: str | list[Raw]
-    output_config: Json = None
+    output_config: TurnConfig | None = None
 
 
 class Metadata(Strict, frozen=True):

@@ -15,6 +15,7 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
+    own_headers=frozenset({"x-goog-api-key"}),
     filtered=reply.FILTERED,
     bad_key=errors.BAD_KEY,
     models=Models(

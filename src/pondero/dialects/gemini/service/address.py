@@ -4,7 +4,7 @@ Without the rules, ``pondero.sdk`` uses ``serves`` and ``model_of``; gateways wi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
@@ -21,6 +21,7 @@ _NAMED = re.compile(
 )
 _UNNAMED = re.compile(r".*/(?P<version>v\d\w*):(?P<method>\w+)")  # Cloud Code Assist
 _METHODS = ("generateContent", "streamGenerateContent")
+COUNT = "countTokens"
 _MODEL = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
 _FRAMINGS: dict[str, Framing] = {"sse": "sse", "ndjson": "ndjson"}
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
@@ -39,6 +40,11 @@ class Address(NamedTuple):
     def streams(self) -> bool:
         """Return whether a streamed answer is asked for."""
         return self.method == "streamGenerateContent"
+
+    @property
+    def counts(self) -> bool:
+        """Return whether only the tokens are to be counted."""
+        return self.method == COUNT
 
 
 def serves(path: str) -> bool:
@@ -61,7 +67,7 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 def address_of(http: HttpRequest) -> Address | None:
     """Return what the address says; None where it is not one of this wire's."""
     parts = urlsplit(http.url)
-    found = _found(parts.path)
+    found = _found(parts.path, (*_METHODS, COUNT))
     if http.method != "POST" or found is None:
         return None
     query = parse_qs(parts.query)
@@ -95,6 +101,6 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
         raise surface.refused("bad_token")
 
 
-def _found(path: str) -> re.Match[str] | None:
+def _found(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
     found = _NAMED.fullmatch(path) or _UNNAMED.fullmatch(path)
-    return found if found is not None and found["method"] in _METHODS else None
+    return found if found is not None and found["method"] in methods else None

@@ -17,13 +17,13 @@ from msgspec import Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, converted, decoded
 from pondero.dialects.dialect import Listed
 
-from .address import authorise
+from .address import COUNT, authorise
 from .errors import JSON, Surface, pretty
 
 HOME = "google"
 
 _MODELS = re.compile(r".*/(?P<version>v\d\w*)(?:/publishers/google)?/models(?:/(?P<model>[^/:]+))?")
-_COUNT = ":countTokens"
+_COUNT = f":{COUNT}"
 _WRAPPED = "generateContentRequest"
 _PAGE = 50
 _LONGEST = 1_000
@@ -103,8 +103,7 @@ def counts(http: HttpRequest) -> HttpRequest:
     body = _object(http.body)
     if isinstance(inner := body.get(_WRAPPED), dict):
         body = {key: value for key, value in inner.items() if key != "model"}
-    url = http.url.replace(_COUNT, ":generateContent")
-    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(body))
+    return msgspec.structs.replace(http, body=msgspec.json.encode(body))
 
 
 def counted(tokens: int) -> HttpResponse:

@@ -54,7 +54,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
             "no_model", model=name, version=address.version, method=address.method
         )
     read = body(raw, surface)
-    thinks = _check(read, model, surface, provider=provider)
+    thinks = _check(read, model, surface, provider=provider, counted=address.counts)
     thinking = read.generation_config.thinking_config
     return Accepted(
         request=canon(read, model=name, stream=address.streams, provider=provider),
@@ -69,15 +69,29 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
 
 
 def _check(
-    request: GenerateContentRequest, model: Model, surface: Surface, *, provider: str
+    request: GenerateContentRequest,
+    model: Model,
+    surface: Surface,
+    *,
+    provider: str,
+    counted: bool,
 ) -> bool:
-    """Return whether the model is going to think, or refuse the first thing that is wrong."""
-    _contents(request.contents, model, surface)
+    """Return whether the model is going to think, or refuse the first thing that is wrong.
+
+    Where tokens are only ``counted``, any piece of a conversation will do: Gemini CLI counts the
+    results of its tools alone.
+    """
+    _contents(request.contents, surface)
+    if not counted:
+        _pairs(request.contents, surface)
+        if model.settled and request.contents[-1].role == "model":
+            raise surface.refused("invalid")
     _tools(request.tools, surface)
     _choice(request.tool_config, request.tools, surface)
     _config(request.generation_config, model, surface)
     thinks = _thinks(request.generation_config.thinking_config, model, surface)
-    _signatures(request.contents, model, surface, provider=provider)
+    if not counted:
+        _signatures(request.contents, model, surface, provider=provider)
     return thinks
 
 
@@ -172,7 +186,7 @@ def _choice(config: ToolConfig, tools: list[Tool], surface: Surface) -> None:
 # -- the conversation --------------------------------------------------------------------------
 
 
-def _contents(contents: list[Content], model: Model, surface: Surface) -> None:
+def _contents(contents: list[Content], surface: Surface) -> None:
     if not contents:
         raise surface.refused("no_contents")
     for number, content in enumerate(contents):
@@ -182,9 +196,6 @@ def _contents(contents: list[Content], model: Model, surface: Surface) -> None:
             raise surface.refused("no_parts", content=number)
         for place, part in enumerate(content.parts):
             _part(part, surface, content=number, place=place)
-    _pairs(contents, surface)
-    if model.settled and contents[-1].role == "model":
-        raise surface.refused("invalid")
 
 
 def _part(part: Part, surface: Surface, *, content: int, place: int) -> None:

@@ -80,7 +80,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     What it takes. A ``strict`` provider refuses unknown fields, except ``fields`` and, inside
     messages, ``words``. A ``closed`` one refuses unknown fields of messages; ``foreign`` fields of
-    messages are refused in any case. ``parts``: the kinds of content it knows, where not all.
+    messages are refused in any case. ``parts`` and ``tools``: the kinds of content and of tools it
+    knows, where not all.
     ``other`` is the row of any model without one of its own; without it, such a model is not found.
     ``sampling``: while thinking, any value or only the default. ``vocabulary``: all efforts that
     some model takes. ``apart``: pairs of fields that it refuses together. ``forced``: a forced tool
@@ -106,6 +107,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     closed: bool = False
     foreign: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     keyless: bool = False
     knob: tuple[Knob, ...] = ()
     model: tuple[Model, ...] = ()

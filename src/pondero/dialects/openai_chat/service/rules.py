@@ -99,6 +99,11 @@ def _check_fields(raw: dict[str, Json], provider: Provider, denier: Denier) -> N
     messages = raw.get("messages")
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
         _check_message(message, index, provider, denier)
+    tools = raw.get("tools")
+    for index, tool in enumerate(tools if provider.tools and isinstance(tools, list) else ()):
+        kind = tool.get("type") if isinstance(tool, dict) else None
+        if kind is not None and kind not in provider.tools:
+            denier.deny_as("tool", index=index, kind=kind)
 
 
 def _check_message(message: Json, index: int, provider: Provider, denier: Denier) -> None:

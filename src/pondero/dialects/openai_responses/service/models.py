@@ -46,9 +46,13 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one deployment does differently: ``flat`` errors are two plain strings."""
+    """What one deployment does differently.
+
+    ``flat``: its errors are two plain strings. ``tools``: types of tools of its own.
+    """
 
     flat: bool = False
+    tools: tuple[str, ...] = ()
 
 
 class _Book(Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,7 +54,7 @@ def _check_thinking(items: list[Json], *, store: bool) -> None:
             if mark is not None:
                 present.add((mark.stem, mark.place))
             if item.get("id") is not None:
-                _check_follower(items, number)
+                _check_follower(items, number, store=store)
         elif (mark := _mark(item)) is not None and mark.thought is not None:
             _check_thought(item, mark, present)
 
@@ -94,16 +94,23 @@ def _refuse_seal(text: str) -> NoReturn:
     refuse(message, param=None, code="invalid_encrypted_content")
 
 
-def _check_follower(items: list[Json], number: int) -> None:
-    """Refuse thinking that the item it led to does not follow, by the id it came with."""
-    ours = recognise(items[number]["id"])
+def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
+    """Refuse thinking that the item it led to does not follow, by the id it came with.
+
+    Where nothing is stored, sealed thinking carries its own state, and a follower without an id
+    will do: recorded for a message (gpt-5.6-luna) and a call (gpt-5.6-terra).
+    """
+    thought = items[number]
     follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)
-    if follower is not None and not _is_given(follower) and isinstance(follower.get("id"), str):
-        mark = recognise(follower["id"])
-        if ours is None or mark is None or mark.stem == ours.stem:
+    if follower is not None and not _is_given(follower):
+        if follower.get("id") is None and not store and thought.get("encrypted_content"):
             return
+        if isinstance(follower.get("id"), str):
+            ours, mark = recognise(thought["id"]), recognise(follower["id"])
+            if ours is None or mark is None or mark.stem == ours.stem:
+                return
     message = (
-        f"Item '{items[number]['id']}' of type 'reasoning' was provided without its required "
+        f"Item '{thought['id']}' of type 'reasoning' was provided without its required "
         "following item."
     )
     refuse(message, param="input")

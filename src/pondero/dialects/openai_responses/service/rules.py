@@ -14,11 +14,11 @@ from pondero.dialects.dialect import Accepted, Rejected
 from . import parse
 from .address import check_address
 from .errors import flat, invalid, refuse, unsupported, unsupported_parameter
-from .models import Model, deployment_of, model_of
+from .models import Model, deployment_of, model_of, table
 from .pairing import check as check_pairing
 from .parse import SEALED, Context
 from .seals import sealer
-from .types import INCLUDABLE, Create, Reasoning
+from .types import INCLUDABLE, TOOLS, Create, Reasoning
 
 _UNVERIFIED = "org-unverified"
 _NO_INPUT = (
@@ -55,6 +55,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
     thought = _think(create, model, parse.updated(items))
     _check_model(create, model, thought)
     _check_verified(create, http)
+    _check_tools(create, provider)
     request = parse.canon(create, raw, messages)
     context = msgspec.structs.replace(
         parse.context_of(create, raw),
@@ -102,6 +103,17 @@ def _check_include(create: Create) -> None:
     for number, name in enumerate(create.include or ()):
         if name not in INCLUDABLE:
             invalid(name, INCLUDABLE, param=f"include[{number}]")
+
+
+def _check_tools(create: Create, provider: str) -> None:
+    """Refuse types of tools that the deployment does not have, where its own are known."""
+    if provider not in table():
+        return
+    known = (*TOOLS, *deployment_of(provider).tools)
+    for number, tool in enumerate(create.tools or ()):
+        kind = tool.get("type")
+        if isinstance(kind, str) and kind not in known:
+            invalid(kind, known, param=f"tools[{number}].type")
 
 
 def _check_verified(create: Create, http: HttpRequest) -> None:

@@ -62,6 +62,7 @@ class Create(Strict, frozen=True):
     input: str | list[Object] | None = None
     access_programs: Object | None = None
     background: bool | None = None
+    client_metadata: dict[str, str] | None = None  # sent by every Codex since 0.160
     context_management: list[Object] | None = None
     conversation: str | Object | None = None
     image: Object | None = None
@@ -124,6 +125,15 @@ INCLUDABLE = (
 )
 
 
+TOOLS = (
+    *("function", "custom", "namespace", "file_search", "web_search", "web_search_2025_08_26"),
+    *("web_search_preview", "web_search_preview_2025_03_11", "computer", "computer_use_preview"),
+    *("mcp", "code_interpreter", "programmatic_tool_calling", "image_generation", "local_shell"),
+    *("shell", "apply_patch", "tool_search"),
+)
+"""The types of tools that the service knows; a deployment may have more of its own."""
+
+
 class Function(Struct, frozen=True, kw_only=True):
     """A function tool; recordings show that the service ignores other keys here."""
 
@@ -171,6 +181,7 @@ class InputMessage(Strict, frozen=True):
     id: str | None = None
     status: Status | None = None
     phase: Phase | None = None
+    internal_chat_message_metadata_passthrough: Object | None = None  # Codex, on its own messages
 
 
 class SummaryText(Strict, frozen=True):
