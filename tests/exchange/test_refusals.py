@@ -10,8 +10,8 @@ import pondero
 from pondero.canon import HttpRequest, Origin
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
-from pondero.exchange import learned
-from pondero.exchange.refusals import heeded
+from pondero.exchange import refusal_of
+from pondero.exchange.refusals import without_refused
 from pondero.handoff import Field, Refusal
 
 HERE = Origin("openai", "gpt-5.1")
@@ -27,11 +27,11 @@ def http(**fields):
 
 def refusal(name, request, words):
     error = BadRequest(words, status=400)
-    return learned(HERE, request, error, repair(name, request, error))
+    return refusal_of(HERE, request, error, repair(name, request, error))
 
 
 def sent(name, request, *refusals):
-    made, plan = heeded(name, request, PLAN, refusals)
+    made, plan = without_refused(name, request, PLAN, refusals)
     return json.loads(made.body), plan.adjustments[len(PLAN.adjustments) :]
 
 

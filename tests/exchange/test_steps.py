@@ -286,5 +286,5 @@ def test_who_learns_is_told_of_a_refusal_only_once_its_cure_was_taken():
 )
 def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
     with pytest.raises(ServiceError) as caught:
-        Drive(failed).run(msgspec.structs.replace(exchange(), locked="look there"))
+        Drive(failed).run(msgspec.structs.replace(exchange(), bad_key_hint="look there"))
     assert getattr(caught.value, "__notes__", []) == notes

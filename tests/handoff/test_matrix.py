@@ -157,7 +157,7 @@ def test_an_open_tool_loop_without_its_own_thinking_is_told():
         if maker.name == "anthropic":
             continue
         view = handoff(conversation(maker)[:3], reader.destination())
-        assert view.unthought_loop
+        assert view.open_loop_without_thinking
         with pytest.raises(Rejected, match="Expected `thinking`"):
             reader.accepted(view.messages)
         off = service("anthropic", model="claude-sonnet-4-0", thinking={})
@@ -167,7 +167,7 @@ def test_an_open_tool_loop_without_its_own_thinking_is_told():
 @pytest.mark.parametrize("maker", USUAL, ids=repr)
 def test_an_open_tool_loop_of_the_readers_own_begins_with_thinking(maker):
     view = handoff(conversation(maker)[:3], maker.destination(unsealed=True))
-    assert not view.unthought_loop
+    assert not view.open_loop_without_thinking
     maker.accepted(view.messages)
 
 

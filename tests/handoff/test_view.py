@@ -437,7 +437,7 @@ def test_the_user_has_the_first_word_where_that_must_be():
     ],
 )
 def test_a_view_tells_of_an_open_tool_loop_that_does_not_begin_with_thinking(thread, unthought):
-    assert handoff(thread, HOME).unthought_loop is unthought
+    assert handoff(thread, HOME).open_loop_without_thinking is unthought
 
 
 def test_a_thread_that_needs_nothing_is_its_own_view():

@@ -59,11 +59,13 @@ class Request(Struct, frozen=True):
 
 
 Scope = Literal["dialect", "model", "route", "route+model"]
-"""Who may read a seal beside its own dialect: the same model, the same route, or only both."""
+"""How closely the reader must match a seal's maker, besides the dialect: model, route, or both."""
 
 
 class Takes(Struct, frozen=True, kw_only=True):
-    """What a provider accepts of earlier messages; the defaults are strict about seals only.
+    """What of an earlier conversation a service takes back; the handoff leaves in no more.
+
+    The defaults are strict about seals only.
 
     Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
     go back to its maker. ``unpaired`` returns the places of those parts of an answer that the

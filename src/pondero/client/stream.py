@@ -16,7 +16,7 @@ from ..exchange import (
     Timeouts,
     Transport,
     flow,
-    learned,
+    refusal_of,
 )
 from ..handoff import Manifest, Refusal
 from ..thinking import Plan
@@ -67,7 +67,7 @@ class _Stream:
 
     def _learn(self, error: ServiceError, repair: Repair) -> None:
         exchange = self._prepared.exchange
-        refusal = learned(exchange.origin, exchange.http, error, repair)
+        refusal = refusal_of(exchange.origin, exchange.http, error, repair)
         if repair.holds_for == "model":
             self._remember(refusal)
         elif repair.holds_for == "thread":

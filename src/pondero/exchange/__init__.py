@@ -6,7 +6,7 @@ from .planner import insist, plan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .decoded import Decoded, decode
-    from .refusals import learned, refused_by, seals_of
+    from .refusals import refusal_of, refused_by, seals_of
     from .request import Exchange, Prepared, Signing, compose, destination, prepare
     from .retry import Retry
     from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
@@ -34,7 +34,7 @@ _HOMES = {
     "decode": "decoded",
     "destination": "request",
     "flow": "steps",
-    "learned": "refusals",
+    "refusal_of": "refusals",
     "prepare": "request",
     "refused_by": "refusals",
     "seals_of": "refusals",
@@ -63,9 +63,9 @@ __all__ = [
     "destination",
     "flow",
     "insist",
-    "learned",
     "plan",
     "prepare",
+    "refusal_of",
     "refused_by",
     "seals_of",
     "verdict",

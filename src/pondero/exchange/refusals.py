@@ -1,7 +1,7 @@
 """What services refused once, so that it is not sent to them again.
 
-A refusal is a value: ``learned`` makes it when a repaired request was taken, chats and threads
-keep it, and ``heeded`` leaves out what it names when the next request is prepared.
+A refusal is a value. ``refusal_of`` makes it when a repaired request was taken, chats and threads
+keep it, and ``without_refused`` leaves out what it names when the next request is prepared.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,13 +13,15 @@ from ..catalog import Entry
 from ..dialects import Repair, dialect
 from ..errors import BadRequest, ServiceError
 from ..handoff import REFUSED, UNSEEN, Field, Manifest, Refusal, mark
-from ..thinking import Adjustment, Plan, closest, instead, listed
+from ..thinking import Adjustment, Plan, closest, offered_levels, why_substituted
 
 Path = tuple[str, ...]
 _ABSENT = msgspec.UNSET
 
 
-def learned(origin: Origin, refused: HttpRequest, error: ServiceError, repair: Repair) -> Refusal:
+def refusal_of(
+    origin: Origin, refused: HttpRequest, error: ServiceError, repair: Repair
+) -> Refusal:
     """Return what to remember of a refusal whose repair was taken."""
     if repair.unsealed:
         marks = tuple(dict.fromkeys(map(mark, repair.unsealed)))
@@ -31,7 +33,7 @@ def learned(origin: Origin, refused: HttpRequest, error: ServiceError, repair: R
 
 
 def refused_by(entry: Entry, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """Return those of one model at one provider."""
+    """Return the refusals of one model at one provider."""
     here = (entry.provider.name, entry.model)
     return tuple(each for each in refusals if (each.provider, each.model) == here)
 
@@ -41,7 +43,7 @@ def seals_of(refusals: Iterable[Refusal]) -> frozenset[str]:
     return frozenset(seal for each in refusals for seal in each.seals)
 
 
-def heeded(
+def without_refused(
     name: str, http: HttpRequest, plan: Plan, refusals: Iterable[Refusal]
 ) -> tuple[HttpRequest, Plan]:
     """Return a request of this dialect without what was refused before; the plan says what."""
@@ -58,10 +60,10 @@ def heeded(
     return http, plan
 
 
-def noted(plan: Plan, manifest: Manifest) -> Plan:
-    """Return the plan with what the service's rules withheld from the model.
+def noting_withheld(plan: Plan, manifest: Manifest) -> Plan:
+    """Return the plan with adjustments for what the service's rules withheld from the model.
 
-    What another model thought is not among it: the manifest lists that.
+    Another model's thinking is not among it: the manifest lists that.
     """
     whys = {change.why for change in manifest.changes}
     notes = tuple(note for why, note in _WITHHELD.items() if why in whys)
@@ -100,7 +102,7 @@ def _field(refused: HttpRequest, error: ServiceError, repair: Repair) -> Field |
     if len(differences) != 1:
         return None
     path, was, now = differences[0]
-    note, takes = repair.adjustment, listed(error.message)
+    note, takes = repair.adjustment, offered_levels(error.message)
     if now is _ABSENT:
         got = note.got if isinstance(note.got, str) else None
         return Field(path, (), note.code, note.what, got, note.why)
@@ -147,7 +149,7 @@ def _without(http: HttpRequest, field: Field) -> tuple[HttpRequest, Adjustment] 
 def _nearest(asked: str, field: Field) -> Adjustment:
     words = field.takes
     got = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
+    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     return Adjustment(field.code, field.what, asked, got, why)
 
 

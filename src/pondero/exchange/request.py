@@ -1,7 +1,7 @@
 """A request made ready to be sent: fitted to the model that will read it, addressed and encoded.
 
-``prepare`` does it all, for the client and for every room beside it. What the environment says,
-addresses and keys, is passed in as values.
+The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``pondero doctor`` call
+``destination`` alone. Addresses and keys are passed in: nothing here reads the environment.
 """
 
 import re
@@ -19,7 +19,7 @@ from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .limits import acceptable, continued
 from .planner import insist
 from .planner import plan as make_plan
-from .refusals import heeded, noted, refused_by, seals_of
+from .refusals import noting_withheld, refused_by, seals_of, without_refused
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {
@@ -49,8 +49,9 @@ class Exchange(Struct, frozen=True):
     """One request, ready to be sent, and what is needed to read its answer.
 
     ``origin`` is what the answer's message will have as its origin. ``repairs`` is whether a
-    refusal that names its own cure is repaired. ``absent`` is the error's text where no server
-    answers, ``locked`` where the key is refused. ``signing`` is there where no key is sent.
+    refusal that names its own cure is repaired. ``no_server_hint`` is added to the error where no
+    server answers, ``bad_key_hint`` where the key is refused. ``signing`` is there where the
+    request is signed instead of bearing a key.
     """
 
     dialect: str
@@ -60,13 +61,13 @@ class Exchange(Struct, frozen=True):
     quirks: Mapping[str, Json] = {}
     stream: bool = True
     repairs: bool = True
-    absent: str = ""
-    locked: str = ""
+    no_server_hint: str = ""
+    bad_key_hint: str = ""
     signing: Signing | None = None
 
 
 class Prepared(Struct, frozen=True):
-    """An exchange that can be had: nothing has been sent yet.
+    """An exchange that is ready: nothing has been sent yet.
 
     ``manifest`` is what the handoff did to the conversation for this model.
     """
@@ -101,19 +102,20 @@ def prepare(
     """Return a request made ready for this model; raises under a strict policy.
 
     ``plan`` was made from ``asked`` and ``policy``; the conversation may add to it. ``refusals``
-    are what any model refused before. A strict policy heeds none, and repairs nothing.
+    are what any model refused before. Under a strict policy none of them is applied, and nothing is
+    repaired.
     """
     before, repairs = plan.adjustments, policy.unsupported != "strict"
     known = refused_by(entry, refusals) if repairs else ()
     view = handoff(request.messages, destination(entry, policy, refused=seals_of(known)))
-    if view.unthought_loop and _must_begin_thinking(entry, plan):
-        plan = _unthinking(entry, plan, asked, policy)
-    plan = noted(plan, view.manifest)
+    if view.open_loop_without_thinking and _must_begin_thinking(entry, plan):
+        plan = _plan_without_thinking(entry, plan, asked, policy)
+    plan = noting_withheld(plan, view.manifest)
     request = msgspec.structs.replace(request, model=entry.model, messages=view.messages)
     request, plan = continued(request, plan, entry, _takes(entry.provider))
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
-        http, plan = heeded(exchange.dialect, exchange.http, exchange.plan, known)
+        http, plan = without_refused(exchange.dialect, exchange.http, exchange.plan, known)
         exchange = msgspec.structs.replace(exchange, http=http, plan=plan)
     if not repairs:
         notes = exchange.plan.adjustments
@@ -127,7 +129,7 @@ def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:
     return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
 
 
-def _unthinking(entry: Entry, plan: Plan, asked: Asked, policy: Policy) -> Plan:
+def _plan_without_thinking(entry: Entry, plan: Plan, asked: Asked, policy: Policy) -> Plan:
     without = make_plan(entry, OFF, asked=asked, policy=policy.but(unsupported="adjust"))
     why = "a tool loop is open that was begun without thinking; this model thinks again after it"
     note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)
@@ -148,7 +150,7 @@ def compose(
 ) -> Exchange:
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
-    wire = dialect(_spoken(provider)).caller()
+    wire = dialect(_dialect_of(provider)).caller()
     unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
     request, plan = acceptable(request, plan, entry, unsaid)
     target = Target(
@@ -170,14 +172,14 @@ def compose(
         signing=_signing(provider, url, service=wire.signed_as or provider.dialect)
         if signed
         else None,
-        absent=f"{provider.label} does not answer at {url}: {provider.start}"
+        no_server_hint=f"{provider.label} does not answer at {url}: {provider.start}"
         if provider.start
         else "",
-        locked=_locked(provider, signed=signed),
+        bad_key_hint=_bad_key_hint(provider, signed=signed),
     )
 
 
-def _locked(provider: Provider, *, signed: bool) -> str:
+def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
     if signed:
         return f"{provider.label} did not take the credentials that the request was signed with"
     if not provider.keys:
@@ -206,11 +208,11 @@ def destination(
 
 
 def _takes(provider: Provider) -> Takes:
-    return dialect(_spoken(provider)).caller().takes(provider.quirks)
+    return dialect(_dialect_of(provider)).caller().takes(provider.quirks)
 
 
-def _spoken(provider: Provider) -> str:
-    """Return the provider's dialect; raises Unsupported where we can plan for it, and no more."""
+def _dialect_of(provider: Provider) -> str:
+    """Return the provider's dialect; raises Unsupported for one that we can only plan for."""
     if provider.dialect in NAMES:
         return provider.dialect
     message = (

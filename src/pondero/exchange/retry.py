@@ -15,15 +15,15 @@ from ..errors import (
     Unreachable,
 )
 
-_PASSING = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Truncated)
+_TRANSIENT = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Truncated)
 
 
 class Retry(Struct, frozen=True):
     """How often, and how long apart, an exchange is tried that failed before anything was shown.
 
-    The service's own delay comes first; one longer than ``patience`` is not waited for. Without
-    one, any time up to ``base`` doubled with each try, at most ``cap``. With ``waits=False``
-    nobody sleeps: for tests.
+    Where the service says how long to wait, that is done, unless it is longer than ``patience``:
+    then there is no other try. Where it does not: exponential backoff with full jitter, a random
+    time up to ``min(cap, base * 2**n)``. With ``waits=False`` nobody sleeps: for tests.
     """
 
     attempts: int = 4
@@ -34,20 +34,20 @@ class Retry(Struct, frozen=True):
 
     def again(self, error: PonderoError, tries: int) -> bool:
         """Return whether to try again after so many tries."""
-        if tries >= self.attempts or not isinstance(error, _PASSING):
+        if tries >= self.attempts or not isinstance(error, _TRANSIENT):
             return False
-        return (_told(error) or 0.0) <= self.patience
+        return (_asked_delay(error) or 0.0) <= self.patience
 
     def wait(self, error: PonderoError, tries: int, jitter: Callable[[], float]) -> float:
         """Return the seconds to wait; ``jitter`` gives a number from 0 to 1."""
         if not self.waits:
             return 0.0
-        told = _told(error)
-        if told is not None:
-            return told
+        delay = _asked_delay(error)
+        if delay is not None:
+            return delay
         return min(self.cap, self.base * 2.0 ** (tries - 1)) * jitter()
 
 
-def _told(error: PonderoError) -> float | None:
+def _asked_delay(error: PonderoError) -> float | None:
     """Return the delay the service asked for."""
     return error.retry_after if isinstance(error, ServiceError) else None

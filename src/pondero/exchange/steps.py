@@ -1,7 +1,8 @@
-"""``flow``: one exchange as a generator that asks for I/O and does none; the shells drive it.
+"""``flow``: one exchange as a generator that yields the I/O to do and does none itself.
 
-Nothing is tried again once an event was shown. Events without anything to see are held back until
-the first that has, so that a try that fails early leaves no trace.
+A shell (``transport/shell``) drives it. Nothing is tried again once an event was shown. Events with
+nothing to see in them are held back until one has text, thinking or a call: a try that fails before
+that leaves no trace. A refused request is repaired at most once; ``Retry`` is not asked about that.
 """
 
 from collections.abc import Callable, Generator
@@ -100,10 +101,10 @@ def flow(
                 cure, taken = found, partial(learn, error, found) if learn else None
                 continue
             if not retry.again(error, tries):
-                if isinstance(error, Unreachable) and exchange.absent:
-                    raise Unreachable(f"{exchange.absent} ({error})") from error
-                if isinstance(error, AuthFailed) and exchange.locked:
-                    error.add_note(exchange.locked)
+                if isinstance(error, Unreachable) and exchange.no_server_hint:
+                    raise Unreachable(f"{exchange.no_server_hint} ({error})") from error
+                if isinstance(error, AuthFailed) and exchange.bad_key_hint:
+                    error.add_note(exchange.bad_key_hint)
                 raise
             failed, seconds = error, retry.wait(error, tries, jitter)
         if seconds:

@@ -1,6 +1,6 @@
 """What of the past may another model see? A view of a thread, and a manifest of every difference.
 
-Nothing here changes the thread: the model that made it can still be shown all of it.
+The thread itself never changes, so that going back to its first model loses nothing.
 """
 
 from .destination import Destination, Field, Refusal, mark

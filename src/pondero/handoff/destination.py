@@ -35,9 +35,8 @@ class Destination(Struct, frozen=True, kw_only=True):
 class Makers:
     """Decides which parts a destination made itself.
 
-    A part names its maker in its seal or in its message's origin. Where neither does, thinking
-    and citations count as foreign; a seal of the right dialect passes, since nothing speaks
-    against it.
+    A part's maker is named by its seal or by its message's origin. If neither names the maker:
+    thinking text and citations are withheld; anything else passes if its dialect matches.
     """
 
     def __init__(self, destination: Destination) -> None:

@@ -23,7 +23,7 @@ from ..canon import (
     ToolResult,
 )
 from .destination import Destination, Makers, is_named, is_refused, name_of
-from .manifest import Ledger, Place
+from .manifest import ChangeLog, Place
 from .surrogates import whole, whole_json
 
 INTERRUPTED = "the call was interrupted"
@@ -85,9 +85,9 @@ class Fitting:
     A part that needs no change comes back as the very same object.
     """
 
-    def __init__(self, destination: Destination, ledger: Ledger) -> None:
+    def __init__(self, destination: Destination, changes: ChangeLog) -> None:
         self._to = destination
-        self._ledger = ledger
+        self._changes = changes
         self._makers = Makers(destination)
         self.notes: list[Part] = []
         self._kinds: Mapping[type, Callable[[Any, Place, Message], Part | None]] = {
@@ -108,7 +108,7 @@ class Fitting:
         seal = self._seal(part.seal, message)
         if not part.text and seal is None:
             why = _NOTHING if part.seal is None else self._why(part.seal)
-            self._ledger.withhold(at, "text", why)
+            self._changes.withhold(at, "text", why)
             return None
         return self._words(part, seal, at, message)
 
@@ -118,11 +118,11 @@ class Fitting:
         if text is part.text and seal is part.seal and bool(cites) == bool(part.citations):
             return part
         if text is not part.text:
-            self._ledger.rewrite(at, "text", _HALVES)
+            self._changes.rewrite(at, "text", _HALVES)
         if part.seal is not None and seal is None:
-            self._ledger.rewrite(at, "seal", self._why(part.seal))
+            self._changes.rewrite(at, "seal", self._why(part.seal))
         if part.citations and not cites:
-            self._ledger.rewrite(at, "citations", "the destination did not make them")
+            self._changes.rewrite(at, "citations", "the destination did not make them")
         return Text(text, seal, part.citations if cites else (), part.cache)
 
     def _thinking(self, part: Thinking, at: Place, message: Message) -> Thinking | None:
@@ -131,15 +131,15 @@ class Fitting:
             text = whole(part.text)
             if text is part.text:
                 return part
-            self._ledger.rewrite(at, "thinking", _HALVES)
+            self._changes.rewrite(at, "thinking", _HALVES)
             return replace(part, text=text)
         foreign = why in (_FOREIGN, _UNNAMED) and part.text and not part.redacted
         if foreign and self._to.foreign == "note":
             name = name_of(part.seal, message.origin)
             self.notes.append(thought(whole(part.text), name))
-            self._ledger.rewrite(at, "thinking", f"{name} thought it: a note of the user's now")
+            self._changes.rewrite(at, "thinking", f"{name} thought it: a note of the user's now")
         else:
-            self._ledger.withhold(at, "thinking", why)
+            self._changes.withhold(at, "thinking", why)
         return None
 
     def _against(self, part: Thinking, message: Message) -> str | None:
@@ -168,14 +168,14 @@ class Fitting:
             return self._unsealed(part, at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
-            self._ledger.rewrite(at, kind, UNSEEN)
+            self._changes.rewrite(at, kind, UNSEEN)
             return unseen(part)
         if self._takes(self._to.takes.media, part):
-            self._ledger.rewrite(at, kind, "only the user may show this here: it goes before")
-            self._ledger.add(at[0], "note", f"it says where the {kind} is from")
+            self._changes.rewrite(at, kind, "only the user may show this here: it goes before")
+            self._changes.add(at[0], "note", f"it says where the {kind} is from")
             self.notes += (from_answer(part), replace(part, seal=None))
         else:
-            self._ledger.rewrite(at, kind, UNSEEN)
+            self._changes.rewrite(at, kind, UNSEEN)
             self.notes.append(unseen_in_answer(part))
         return None
 
@@ -185,14 +185,14 @@ class Fitting:
 
     def _other(self, part: Other, at: Place, message: Message) -> Other | None:
         if not self._makers.holds(part, message):
-            self._ledger.withhold(at, "other", _UNREADABLE)
+            self._changes.withhold(at, "other", _UNREADABLE)
             return None
         return self._unsealed(part, at, message)
 
     def _unsealed(self, part: Sealed, at: Place, message: Message) -> Sealed:
         if part.seal is None or self._seal(part.seal, message) is not None:
             return part
-        self._ledger.rewrite(at, "seal", self._why(part.seal))
+        self._changes.rewrite(at, "seal", self._why(part.seal))
         return replace(part, seal=None)
 
     def _seal(self, seal: Seal | None, message: Message) -> Seal | None:
@@ -215,11 +215,11 @@ class Fitting:
         if spelt and id == call.id and seal is call.seal:
             return call
         if id != call.id:
-            self._ledger.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
+            self._changes.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
         if call.seal is not None and seal is None:
-            self._ledger.rewrite(at, "seal", self._why(call.seal))
+            self._changes.rewrite(at, "seal", self._why(call.seal))
         if not spelt:
-            self._ledger.rewrite(at, "call", _HALVES)
+            self._changes.rewrite(at, "call", _HALVES)
         minted = call.minted or (id != call.id and not self._to.takes.minted)
         return ToolCall(id, name, arguments, seal, minted, call.cache)
 
@@ -228,9 +228,9 @@ class Fitting:
         content = tuple(self._inner(part, at) for part in result.content)
         name = result.name if result.name is None else whole(result.name)
         if id != result.call_id:
-            self._ledger.rewrite(at, "id", _ALPHABET, before=result.call_id, after=id)
+            self._changes.rewrite(at, "id", _ALPHABET, before=result.call_id, after=id)
         if name is not result.name:
-            self._ledger.rewrite(at, "result", _HALVES)
+            self._changes.rewrite(at, "result", _HALVES)
         if all(map(is_, content, result.content)) and id == result.call_id and name is result.name:
             return result
         return replace(result, call_id=id, content=content, name=name)
@@ -241,15 +241,16 @@ class Fitting:
         if isinstance(part, Other):
             if self._makers.holds(part, _A_USER):
                 return self._unsealed(part, at, _A_USER)
-            self._ledger.rewrite(at, "other", _UNREADABLE)
+            self._changes.rewrite(at, "other", _UNREADABLE)
             return unread()
         if self._takes(self._to.takes.result_media, part):
             return self._unsealed(part, at, _A_USER)
-        self._ledger.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
+        self._changes.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
         return unseen(part)
 
 
-_A_USER = Message("user", ())  # what a tool answered no model made, wherever it stands
+# Tool results come from no model, so they are judged like a user's message.
+_A_USER = Message("user", ())
 
 
 def _takes(media: tuple[str, ...], part: Image | Blob) -> bool:

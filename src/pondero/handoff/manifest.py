@@ -87,7 +87,7 @@ def _lines(changes: Iterable[Change]) -> Iterator[str]:
         yield f"  {action} {what}: {why} (at {at})"
 
 
-class Ledger:
+class ChangeLog:
     """Collects changes; ``manifest`` returns them as a value."""
 
     def __init__(self) -> None:

@@ -1,6 +1,7 @@
 """A thread as one destination may see it; the thread itself does not change.
 
-Messages come in the order and number the destination takes: merged, and begun by the user.
+``exchange.prepare`` calls ``handoff`` for every request. Where the destination wants it so,
+neighbouring messages of one role are merged, and the first message is the user's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,21 +14,21 @@ from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolR
 from .calls import Ids, answers
 from .destination import Destination, Makers
 from .fitted_parts import INTERRUPTED, OPENING, Fitting, interrupted
-from .manifest import Ledger, Manifest, Place
+from .manifest import ChangeLog, Manifest, Place
 from .surrogates import is_whole
 
 
 class Turns:
     """The messages of a view; ``add`` them in order, then take ``messages``."""
 
-    def __init__(self, destination: Destination, ledger: Ledger) -> None:
+    def __init__(self, destination: Destination, changes: ChangeLog) -> None:
         self._merges = destination.takes.merges
         self._waits_for_user = destination.takes.begins_with_user
         self._makers = Makers(destination)
-        self._ledger = ledger
+        self._changes = changes
         self._done: list[Message] = []
-        self._last: Message | None = None  # may still grow
-        self._more: list[Part] = []  # by which it has grown
+        self._last: Message | None = None  # the latest; the next may be merged into it
+        self._more: list[Part] = []  # parts of the messages merged into the latest
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -44,7 +45,7 @@ class Turns:
         if self._waits_for_user and message.role != "system":
             self._waits_for_user = False
             if message.role == "assistant":
-                self._ledger.add(number, "text", "the first word must be the user's here")
+                self._changes.add(number, "text", "the first word must be the user's here")
                 self.add_parts("user", (OPENING,), number)
         last = self._last
         if last is None or not self._merges or last.role != message.role or last.role == "system":
@@ -53,7 +54,7 @@ class Turns:
             return
         self._more += message.parts
         if not added:
-            self._ledger.merge(number)
+            self._changes.merge(number)
         if (origin := self._origin(last.origin, message.origin)) is not last.origin:
             self._last = Message(last.role, last.parts, origin)
 
@@ -82,11 +83,11 @@ class View(Struct, frozen=True):
     manifest: Manifest
 
     @property
-    def unthought_loop(self) -> bool:
-        """Return whether a tool loop is open that does not begin with thinking.
+    def open_loop_without_thinking(self) -> bool:
+        """Return whether the view ends in an unfinished tool loop that has no thinking first.
 
-        Some services refuse to think before such a loop is closed: its thinking was another's,
-        was cut off, or was never done.
+        Some services refuse to think until such a loop is finished. Its thinking is missing
+        because another model did it, because it was cut off, or because there was none.
         """
         first: Message | None = None
         answered, after = False, "user"
@@ -106,20 +107,21 @@ class View(Struct, frozen=True):
 def handoff(messages: Sequence[Message], target: Destination) -> View:
     """Return the thread as the target may see it, and what is different in it.
 
-    Seals go only where they can be read. Every call has one result, right after its turn and in
-    the order of the calls; ids are the target's kind. A view of a view is the same view.
+    A seal stays only where the target can read it. Every call gets exactly one result, right after
+    its turn and in the order of the calls, and ids that the target accepts. To fit a view again
+    changes nothing.
     """
     if _is_plain(messages, target):
         parts = sum(len(message.parts) for message in messages)
         return View(tuple(messages), Manifest(kept=parts))
-    ledger = Ledger()
-    turns = Turns(target, ledger)
-    weaver = _Weaver(messages, target, ledger)
+    changes = ChangeLog()
+    turns = Turns(target, changes)
+    weaver = _Weaver(messages, target, changes)
     for number, message in enumerate(messages):
         weaver.turn(number, message, turns)
     weaver.end(turns)
     parts = sum(len(message.parts) for message in messages)
-    return View(turns.messages, ledger.manifest(parts))
+    return View(turns.messages, changes.manifest(parts))
 
 
 def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
@@ -143,10 +145,12 @@ def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
 class _Weaver:
     """Walks through a thread once and puts every result right after its call."""
 
-    def __init__(self, messages: Sequence[Message], target: Destination, ledger: Ledger) -> None:
+    def __init__(
+        self, messages: Sequence[Message], target: Destination, changes: ChangeLog
+    ) -> None:
         self._messages = messages
-        self._ledger = ledger
-        self._fitting = Fitting(target, ledger)
+        self._changes = changes
+        self._fitting = Fitting(target, changes)
         self._answers = answers(messages)
         self._wanted = set(self._answers.values())
         self._unpaired = target.takes.unpaired
@@ -169,7 +173,7 @@ class _Weaver:
         if parts:
             turns.add(_same_or_new(message, parts), number)
         else:
-            self._ledger.leave_out(number)
+            self._changes.leave_out(number)
         if calls:
             self._owed = self._results(number, calls)
 
@@ -187,7 +191,7 @@ class _Weaver:
             at = (number, index)
             if isinstance(part, ToolResult):
                 if at not in self._wanted:
-                    self._ledger.withhold(at, "result", "no call before it asked for it")
+                    self._changes.withhold(at, "result", "no call before it asked for it")
             elif not isinstance(part, ToolCall):
                 if (fit := self._fitting.part(part, at, message)) is not None:
                     parts.append(fit)
@@ -198,7 +202,7 @@ class _Weaver:
                 places.append(at)
                 calls.append((at, id))
             else:
-                self._ledger.withhold(at, "call", "only the assistant calls tools")
+                self._changes.withhold(at, "call", "only the assistant calls tools")
         if self._unpaired is not None and message.role == "assistant":
             parts = self._paired(parts, places, self._unpaired(parts))
         return parts, calls
@@ -209,7 +213,7 @@ class _Weaver:
         """Return the parts without those that lost the part they belong to."""
         for index, why in unpaired.items():
             kind = str(parts[index].__struct_config__.tag)
-            self._ledger.withhold(places[index], kind, why)
+            self._changes.withhold(places[index], kind, why)
         return [part for index, part in enumerate(parts) if index not in unpaired]
 
     def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
@@ -221,7 +225,7 @@ class _Weaver:
         for call, id in calls:
             at = self._answers.get(call)
             if at is None:
-                self._ledger.add(number, "result", INTERRUPTED)
+                self._changes.add(number, "result", INTERRUPTED)
                 results.append(interrupted(id))
                 continue
             message = self._messages[at[0]]
@@ -235,7 +239,7 @@ class _Weaver:
     def _moved(self, at: Place, number: int) -> None:
         why = "results follow their calls, in the same order"
         before, after = f"{at[0]}.{at[1]}", f"after {number}"
-        self._ledger.rewrite(at, "place", why, before=before, after=after)
+        self._changes.rewrite(at, "place", why, before=before, after=after)
 
 
 def _last_answer(messages: Sequence[Message]) -> int | None:

@@ -1,4 +1,4 @@
-"""The thinking dial: from what a caller wishes to what a model is sent."""
+"""Turns a level, a budget, on or off into what a model can do; every room above uses it."""
 
 from .capability import NOTHING, Budget, Capability, refusal
 from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface
@@ -7,7 +7,14 @@ from .placement import NOWHERE, Placement, Reading, headers, place, read
 from .plan import Facts, Plan, describe, outcome, said
 from .policy import CHOICES, DEFAULT, TOKENS, Policy
 from .resolve import resolve
-from .target_level import FIGURES, closest, figure, instead, listed, nearest, share
+from .target_level import (
+    FIGURES,
+    closest,
+    nearest,
+    offered_levels,
+    percent_of_output,
+    why_substituted,
+)
 
 __all__ = [
     "ALIASES",
@@ -39,19 +46,18 @@ __all__ = [
     "Surface",
     "closest",
     "describe",
-    "figure",
     "headers",
-    "instead",
     "is_wish",
-    "listed",
     "nearest",
+    "offered_levels",
     "outcome",
     "parse",
+    "percent_of_output",
     "place",
     "read",
     "refusal",
     "resolve",
     "said",
-    "share",
     "vocabulary",
+    "why_substituted",
 ]

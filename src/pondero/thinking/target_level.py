@@ -1,7 +1,8 @@
-"""The nearest a model has to a wish.
+"""Finds the nearest thing a model has to what was asked for; ``resolve`` calls ``target_level``.
 
-First the arithmetic of levels (which word a model has for one, and how many tokens it means), then
-``target_level`` with one function for each kind of wish.
+First comes the arithmetic of levels: which word a model has for one, and how many tokens it means.
+Repairs of refused requests use some of it too. Then ``target_level``, with one function for each
+kind of intent.
 """
 
 import re
@@ -36,13 +37,13 @@ Aider and the examples of the vendors), whatever a model could write in all.
 """
 
 
-def figure(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
+def tokens_of(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
     """Return the number of tokens this level means under the policy, within the range."""
     if level == "minimal":
-        low = figure("low", budget, policy=policy, cap=cap)
+        low = tokens_of("low", budget, policy=policy, cap=cap)
         return max(budget.min, min(budget.minimal, low))
     if policy.budgets == "percent":
-        return max(budget.min, min(cap * share(level) // 100, budget.max))
+        return max(budget.min, min(cap * percent_of_output(level) // 100, budget.max))
     base = budget.min if budget.base is None else budget.base
     top = budget.max if budget.nominal is None else budget.nominal
     if policy.budgets == "fixed" and level in budget.fixed:
@@ -50,21 +51,21 @@ def figure(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
     return max(budget.min, base + _THIRDS.get(level, 3) * (top - base) // 3)
 
 
-def share(level: str) -> int:
+def percent_of_output(level: str) -> int:
     """Return how many percent of the output a level may spend on thinking."""
     return _PERCENT.get(level, 95)
 
 
-def twin(level: str, budget: Budget, *, policy: Policy, cap: int) -> str:
+def plainest_equal(level: str, budget: Budget, *, policy: Policy, cap: int) -> str:
     """Return the plainest level that means the same number of tokens as this one."""
-    mine = figure(level, budget, policy=policy, cap=cap)
+    mine = tokens_of(level, budget, policy=policy, cap=cap)
     plainer = LEVELS[2 : LEVELS.index(level)] if level in LEVELS[2:] else ("low",)
-    same = (w for w in plainer if figure(w, budget, policy=policy, cap=cap) == mine)
+    same = (w for w in plainer if tokens_of(w, budget, policy=policy, cap=cap) == mine)
     return next(same, level)
 
 
-def step(level: str, capability: Capability) -> str:
-    """Return the model's own word: the level itself, else the weakest above it, else the top."""
+def models_word(level: str, capability: Capability) -> str:
+    """Return the model's word for a level: the same, else the weakest above it, else its top."""
     efforts = capability.efforts
     if level in capability.steps:
         return capability.steps[level]
@@ -79,8 +80,8 @@ def nearest(tokens: int) -> str:
     return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
-def listed(refusal: str) -> tuple[str, ...]:
-    """Return the levels that a refusal offers instead, in the order of the ladder."""
+def offered_levels(refusal: str) -> tuple[str, ...]:
+    """Return the levels that a refusal's message says would be taken, the weakest first."""
     _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
     if not offer:
         return ()
@@ -96,8 +97,8 @@ def closest(level: str, words: tuple[str, ...]) -> str:
     return next((word for word in words if ranks[word] >= least), words[-1])
 
 
-def instead(got: str, wanted: str, words: tuple[str, ...]) -> str:
-    """Return in words how the level that is used stands to the one that was asked for."""
+def why_substituted(got: str, wanted: str, words: tuple[str, ...]) -> str:
+    """Return, for an adjustment, why a level was taken in place of the one that was asked for."""
     if _rank(got, words) > _rank(wanted, words):
         return f"{got} is the next above {wanted}"
     return f"{got} is the highest" if got == words[-1] else f"{got} stands in for {wanted}"
@@ -106,11 +107,14 @@ def instead(got: str, wanted: str, words: tuple[str, ...]) -> str:
 def _stand_in(got: str, wanted: str, capability: Capability) -> str:
     if wanted in capability.steps:
         return f"{got} is what it has for {wanted}"
-    return instead(got, wanted, capability.efforts)
+    return why_substituted(got, wanted, capability.efforts)
 
 
 def _rank(word: str, efforts: tuple[str, ...]) -> float:
-    """Return where a word stands; a family's own word stands right above the one before it."""
+    """Return a word's place among all levels, as a number.
+
+    A word that only this family has ranks half a place above the one before it in ``efforts``.
+    """
     word = ALIASES.get(word, word)
     if word in LEVELS:
         return LEVELS.index(word)
@@ -121,7 +125,7 @@ def _rank(word: str, efforts: tuple[str, ...]) -> float:
 
 
 def target_level(intent: Intent, case: Case) -> TargetLevel:
-    """Return the nearest this model has to the wish."""
+    """Return the nearest thing this model has to the intent."""
     return _BY_KIND[intent.kind](intent, case)
 
 
@@ -206,7 +210,7 @@ def _at_level(level: str, case: Case) -> TargetLevel:
         why = "this model's thinking is on or off, without levels"
         case.note("unsupported_level", "level", level, "on", why)
         return TargetLevel("on", "on")
-    got = step(level, capability)
+    got = models_word(level, capability)
     if got != level:
         why = f"this model has {' '.join(capability.efforts)}; {_stand_in(got, level, capability)}"
         case.note("unsupported_level", "level", level, got, why)
@@ -218,8 +222,8 @@ def _in_tokens(level: str, case: Case) -> TargetLevel:
     if budget is None:
         return TargetLevel("unset")
     cap = case.cap or case.capability.max_output or budget.max
-    got = twin(level, budget, policy=case.policy, cap=cap)
-    tokens = figure(got, budget, policy=case.policy, cap=cap)
+    got = plainest_equal(level, budget, policy=case.policy, cap=cap)
+    tokens = tokens_of(got, budget, policy=case.policy, cap=cap)
     if got != level:
         code = "level_as_budget" if level == "minimal" else "unsupported_level"
         why = f"{level} and {got} are both {tokens:,} tokens on this model"
@@ -245,7 +249,7 @@ def _budget(intent: Intent, case: Case) -> TargetLevel:
         case.note("budget_as_level", "budget", tokens, "on", why)
         return TargetLevel("on", "on")
     meant = nearest(tokens)
-    level = step(meant, capability)
+    level = models_word(meant, capability)
     why = f"this model takes words, not numbers; {meant} is about {FIGURES[meant]:,} tokens"
     if level != meant:
         why += f", and {_stand_in(level, meant, capability)}"
@@ -291,7 +295,7 @@ def _unasked(case: Case) -> str | None:
 
 
 def _effort(level: str, case: Case) -> str | None:
-    return step(level, case.capability) if case.capability.efforts else None
+    return models_word(level, case.capability) if case.capability.efforts else None
 
 
 _BY_KIND: dict[str, Callable[[Intent, Case], TargetLevel]] = {

@@ -86,7 +86,8 @@ class Answers:
         for each in exchanges:
             if each.answer is not None and each.answer.message.parts:
                 self._add(each, each.answer.message)
-        for text in self._shared:  # a scrubbed file: it tells none of them from the other
+        # A redacted file has the same placeholder everywhere, so it identifies no answer.
+        for text in self._shared:
             self._calls.pop(text, None)
             self._seals.pop(text, None)
         self._sorted = sorted(self._seals)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...catalog import Entry
 from ...errors import PonderoError
-from ...thinking import BENIGN, Plan, share
+from ...thinking import BENIGN, Plan, percent_of_output
 from .catalog_view import Dial
 from .cells import Tone
 from .effects import Effects, Handoff, Note
@@ -139,7 +139,7 @@ def described(plan: Plan, entry: Entry | None = None) -> str:
     if least:
         return f"{words} (minimum)"
     if entry is not None and entry.provider.output_buffer and plan.level in _SHARED:
-        return f"{words} (~{share(plan.level)}% of output budget)"
+        return f"{words} (~{percent_of_output(plan.level)}% of output budget)"
     return words
 
 

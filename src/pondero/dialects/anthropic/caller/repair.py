@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, instead, listed
+from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
@@ -91,12 +91,12 @@ def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
     asked = (body.get("output_config") or {}).get("effort")
-    words = listed(message)
+    words = offered_levels(message)
     if asked is None or not words or asked in words or "effort" not in message:
         return None
     got = closest(asked, words)
     body["output_config"]["effort"] = got
-    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
+    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
     return Repair(_sent(request, body, request.headers), note, "model")
 

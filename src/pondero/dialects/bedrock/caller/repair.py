@@ -12,7 +12,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, instead, listed
+from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(
@@ -104,7 +104,7 @@ def _seal(thought: dict[str, Json]) -> str:
 
 def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
     """Return it with the next of the levels that the refusal lists, in its maker's field."""
-    words = listed(message)
+    words = offered_levels(message)
     found = _word(body.get(_OWN) or {})
     if found is None or not words:
         return None
@@ -113,7 +113,7 @@ def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair 
         return None
     got = closest(asked, words)
     put(got)
-    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
+    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
     return Repair(_sent(request, body), note, "model")
 

@@ -10,7 +10,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, instead, listed
+from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
 
 _CANNOT_THINK = re.compile(r"does not support thinking")
 _BAD_WORD = re.compile(r"invalid think value")
@@ -37,9 +37,9 @@ def _silent(body: dict[str, Json], message: str) -> Adjustment | None:
 
 def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
     """Take the next of the levels that an older server lists."""
-    asked, words = body.get("think"), listed(message.replace("must be", "must be one of"))
+    asked, words = body.get("think"), offered_levels(message.replace("must be", "must be one of"))
     if not isinstance(asked, str) or not words or asked in words or not _BAD_WORD.search(message):
         return None
     got = body["think"] = closest(asked, words)
-    why = f"the server takes {' '.join(words)}; {instead(got, asked, words)}"
+    why = f"the server takes {' '.join(words)}; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)

@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, decoded
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, instead, listed
+from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"
@@ -84,11 +84,11 @@ def _seals(details: list[Json]) -> Iterator[str]:
 
 def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
     holder, key = _effort(body)
-    asked, words = holder.get(key), listed(message)
+    asked, words = holder.get(key), offered_levels(message)
     if not isinstance(asked, str) or not words or asked in words or "effort" not in message:
         return None
     got = holder[key] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
+    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 

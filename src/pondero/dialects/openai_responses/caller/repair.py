@@ -10,7 +10,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, instead, listed
+from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 
@@ -74,9 +74,9 @@ def _unsummarised(reasoning: dict[str, Json], message: str) -> Adjustment | None
 
 
 def _lower(reasoning: dict[str, Json], message: str) -> Adjustment | None:
-    asked, words = reasoning.get("effort"), listed(message)
+    asked, words = reasoning.get("effort"), offered_levels(message)
     if asked is None or not words or asked in words or f"'{asked}'" not in message:
         return None
     got = reasoning["effort"] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {instead(got, asked, words)}"
+    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
