@@ -1,9 +1,12 @@
 """A model's name to its facts: nothing guessed from parts of words."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 import pondero
 from pondero.catalog import Lookup, shipped
+from pondero.emulator import Emulator
 from pondero.errors import BadThinking, UnknownModel, UnknownProvider
 
 
@@ -204,3 +207,51 @@ def test_a_model_without_its_maker_gets_it_where_the_provider_wants_one(finder, 
 )  # fmt: skip
 def test_thinking_is_not_asked_to_be_shown_where_that_is_refused(finder, text, shown):
     assert finder.entry(f"bedrock:{text}").capability.shown == shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("GPT-5", "openai:gpt-5"),
+        ("Claude-Sonnet-4-5", "anthropic:claude-sonnet-4-5"),
+        ("claude-sonnet-4.5", "anthropic:claude-sonnet-4-5"),
+        ("Claude-Sonnet-4-5-20250929", "anthropic:claude-sonnet-4-5-20250929"),
+        ("claude-4-opus", "anthropic:claude-opus-4-0"),
+        ("Claude-4.5-Sonnet", "anthropic:claude-sonnet-4-5"),
+        ("Gemini-2.5-Pro", "google:gemini-2.5-pro"),
+        ("gemini-2-5-pro", "google:gemini-2.5-pro"),
+        ("openai:GPT-5-Mini-2025-08-07", "openai:gpt-5-mini-2025-08-07"),
+        ("vertex:Gemini-2.5-Pro", "vertex:gemini-2.5-pro"),
+    ],
+)
+def test_a_recognised_name_is_sent_in_the_services_spelling_and_said(typed, sent):
+    made = pondero.plan(typed, policy={"unsupported": "strict"})
+    assert made.model == sent
+    assert [(note.code, note.asked, note.got) for note in made.adjustments] == [
+        ("model_spelt", typed.partition(":")[2] or typed, sent.partition(":")[2])
+    ]
+
+
+@pytest.mark.parametrize(
+    "named", ["azure:GPT-5", "vllm:Qwen3-8B", "openai:ft:gpt-4o:My-Org::AbC", "openai:gpt-5"]
+)
+def test_a_name_of_ones_own_or_spelt_right_is_sent_as_it_is(named):
+    made = pondero.plan(named)
+    assert made.model == named
+    assert "model_spelt" not in [note.code for note in made.adjustments]
+
+
+@pytest.mark.parametrize(
+    ("named", "version"),
+    [
+        ("projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "v1beta1"),
+        ("vertex:projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "v1beta1"),
+        ("vertex:projects/p/locations/l/endpoints/4611686018427387904", "v1beta1"),
+        ("projects/p/locations/l/publishers/anthropic/models/claude-opus-5", "v1"),
+    ],
+)
+def test_a_resource_name_goes_where_it_belongs_and_stands_there_once(named, version):
+    client = pondero.Client(transport=Emulator())
+    address = urlsplit(client.prepare(named, "hi").request.url)
+    assert address.path.rpartition(":")[0] == f"/{version}/{named.removeprefix('vertex:')}"
+    assert address.netloc.endswith("aiplatform.googleapis.com")

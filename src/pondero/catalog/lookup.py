@@ -20,7 +20,8 @@ _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 class Entry(Struct, frozen=True):
     """One model at one provider. ``inferred``: it has the facts of a relative, or none.
 
-    ``near`` is a catalogued name with the same numbers that an inferred one may be a slip for.
+    ``near`` is a catalogued name with the same numbers that an inferred one may be a slip for;
+    ``typed`` is the name as it was given, where the service spells it differently.
     """
 
     provider: Provider
@@ -30,6 +31,7 @@ class Entry(Struct, frozen=True):
     placement: Placement
     inferred: bool = False
     near: str | None = None
+    typed: str = ""
 
     @property
     def id(self) -> str:
@@ -88,6 +90,9 @@ class Lookup:
             message = f"{text!r} is no model's name: half a character cannot be sent"
             raise UnknownModel(message)
         model, wish = text.strip(), None
+        if not model.isprintable():  # a lone surrogate is not, nor is a line's end
+            message = f"a model's name has characters that cannot be printed: {text!a}"
+            raise UnknownModel(message)
         cut = max(model.rfind("/"), model.rfind("@"))
         if cut >= 0:
             tail = model[cut + 1 :]
@@ -118,12 +123,15 @@ class Lookup:
         near = self._near(model, provider) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
             return Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True, near=near)
+        spelt = hit.spelt(model) if provider.spells else model
+        model = provider.aliases.get(spelt, spelt)
+        typed = "" if model == name.model else name.model
         model = self._prefixed(provider, model, hit.family)
         facts = provider.override.get(hit.family.name, hit.family.capability)
         if facts.shown == "ask" and model.startswith(provider.unshown):
             facts = replace(facts, shown="never")
         placement = provider.placement.get(facts.style or "", NOWHERE)
-        return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near)
+        return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near, typed)
 
     def entries(self, provider: str | None = None) -> list[Entry]:
         """Return every catalogued model that is served, of one provider or of all."""
@@ -165,7 +173,7 @@ class Lookup:
     def _bare(self, name: Name) -> tuple[Provider, "_Hit | None"]:
         model = name.model.lower()
         for provider in self.catalog.providers.values():
-            if model.startswith(provider.claims) or name.model in provider.aliases:
+            if _claimed(model, provider.claims) or name.model in provider.aliases:
                 return provider, self._search(provider, name.model)
         found = []
         for group in self.catalog.groups.values():
@@ -267,28 +275,43 @@ class Lookup:
 
 
 class _Hit(Struct, frozen=True):
+    """A family found: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
+
     family: Family
     weight: int
     inferred: bool = False
+    name: str = ""
+    bare: str = ""
+
+    def spelt(self, model: str) -> str:
+        """Return a model's name as the catalog spells it; what follows the known part is kept."""
+        if not self.name or len(self.bare) > len(model):
+            return model
+        start = len(model) - len(self.bare)
+        if model[start : start + self.weight] in self.family.match:
+            return model
+        rest = model[start + self.weight :]
+        return f"{model[:start]}{self.name}{rest if ':' in rest else rest.lower()}"
 
 
 class _Index:
     """The names of one group of families, ready to be searched."""
 
     def __init__(self, group: Group) -> None:
-        self._plain: dict[str, Family] = {}
+        self._plain: dict[str, tuple[Family, str]] = {}
         self._globs: list[tuple[re.Pattern[str], int, Family]] = []
-        self._lines: dict[str, Family] = {}
+        self._lines: dict[str, tuple[Family, str]] = {}
         for family in group.family:
-            for pattern in map(_fold, family.match):
+            for name in family.match:
+                pattern = _fold(name)
                 if "*" in pattern:
                     glob = re.compile(
                         ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
                     )
                     self._globs.append((glob, len(pattern), family))
                 else:
-                    self._plain[pattern] = family
-            self._lines |= dict.fromkeys(map(_fold, family.newest_of), family)
+                    self._plain[pattern] = (family, name)
+            self._lines |= dict.fromkeys(map(_fold, family.newest_of), (family, ""))
 
     def find(self, model: str) -> _Hit | None:
         best = _longest(model, self._plain, versions=True)
@@ -301,11 +324,12 @@ class _Index:
         return _Hit(line.family, line.weight, inferred=True) if line else None
 
 
-def _longest(model: str, names: dict[str, Family], *, versions: bool) -> _Hit | None:
+def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool) -> _Hit | None:
     for end in range(len(model), -1, -1):
-        family = names.get(model[:end])
-        if family is not None and _ends(model, end, versions=versions):
-            return _Hit(family, end)
+        found = names.get(model[:end])
+        if found is not None and _ends(model, end, versions=versions):
+            family, name = found
+            return _Hit(family, end, name=name, bare=model)
     return None
 
 
@@ -314,6 +338,15 @@ def _ends(model: str, end: int, *, versions: bool) -> bool:
     if end in (0, len(model)):
         return True
     return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))
+
+
+def _claimed(model: str, claims: tuple[str, ...]) -> bool:
+    """Return whether a bare name begins like one of these; ``*`` stands for anything between."""
+    for claim in claims:
+        first, *more = claim.split("*")
+        if model.startswith(first) and all(each in model for each in more):
+            return True
+    return False
 
 
 def _fold(name: str) -> str:

@@ -50,17 +50,18 @@ class Provider(
 ):
     """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
 
-    ``claims`` are beginnings of bare model names that mean this provider; ``strip`` are taken
-    off a name before the families are searched, and ``prefix`` is put before the names of a group
-    that were given without their maker. ``absent`` are names of its families that it does not
-    serve: understood, and never listed. ``unshown`` are beginnings of names whose thinking cannot
-    be asked to be shown. ``path`` follows the address, be it ``url`` or one
+    ``claims`` are beginnings of bare model names that mean this provider, ``*`` for anything
+    between; ``spells`` is whether its names are fixed, so that a known one is sent as we list it;
+    ``strip`` are taken off a name before the families are searched, and ``prefix`` is put before
+    the names of a group that were given without their maker. ``absent`` are names of its families
+    that it does not serve: understood, and never listed. ``unshown`` are beginnings of names
+    whose thinking cannot be asked to be shown. ``path`` follows the address, be it ``url`` or one
     of the caller's; ``fill`` says what stands in the ``{blanks}`` of both. ``override`` has the
-    facts of a family that are different here. ``ranges`` are the least and the most of a parameter
-    (of ``stop``: how many), the least alone where there is no most. ``api`` is what the provider
-    calls this surface, where it has several; ``output_buffer`` is how many tokens of output it
-    advises to leave room for.
-    ``start`` says how a server of one's own is brought up, and what says where it is.
+    facts of a family that are different here. ``ranges`` are the least and the most of a
+    parameter (of ``stop``: how many), the least alone where there is no most. ``api`` is what the
+    provider calls this surface, where it has several; ``output_buffer`` is how many tokens of
+    output it advises to leave room for. ``start`` says how a server of one's own is brought up,
+    and what says where it is.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Provider(
     auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws", "none"] = "bearer"
     families: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
+    spells: bool = False
     strip: tuple[str, ...] = ()
     prefix: Mapping[str, str] = {}
     absent: tuple[str, ...] = ()

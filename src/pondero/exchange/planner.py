@@ -25,7 +25,7 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
     decision = resolve(
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
     )
-    adjustments = (*_stand_in(entry), *decision.adjustments)
+    adjustments = (*_names(entry), *decision.adjustments)
     if policy.unsupported == "strict":
         insist(entry, adjustments)
     return Plan(
@@ -54,7 +54,11 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
     return overlaid(placed, deepcopy(dict(intent.fields or {})))
 
 
-def _stand_in(entry: Entry) -> tuple[Adjustment, ...]:
+def _names(entry: Entry) -> tuple[Adjustment, ...]:
+    """Return what there is to say of the model's name: spelt anew, or not known."""
+    if entry.typed:
+        why = f"{entry.provider.label} spells it {entry.model}"
+        return (Adjustment("model_spelt", "model", entry.typed, entry.model, why),)
     if not entry.inferred:
         return ()
     if entry.family == "unknown":

@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     "tools_without_thinking": "function tools and thinking do not go together on this surface",
     "tools_refused": "the model takes no function tools on this surface; they were left out",
     "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
+    "model_spelt": "the model's name is sent in the service's spelling",
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
     "summary_refused": "readable thinking was asked for and cannot be had",
     "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
@@ -55,7 +56,10 @@ CODES: dict[str, str] = {
 """Code -> meaning. Nothing else is ever recorded."""
 
 BENIGN = frozenset(
-    {"answer_room", "context_cap", "level_as_budget", "off_floor", "on_as_level", "unknown_model"}
+    {
+        *("answer_room", "context_cap", "level_as_budget", "model_spelt", "off_floor"),
+        *("on_as_level", "unknown_model"),
+    }
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""
 

@@ -8,7 +8,6 @@ import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
-from urllib.parse import quote
 
 import msgspec
 
@@ -33,6 +32,7 @@ from pondero.canon import (
     converted,
     overlaid,
 )
+from pondero.dialects.paths import resource, segment
 from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
@@ -68,12 +68,13 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     body = overlaid(overlaid(body, request.extras or {}), plan.fields)
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
-    path, version = "/v1/messages", {"anthropic-version": _VERSION}
+    version = {"anthropic-version": _VERSION}
+    url = _address(target.url, "/v1/messages")
     if _quirks(target.quirks).raw_predict:
-        path, version = _predict(body.pop("model"), stream=request.stream), {}
+        url, version = _predict(target.url, body.pop("model"), stream=request.stream), {}
         body["anthropic_version"] = _VERSION_IN_BODY
     headers = _headers({**version, **target.headers}, plan.headers)
-    return HttpRequest("POST", _address(target.url, path), headers, msgspec.json.encode(body))
+    return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
 def takes(_: Mapping[str, Json]) -> Takes:
@@ -94,8 +95,11 @@ def _quirks(raw: Mapping[str, Json]) -> _Quirks:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
 
-def _predict(model: str, *, stream: bool) -> str:
-    return f"/models/{quote(model, safe='@-._~')}:{'streamRawPredict' if stream else 'rawPredict'}"
+def _predict(base: str, model: str, *, stream: bool) -> str:
+    verb = "streamRawPredict" if stream else "rawPredict"
+    if model.startswith("projects/"):
+        return f"{resource(base, model)}:{verb}"
+    return _address(base, f"/models/{segment(model)}:{verb}")
 
 
 def _address(base: str, path: str) -> str:

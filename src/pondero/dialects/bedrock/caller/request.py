@@ -8,7 +8,6 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from urllib.parse import quote
 
 import msgspec
 from msgspec import json
@@ -35,6 +34,7 @@ from pondero.canon import (
     converted,
     overlaid,
 )
+from pondero.dialects.paths import segment
 from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
@@ -60,7 +60,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
         "POST",
-        f"{target.url.rstrip('/')}/model/{quote(request.model, safe='')}/{verb}",
+        f"{target.url.rstrip('/')}/model/{segment(request.model)}/{verb}",
         {"content-type": "application/json", **target.headers, **plan.headers},
         json.encode(body),
     )

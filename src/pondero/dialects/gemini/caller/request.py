@@ -6,7 +6,6 @@ they do not know (additionalProperties, $ref, const ...). ``parametersJsonSchema
 """
 
 from collections.abc import Callable, Mapping
-from urllib.parse import quote
 
 import msgspec
 
@@ -21,10 +20,12 @@ from pondero.canon import (
     ToolChoice,
     overlaid,
 )
+from pondero.dialects.paths import resource, segment
 from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
+_RESOURCES = ("models/", "projects/", "publishers/", "tunedModels/")
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
 _FORMATS = frozenset({"float", "double", "int32", "int64", "enum", "date-time"})
 _PLAIN = frozenset(
@@ -84,8 +85,9 @@ def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
 
 
 def _address(model: str, url: str) -> str:
-    path = model if "/" in model else f"models/{model}"
-    return f"{url.rstrip('/')}/{quote(path, safe='/-._~@')}"
+    if model.startswith(_RESOURCES):
+        return resource(url, model)
+    return f"{url.rstrip('/')}/models/{segment(model)}"
 
 
 def _config(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
