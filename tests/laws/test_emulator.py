@@ -142,7 +142,7 @@ def test_no_policy_cap_or_parameter_makes_it_refused(entry, wish, policy, asked)
 def test_a_tool_may_be_forced_wherever_a_model_does_not_think(provider):
     """Off unasked is off: services that refuse a forced tool refuse it while the model thinks."""
     for entry in pondero.models(provider):
-        if entry.capability.forced_tools == "refused" or not takes_tools(entry):
+        if entry.capability.forced_tools == "refused":
             continue
         if entry.capability.default != "off" and entry.capability.thinks:
             continue
