@@ -2,7 +2,6 @@
 
 import atexit
 from collections.abc import Mapping
-from functools import cache
 from time import time
 from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack
@@ -39,6 +38,8 @@ class _Client(Generic[T]):
         self._timeouts = timeouts or Timeouts()
         self._credentials = Credentials(keys or {}, urls or {})
         self._refusals: tuple[Refusal, ...] = ()
+        self._made: dict[str, T] = {}
+        self._closed = False
 
     @property
     def policy(self) -> Policy:
@@ -78,6 +79,21 @@ class _Client(Generic[T]):
     def _waits(self, prepared: Prepared) -> Timeouts:
         return self._timeouts if prepared.exchange.stream else self._timeouts.whole()
 
+    def _way(self) -> T:
+        """Return what moves the bytes, one for all threads; raises UsageError after closing."""
+        if self._closed:
+            name = type(self).__name__
+            message = f"this {name} is closed; make another, or close it when all is asked"
+            raise UsageError(message)
+        if self._transport is None:
+            # Of threads that come here together, all get one transport; the others opened nothing.
+            self._transport = self._made.setdefault("http", self._over_network())
+        return self._transport
+
+    def _over_network(self) -> T:
+        """Return a new transport over HTTP; it opens no connection before it is used."""
+        raise NotImplementedError
+
     def _remember(self, refusal: Refusal) -> None:
         if refusal not in self._refusals:
             self._refusals = (*self._refusals, refusal)
@@ -113,7 +129,8 @@ class Client(_Client[Transport]):
         )
 
     def close(self) -> None:
-        """Close every connection; may be called twice."""
+        """Close every connection; nothing can be asked after that. May be called twice."""
+        self._closed = True
         if self._transport is not None:
             self._transport.close()
 
@@ -128,12 +145,10 @@ class Client(_Client[Transport]):
     ) -> None:
         self.close()
 
-    def _way(self) -> Transport:
-        if self._transport is None:
-            from ..transport import HttpTransport  # noqa: PLC0415 - an emulator needs none
+    def _over_network(self) -> Transport:
+        from ..transport import HttpTransport  # noqa: PLC0415 - an emulator needs none
 
-            self._transport = HttpTransport()
-        return self._transport
+        return HttpTransport()
 
 
 class AsyncClient(_Client[AsyncTransport]):
@@ -185,7 +200,8 @@ class AsyncClient(_Client[AsyncTransport]):
         )
 
     async def aclose(self) -> None:
-        """Close every connection of this event loop; may be called twice."""
+        """Close every connection of this event loop; nothing can be asked after that."""
+        self._closed = True
         if self._transport is not None:
             await self._transport.aclose()
 
@@ -200,12 +216,10 @@ class AsyncClient(_Client[AsyncTransport]):
     ) -> None:
         await self.aclose()
 
-    def _way(self) -> AsyncTransport:
-        if self._transport is None:
-            from ..transport import AsyncHttpTransport  # noqa: PLC0415 - an emulator needs none
+    def _over_network(self) -> AsyncTransport:
+        from ..transport import AsyncHttpTransport  # noqa: PLC0415 - an emulator needs none
 
-            self._transport = AsyncHttpTransport()
-        return self._transport
+        return AsyncHttpTransport()
 
 
 def ask(model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]) -> Reply:
@@ -220,15 +234,21 @@ async def aask(
     return await ashared().ask(model, prompt, thinking, **options)
 
 
-@cache
 def shared() -> Client:
-    """Return the client that is used where none is given."""
-    client = Client()
-    atexit.register(client.close)
-    return client
+    """Return the client that is used where none is given; closed when the process ends."""
+    return _SHARED.get("waits") or _kept(_SHARED.setdefault("waits", Client()))
 
 
-@cache
 def ashared() -> AsyncClient:
     """Return the async client that is used where none is given; each loop closes what it opened."""
-    return AsyncClient()
+    return _ASHARED.get("awaits") or _ASHARED.setdefault("awaits", AsyncClient())
+
+
+# Filled by setdefault, so that threads that come together get the same client.
+_SHARED: dict[str, Client] = {}
+_ASHARED: dict[str, AsyncClient] = {}
+
+
+def _kept(client: Client) -> Client:
+    atexit.register(client.close)
+    return client

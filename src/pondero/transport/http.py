@@ -1,5 +1,6 @@
 """The default transports, on httpx2: HTTP/1.1, kept alive, proxies from the environment."""
 
+import os
 import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import httpx2
 
@@ -28,13 +29,22 @@ _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keep
 
 
 class HttpTransport:
-    """Sends over the network and waits; may be shared between threads."""
+    """Sends over the network and waits; may be shared between threads.
+
+    A forked child begins with no connections: on those of its parent, each of the two would read
+    answers to the other.
+    """
 
     needs_key = True
 
     def __init__(self) -> None:
-        self._ways: dict[_Way, httpx2.HTTPTransport] = {}
         self._proxies = Proxies()
+        self.forget()
+        _EVERY.add(self)
+
+    def forget(self) -> None:
+        """Begin with no connections, and leave those there are to who else has them."""
+        self._ways: dict[_Way, httpx2.HTTPTransport] = {}
         self._lock = Lock()
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> "HttpAnswer":
@@ -63,6 +73,18 @@ class HttpTransport:
                     verify=_tls(scheme), limits=_LIMITS, proxy=proxy
                 )
             return self._ways[way]
+
+
+_EVERY: "WeakSet[HttpTransport]" = WeakSet()
+
+
+def _forget_all() -> None:
+    for transport in list(_EVERY):
+        transport.forget()
+
+
+if hasattr(os, "register_at_fork"):  # those that await need it not: a child has a loop of its own
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 class HttpAnswer:
