@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
+import tomlkit
 
 import pondero
-from pondero.catalog import Fill, compiled, extended, from_files, shipped
+from pondero.catalog import Fill, Lookup, Provider, compiled, extended, from_files, shipped
 from pondero.catalog.load import COMPILED
 from pondero.client import dial, lookup
+from pondero.dialects import NAMES, dialect
 from pondero.errors import BadCatalog
+from pondero.thinking import Capability
 
 
 @pytest.fixture
@@ -82,6 +86,21 @@ def test_the_config_file_sets_the_policy(config):
         ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nprovider = "anthropic"\n', 3, "like"),
         ('[[model]]\nlike = "gpt-5"\n', 1, "match"),
         ("[models]\n", 1, "models"),
+        ('[model]\nmatch = ["a"]\nlike = "gpt-5"\n', 1, "[[model]]"),
+        ('\nmodel = ["a"]\n', 2, "[[model]]"),
+        ('[[model]]\nmatch = [""]\nlike = "gpt-5"\n', 2, "match"),
+        ('[[model]]\nmatch = ["*"]\nlike = "gpt-5"\n', 2, "match"),
+        ('[[model]]\nmatch = []\nlike = "gpt-5"\n', 2, "match"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nmax_output = -5\n', 4, "max_output"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\ncontext = 0\n', 4, "context"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nefforts = [""]\n', 4, "efforts"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\ndefault = "of"\n', 4, "default"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nbudget = { min = 9, max = 5 }\n', 4, "budget"),
+        ('[[model]]\nmatch = ["a"]\nlike = ["gpt-5"]\n', 3, "like"),
+        ('[[model]]\nmatch = ["a"]\nlike = "gpt-5"\nprovider = []\n', 4, "provider"),
+        ("x = " + "[" * 3_000 + "]" * 3_000, 1, "deep"),
+        ("[" + ".".join("a" * 2_000) + "]\nb = 1\n", 1, "deep"),
+        ("x = " + "1" * 9_000, 1, "not TOML"),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_one_error_with_file_line_and_key(text, line, key):
@@ -117,6 +136,106 @@ def test_a_broken_file_is_said_by_every_call_and_stays_as_it_is(config):
 def test_shipped_files_are_checked_the_same_way(files, message):
     with pytest.raises(BadCatalog, match=message):
         from_files(files)
+
+
+def names_of_quirks(name):
+    return dialect(name).caller().quirks if name in NAMES else None
+
+
+MINE = 'like = "compatible"\nlabel = "Mine"\nurl = "https://mine.test"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('[quirks]\nreplay_feild = "none"\n', 5, "unknown quirk 'replay_feild'; did you mean 'replay_field'?"),
+        ('[quirks]\nreplay_field = "nowhere"\n', 5, "replay_field"),
+        ("quirks = 3\n", 4, "write [quirks]"),
+        ('dialect = "openai-chat"\n', 4, "there is no dialect 'openai-chat'"),
+        ('families = ["claud"]\n', 4, "there are no families 'claud'; did you mean 'claude'?"),
+        ('prefix = { nobody = "x/" }\n', 4, "there are no families 'nobody'"),
+        ("parameters = 3\n", 4, "write [parameters]"),
+        ("[override]\nany = 3\n", 5, "any"),
+        ("[override.any]\nmax_output = 0\n", 5, "max_output"),
+        ("output_buffer = -1\n", 4, "output_buffer"),
+    ],
+)  # fmt: skip
+def test_a_providers_file_with_what_cannot_be_is_one_error_with_file_and_line(text, line, said):
+    with pytest.raises(BadCatalog) as caught:
+        extended(shipped(), {"providers/mine.toml": MINE + text}, names_of_quirks)
+    assert str(caught.value).startswith(f"providers/mine.toml:{line}: ")
+    assert said in str(caught.value)
+
+
+def test_providers_that_are_like_each_other_in_a_circle_are_one_error():
+    files = {"providers/a.toml": 'like = "b"\n', "providers/b.toml": 'like = "a"\n'}
+    with pytest.raises(BadCatalog, match="a is like b is like a, in a circle"):
+        extended(shipped(), files)
+
+
+@pytest.mark.parametrize("provider", shipped().providers.values(), ids=lambda each: each.name)
+def test_every_quirk_of_a_shipped_provider_is_one_that_its_dialect_reads(provider):
+    msgspec.convert(provider.quirks, names_of_quirks(provider.dialect))
+    assert set(provider.quirks) <= set(names_of_quirks(provider.dialect).__struct_fields__)
+
+
+SHIPPED = shipped()
+ODD: tuple[object, ...] = (
+    -5,
+    0,
+    3.5,
+    True,
+    "",
+    "nonsense",
+    [],
+    [""],
+    [3],
+    [[]],
+    {},
+    {"x": 3},
+    {"x": {"y": []}},
+)
+
+
+def _files():
+    """Whole files of each kind: whatever stands in them, something odd may stand there instead."""
+    model = {"match": ["a"], "like": "claude-opus-5", "provider": "anthropic", "name": "a"}
+    family = {"name": "mine", "match": ["mine"], "source": "x", "checked": "x", "newest_of": ["m"]}
+    facts = msgspec.to_builtins(shipped().groups["claude"].family[0].capability)
+    for key in Capability.__struct_fields__:
+        yield "models.toml", {"model": [dict(model)]}, ("model", 0, key)
+    for key in model:
+        yield "models.toml", {"model": [dict(model)]}, ("model", 0, key)
+    yield "models.toml", {"model": [dict(model)]}, ("model",)
+    for key in family:
+        yield "families/mine.toml", {"family": [{**facts, **family}]}, ("family", 0, key)
+    for key in ("home", "family"):
+        yield "families/mine.toml", {"home": "openai", "family": [{**facts, **family}]}, (key,)
+    mine = {"like": "openrouter", "label": "Mine", "url": "https://mine.test"}
+    for key in (*mine, *Provider.__struct_fields__):
+        yield "providers/mine.toml", dict(mine), (key,)
+
+
+@pytest.mark.parametrize(("name", "values", "path"), list(_files()), ids=str)
+def test_whatever_stands_in_a_file_it_is_taken_or_it_is_one_error_of_ours(name, values, path):
+    *above, key = path
+    place = values
+    for step in above:
+        place = place[step]
+    for odd in ODD:
+        place[key] = odd
+        text = tomlkit.dumps(values)
+        said = _said_of(name, text)
+        assert said.startswith(name) if said else odd != -5, f"{key} = {odd!r}: {said}"
+
+
+def _said_of(name, text):
+    try:
+        finder = Lookup(extended(SHIPPED, {name: text}, names_of_quirks))
+        finder.entries("mine" if "mine" in finder.catalog.providers else "anthropic")
+    except BadCatalog as error:
+        return str(error)
+    return ""
 
 
 def test_the_folder_is_where_platformdirs_says(monkeypatch):

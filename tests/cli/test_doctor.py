@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pondero.client import findings
+from pondero.client import dial, findings, lookup
 from pondero.store import config_file, keys_file, save_key
 
 
@@ -122,3 +122,63 @@ def test_a_thread_or_model_nobody_knows_is_one_sentence(doctor):
     assert (code, out, err.count("\n")) == (2, "", 1)
     code, out, err = doctor("abcdef", "--for", "gemini")
     assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+BROKEN = [
+    ("config.toml", b'thinking = "hgih"\n', 1),
+    ("config.toml", b'[thinking]\nlevel = "high"\n', 1),
+    ("config.toml", b"\npolicy = 3\n", 2),
+    ("config.toml", b'save = true\n[[policy]]\noff = "least"\n', 2),
+    ("config.toml", b"save = true\n# caf\xe9\n", 2),
+    ("config.toml", b"\xff\xfes\x00a\x00v\x00e\x00", 1),
+    ("config.toml", b"x = " + b"[" * 3_000 + b"]" * 3_000, 1),
+    ("config.toml", b"[" + b".".join([b"a"] * 2_000) + b"]\nb = 1\n", 1),
+    ("config.toml", b"save = \n", 1),
+    ("config.toml", b"sav = true\n", 1),
+    ("models.toml", b'[model]\nmatch = ["a"]\n', 1),
+    ("models.toml", b"# \xff\n", 1),
+    ("models.toml", b"x = " + b"[" * 3_000, 1),
+    ("providers/acme.toml", b'like = "openai"\n[quirks]\npairng = false\n', 3),
+    ("providers/acme.toml", b'like = "openai"\n# \xff\n', 2),
+    ("families/acme.toml", b"[family]\n", 1),
+]
+
+
+@pytest.fixture
+def _read_again():
+    for cached in (lookup, dial.your_policy, dial._entry):
+        cached.cache_clear()
+    yield
+    for cached in (lookup, dial.your_policy, dial._entry):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("_read_again")
+@pytest.mark.parametrize(("name", "data", "line"), BROKEN, ids=str)
+def test_a_broken_file_is_a_finding_and_a_sentence_with_file_and_line(
+    call, doctor, config_dir, name, data, line
+):
+    file = config_dir / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(data)
+    code, out, err = doctor()
+    assert (code, err) == (1, "")
+    assert f"{file}:{line}: " in out
+    assert "keys" in out  # the other checks are made all the same
+    command = ("config", "get") if name == "config.toml" else ("plan", "gpt-5/low")
+    code, out, err = call(*command)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"pondero: {file}:{line}: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_a_byte_order_mark_before_a_file_is_passed_over(call, config_dir):
+    (config_dir / "config.toml").write_bytes(b'\xef\xbb\xbfthinking = "low"\n')
+    (config_dir / "models.toml").write_bytes(
+        b'\xef\xbb\xbf[[model]]\r\nmatch = ["ours"]\r\nlike = "gpt-5"\r\n'
+    )
+    assert call("config", "get")[:2] == (0, 'thinking = "low"\n')
+    assert call("plan", "ours/low")[0] == 0
+    assert call("config", "set", "save", "false")[0] == 0
+    assert (config_dir / "config.toml").read_text() == 'thinking = "low"\nsave = false\n'

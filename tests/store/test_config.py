@@ -111,7 +111,9 @@ def test_a_name_of_a_newer_version_is_let_be_where_nobody_asks_about_it(config_d
 
 def test_a_table_that_is_none_is_a_sentence(config_dir):
     config_file().write_text("policy = 1\n")
-    with pytest.raises(BadConfig, match="policy is no table"):
+    with pytest.raises(
+        BadConfig, match=r"config.toml:1: policy: this is not a table; write \[policy\]"
+    ):
         set_config("policy.off", "floor")
 
 

@@ -4,6 +4,7 @@ from ..lazy import lazily
 from .load import compiled, extended, from_files, shipped, write_compiled
 from .lookup import Entry, Lookup, Name
 from .schema import Catalog, Family, Fill, Group, Provider
+from .toml_file import TomlFile, did_you_mean, read_toml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +24,14 @@ __all__ = [
     "Name",
     "Provider",
     "Seller",
+    "TomlFile",
     "compare",
     "compiled",
+    "did_you_mean",
     "extended",
     "from_files",
     "read_listing",
+    "read_toml",
     "rows",
     "shipped",
     "write_compiled",

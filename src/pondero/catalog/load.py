@@ -1,31 +1,24 @@
 """Reads catalog files into a catalog. A broken file is one error with file, line and key."""
 
-import re
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from ..canon import converted, decoded
+from ..canon import decoded
 from ..errors import BadCatalog
-from ..thinking import Capability
+from ..thinking import LEVELS, Capability
 from .schema import Catalog, Family, Group, Provider
+from .toml_file import TomlFile, did_you_mean, read_toml
 
 DATA = f"{__file__.removesuffix('load.py')}data"
 COMPILED = f"{DATA}/catalog.json"
 
-_T = TypeVar("_T")
-_KEY = re.compile(r"[\s\"'\[\]]")
+QuirksOf = Callable[[str], type | None]
+
+_UNASKED = ("on", "dynamic", "unaudited")
 _ROW = ("name", "match", "newest_of")
 _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override", "fill")
-
-
-class _File(msgspec.Struct, frozen=True):
-    """One TOML file: its name for messages, its text for line numbers, its values."""
-
-    name: str
-    text: str
-    values: dict[str, Any]
 
 
 def shipped() -> Catalog:
@@ -54,7 +47,7 @@ def _shipped_files() -> dict[str, str]:
 
 def from_files(files: Mapping[str, str]) -> Catalog:
     """Return the catalog in these files: families/NAME.toml and providers/NAME.toml."""
-    parsed = {_stem(name): _toml(name, text) for name, text in files.items()}
+    parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     providers = {name: _provider(name, raw, {}, groups) for name in raw}
@@ -67,60 +60,67 @@ def _stem(path: str) -> tuple[str, str]:
     return (folders[-1] if folders else "", name.removesuffix(".toml"))
 
 
-def extended(catalog: Catalog, files: Mapping[str, str]) -> Catalog:
+def extended(catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None) -> Catalog:
     """Return the catalog with a user's files over it: models.toml and providers/NAME.toml.
 
     A ``[[model]]`` of models.toml says ``match`` and either all its facts or ``like`` another
-    model and what is different.
+    model and what is different. ``quirks`` returns the type of a dialect's quirks, None where
+    there is no such dialect; without it neither is checked.
     """
-    parsed = {_stem(name): _toml(name, text) for name, text in files.items()}
+    parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
-    built = dict(catalog.providers)
-    built |= {name: _provider(name, raw, catalog.providers, catalog.groups) for name in raw}
+    own = {name: file.values.get("quirks", {}) for name, file in raw.items()}
     groups = dict(catalog.groups)
-    for (folder, stem), file in parsed.items():
-        if folder == "families":
-            groups[stem] = _group(file)
-        elif folder != "providers":
+    groups |= {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
+    built = dict(catalog.providers)
+    for name, file in raw.items():
+        built[name] = _provider(name, raw, catalog.providers, groups)
+        if quirks is not None:
+            _check_quirks(file, own[name], built[name].dialect, quirks)
+    for (folder, _), file in parsed.items():
+        if folder not in ("families", "providers"):
             _add_models(file, groups, built)
     return Catalog(groups=groups, providers=built)
-
-
-def _toml(name: str, text: str) -> _File:
-    import tomllib  # noqa: PLC0415 - the shipped catalog is JSON; few have files of their own
-
-    try:
-        return _File(name, text, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        number = line[1] if line else len(text.splitlines())
-        message = f"{name}:{number}: this is not TOML: {error}"
-        raise BadCatalog(message) from None
 
 
 # -- families ---------------------------------------------------------------------------------
 
 
-def _group(file: _File) -> Group:
-    _only(file, file.values, ("home", "family"))
-    rows = file.values.get("family", [])
+def _group(file: TomlFile) -> Group:
+    file.only("home", "family")
+    rows = file.rows("family")
     families = tuple(_family(file, row, number, "family") for number, row in enumerate(rows))
-    return Group(home=file.values.get("home"), family=families)
+    group = file.convert({"home": file.values.get("home")}, Group)
+    return msgspec.structs.replace(group, family=families)
 
 
 def _family(
-    file: _File, row: Mapping[str, Any], number: int, table: str, base: Capability | None = None
+    file: TomlFile, row: Mapping[str, Any], number: int, table: str, base: Capability | None = None
 ) -> Family:
     facts = {key: value for key, value in row.items() if key not in _ROW}
     if base is not None:
         facts = {**msgspec.to_builtins(base), **facts}
     head = {key: row[key] for key in _ROW if key in row}
-    head.setdefault("name", next(iter(row.get("match", ())), ""))
-    capability = _convert(file, facts, Capability, table, number)
-    family = _convert(
-        file, {**head, "capability": {"source": "", "checked": ""}}, Family, table, number
-    )
+    match = row.get("match")
+    head.setdefault("name", match[0] if isinstance(match, list) and match else "")
+    capability = file.convert(facts, Capability, table=table, number=number)
+    _check_facts(file, capability, table, number)
+    unfilled = {**head, "capability": {"source": "", "checked": ""}}
+    family = file.convert(unfilled, Family, table=table, number=number)
     return msgspec.structs.replace(family, capability=capability)
+
+
+def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> None:
+    """Raise BadCatalog for facts that cannot be true together."""
+    if (budget := facts.budget) is not None and budget.min > budget.max:
+        where = file.place("budget", table=table, number=number)
+        message = f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}"
+        raise BadCatalog(message)
+    words = (*_UNASKED, *LEVELS, *facts.efforts)
+    if facts.default not in words:
+        where = file.place("default", table=table, number=number)
+        message = f"{where}: {facts.default!r} cannot be; use {' '.join(dict.fromkeys(words))}"
+        raise BadCatalog(message)
 
 
 # -- providers --------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _family(
 
 def _provider(
     name: str,
-    files: Mapping[str, _File],
+    files: Mapping[str, TomlFile],
     known: Mapping[str, Provider],
     groups: Mapping[str, Group],
 ) -> Provider:
@@ -140,7 +140,8 @@ def _provider(
         key: path.split(".") if isinstance(path, str) else path for key, path in paths.items()
     }
     overrides = values.pop("override", {})
-    provider = _convert(file, values, Provider, "", 0)
+    provider = file.convert(values, Provider)
+    _check_groups(file, provider, groups)
     facts = {
         family.name: family.capability
         for group in provider.families
@@ -152,29 +153,71 @@ def _provider(
         if isinstance(changes, Capability):
             merged[family] = changes
             continue
+        table = f"override.{family}"
         if family not in facts:
-            message = (
-                f"{_place(file, f'override.{family}', 0, '')}: no family {family!r} is served here"
-            )
+            message = f"{file.place(table=table)}: no family {family!r} is served here"
+            raise BadCatalog(message)
+        if not isinstance(changes, dict):
+            message = f"{file.place(family)}: the facts of a family are a table, not {changes!r}"
             raise BadCatalog(message)
         full = {**msgspec.to_builtins(facts[family]), **changes}
-        merged[family] = _convert(file, full, Capability, f"override.{family}", 0)
+        merged[family] = file.convert(full, Capability, table=table)
+        _check_facts(file, merged[family], table, 0)
     return msgspec.structs.replace(provider, override=merged)
 
 
-def _liked(name: str, files: Mapping[str, _File], known: Mapping[str, Provider]) -> dict[str, Any]:
-    like = files[name].values.get("like")
+def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, Group]) -> None:
+    for key, names in (("families", provider.families), ("prefix", tuple(provider.prefix))):
+        for name in names:
+            if name not in groups:
+                guess = did_you_mean(name, groups)
+                message = f"{file.place(key)}: there are no families {name!r}; {guess}"
+                raise BadCatalog(f"{message}use {' '.join(groups)}")
+
+
+def _check_quirks(file: TomlFile, own: Mapping[str, Any], dialect: str, quirks: QuirksOf) -> None:
+    """Raise BadCatalog for an unknown dialect, and for quirks that it does not have."""
+    if (known := quirks(dialect)) is None:
+        message = f"{file.place('dialect')}: there is no dialect {dialect!r}"
+        raise BadCatalog(message)
+    names = known.__struct_fields__  # type: ignore[attr-defined]  # it is a Struct
+    for name in own:
+        if name not in names:
+            use = f"use {' '.join(names)}" if names else "this dialect has none"
+            where = file.place(name, table="quirks")
+            message = f"{where}: unknown quirk {name!r}; {did_you_mean(name, names)}{use}"
+            raise BadCatalog(message)
+    file.convert(own, known, table="quirks")
+
+
+def _liked(
+    name: str,
+    files: Mapping[str, TomlFile],
+    known: Mapping[str, Provider],
+    above: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    file = files[name]
+    file.tables(*_INHERITED_TABLES)
+    if "name" in file.values:
+        raise BadCatalog(f"{file.place('name')}: a provider has the name of its file")
+    like = file.values.get("like")
     if like is None:
         return {}
+    if not isinstance(like, str):
+        message = f"{file.place('like')}: the name of a provider stands here, not {like!r}"
+        raise BadCatalog(message)
+    if like in above:
+        message = f"{file.place('like')}: {' is like '.join((*above, name, like))}, in a circle"
+        raise BadCatalog(message)
     if like in files and like != name:
-        base = {**_liked(like, files, known), **files[like].values}
+        base = {**_liked(like, files, known, (*above, name)), **files[like].values}
     elif like in known:
         base = {field: getattr(known[like], field) for field in known[like].__struct_fields__}
         base |= {table: msgspec.to_builtins(base[table]) for table in ("placement", "fill")}
     else:
-        message = f"{_place(files[name], '', 0, 'like')}: there is no provider {like!r} to be like"
+        message = f"{file.place('like')}: there is no provider {like!r} to be like"
         raise BadCatalog(message)
-    own = files[name].values
+    own = file.values
     merged = {t: {**base.get(t, {}), **own[t]} for t in _INHERITED_TABLES if t in own}
     own.update(merged)
     return base
@@ -183,9 +226,10 @@ def _liked(name: str, files: Mapping[str, _File], known: Mapping[str, Provider])
 # -- a user's own models ----------------------------------------------------------------------
 
 
-def _add_models(file: _File, groups: dict[str, Group], providers: dict[str, Provider]) -> None:
-    _only(file, file.values, ("model",))
-    for number, row in enumerate(file.values.get("model", [])):
+def _add_models(file: TomlFile, groups: dict[str, Group], providers: dict[str, Provider]) -> None:
+    file.only("model")
+    for number, row in enumerate(file.rows("model")):
+        _check_row(file, row, number)
         facts = dict(row)
         home, base = facts.pop("provider", None), None
         if like := facts.pop("like", None):
@@ -193,7 +237,7 @@ def _add_models(file: _File, groups: dict[str, Group], providers: dict[str, Prov
             home = home or liked_home
         if home not in providers:
             known = " ".join(providers)
-            where = _place(file, "model", number, "provider")
+            where = file.place("provider", table="model", number=number)
             message = f"{where}: no provider {home!r}; use one of {known}"
             raise BadCatalog(message)
         facts.setdefault("source", f"{file.name}")
@@ -201,8 +245,9 @@ def _add_models(file: _File, groups: dict[str, Group], providers: dict[str, Prov
         family = _family(file, facts, number, "model", base)
         style = family.capability.style
         if style is not None and style not in providers[home].placement:
+            where = file.place("like", table="model", number=number)
             message = (
-                f"{_place(file, 'model', number, 'like')}: provider {home!r} cannot say it like "
+                f"{where}: provider {home!r} cannot say it like "
                 f"{like or style!r}; it has {' '.join(providers[home].placement) or 'no controls'}"
             )
             raise BadCatalog(message)
@@ -214,67 +259,33 @@ def _add_models(file: _File, groups: dict[str, Group], providers: dict[str, Prov
             providers[home] = msgspec.structs.replace(providers[home], families=families)
 
 
+def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
+    """Raise BadCatalog where a row names no model, or names another by what is no name."""
+    for key in ("like", "provider"):
+        if key in row and (not isinstance(row[key], str) or not row[key].strip()):
+            where = file.place(key, table="model", number=number)
+            message = f"{where}: a name stands here, not {row[key]!r}"
+            raise BadCatalog(message)
+    match = row.get("match")
+    if isinstance(match, list) and not all(
+        isinstance(each, str) and each.strip(" *") for each in match or [0]
+    ):
+        where = file.place("match", table="model", number=number)
+        message = f"{where}: the beginnings of model names stand here, not {match!r}"
+        raise BadCatalog(message)
+
+
+def _is_name(match: Any) -> bool:
+    return isinstance(match, str) and bool(match.strip(" *"))
+
+
 def _find(
-    file: _File, like: str, number: int, groups: Mapping[str, Group]
+    file: TomlFile, like: str, number: int, groups: Mapping[str, Group]
 ) -> tuple[str | None, Capability]:
     for group in groups.values():
         for family in group.family:
             if like == family.name or like in family.match:
                 return group.home, family.capability
-    message = f"{_place(file, 'model', number, 'like')}: nothing in the catalog is called {like!r}"
+    where = file.place("like", table="model", number=number)
+    message = f"{where}: nothing in the catalog is called {like!r}"
     raise BadCatalog(message)
-
-
-# -- errors that point ------------------------------------------------------------------------
-
-
-def _only(file: _File, values: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
-    for key in values:
-        if key not in allowed:
-            message = f"{_place(file, '', 0, key)}: unknown key {key!r}; use {' '.join(allowed)}"
-            raise BadCatalog(message)
-
-
-def _convert(file: _File, values: Any, type_: type[_T], table: str, number: int) -> _T:
-    try:
-        return converted(values, type_)
-    except msgspec.ValidationError as error:
-        text = str(error)
-        key = _key_of(text)
-        message = f"{_place(file, table, number, key)}: {text}"
-        raise BadCatalog(message) from None
-
-
-def _key_of(text: str) -> str:
-    """Return the key a validation error speaks of: "... - at `$.budget.min`", "... `foo`"."""
-    path = (
-        text.rpartition("at `$.")[2].rstrip("`").split(".")[0].split("[")[0]
-        if "at `$." in text
-        else ""
-    )
-    if path:
-        return path
-    return text.split("`")[1] if "`" in text else ""
-
-
-def _place(file: _File, table: str, number: int, key: str) -> str:
-    line = _line(file.text.splitlines(), table, number, key)
-    where = f"{file.name}:{line}" if line else file.name
-    spot = ".".join(part for part in (f"{table}[{number}]" if table else "", key) if part)
-    return f"{where}: {spot}" if spot else where
-
-
-def _line(lines: list[str], table: str, number: int, key: str) -> int:
-    """Return the line of a key within the nth table of that name, or of the table itself."""
-    start = 0
-    if table:
-        heads = [
-            n for n, line in enumerate(lines, 1) if line.strip() in (f"[[{table}]]", f"[{table}]")
-        ]
-        start = heads[number] if number < len(heads) else 0
-    for n, line in enumerate(lines[start:], start + 1):
-        if n > start + 1 and table and line.startswith("["):
-            break
-        if key and _KEY.sub("", line.split("=")[0]).split(".")[0] == key:
-            return n
-    return start

@@ -1,9 +1,9 @@
 """The types of a catalog: families (what a model can do) and providers (where it is served)."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..thinking import SAMPLING, Capability, Placement, Surface
 
@@ -89,7 +89,7 @@ class Provider(
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
     api: str = ""
-    output_buffer: int | None = None
+    output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str
 

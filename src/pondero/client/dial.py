@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..catalog import Entry, Lookup
-from ..errors import BadParameter, BadPolicy, PonderoWarning, UsageError
+from ..catalog import Entry, Lookup, read_toml
+from ..errors import BadConfig, BadParameter, BadPolicy, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
 from ..store import config_text, lookup
 from ..thinking import LEVELS, Adjustment, Asked, Intent, Plan, Policy, parse
@@ -148,13 +148,11 @@ def your_policy() -> Policy:
     """Return the policy of the user's config.toml, read once a process."""
     if (found := config_text()) is None:
         return Policy.of(None)
-    import tomllib  # noqa: PLC0415 - only where there is a file
-
-    path, text = found
+    file = read_toml(*found, BadConfig)
     try:
-        return Policy.of(tomllib.loads(text).get("policy"))
-    except (tomllib.TOMLDecodeError, BadPolicy) as error:
-        message = f"{path}: {error}"
+        return Policy.of(file.values.get("policy"))
+    except BadPolicy as error:
+        message = f"{file.place('policy')}: {error}"
         raise BadPolicy(message) from None
 
 

@@ -11,6 +11,7 @@ from stat import S_IMODE
 
 from msgspec import Struct
 
+from ..catalog import Catalog, shipped
 from ..errors import PonderoError
 from ..store import (
     Threads,
@@ -90,7 +91,7 @@ def _keys() -> Iterator[Finding]:
         kept = {}
     found = [
         f"{provider.name} ({next(name for name in provider.keys if _has(name, kept))})"
-        for provider in lookup().catalog.providers.values()
+        for provider in _known().providers.values()
         if any(_has(name, kept) for name in provider.keys)
     ]
     fix = None if found else "pondero keys set PROVIDER, or set a provider's variable"
@@ -100,6 +101,14 @@ def _keys() -> Iterator[Finding]:
     if os.name == "posix" and file.exists() and S_IMODE(file.stat().st_mode) & 0o077:
         value = f"{file} can be read by others"
         yield Finding("keys file", ok=False, value=value, fix=f"chmod 600 {file}")
+
+
+def _known() -> Catalog:
+    """Return the catalog; without the user's own files where one of them is broken."""
+    try:
+        return lookup().catalog
+    except PonderoError:
+        return shipped()
 
 
 def _has(variable: str, kept: dict[str, str]) -> bool:

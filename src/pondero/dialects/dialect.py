@@ -144,6 +144,10 @@ class Trap(Struct, frozen=True, kw_only=True):
     refused: bool = True
 
 
+class NoQuirks(Struct, frozen=True):
+    """The quirks of a wire whose deployments are all alike."""
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """What a caller does with a wire.
 
@@ -156,6 +160,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``traps`` finds the places in a request that are refused, or that silently lose thinking.
     - ``has_past`` returns whether a body sends back earlier answers.
     - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
+    - ``quirks`` is the type of what a deployment may have in its table of that name.
     - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
     - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
     """
@@ -169,6 +174,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     traps: Callable[[Sent], list[Trap]]
     has_past: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
+    quirks: type[Struct] = NoQuirks
     unsaid: frozenset[str] = frozenset()
     signed_as: str | None = None
 

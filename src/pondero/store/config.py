@@ -12,9 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
+from ..catalog import TomlFile, read_toml
+from ..errors import BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse
-from .files import config_folder, config_text, write_whole
+from .files import config_folder, config_text, text_of, write_whole
 from .secrets import hidden
 
 FILE = "config.toml"
@@ -45,9 +46,10 @@ def settings() -> Settings:
 
     Unknown names are ignored: the file may belong to a newer pondero.
     """
-    flat = {name: value for name, value in _flat(_parsed()) if name in _CHECKS}
+    file = _file()
+    flat = {name: value for name, value in _flat(file.values) if name in _CHECKS}
     for name, value in flat.items():
-        _check(name, value)
+        _check_in(file, name, value)
     choices = {n.removeprefix("policy."): v for n, v in flat.items() if n.startswith("policy.")}
     plain = {name: value for name, value in flat.items() if "." not in name}
     if named := os.environ.get("PONDERO_MODEL", "").strip():
@@ -57,8 +59,9 @@ def settings() -> Settings:
 
 def check_config() -> None:
     """Raise BadConfig for an unknown name or an impossible value in config.toml."""
-    for name, value in _flat(_parsed()):
-        _check(name, value)
+    file = _file()
+    for name, value in _flat(file.values):
+        _check_in(file, name, value)
 
 
 def set_config(name: str, text: str) -> Any:
@@ -72,9 +75,6 @@ def set_config(name: str, text: str) -> Any:
         import tomlkit  # noqa: PLC0415 - only where the file is changed
 
         place = document.setdefault(table, tomlkit.table())
-        if not isinstance(place, Mapping):
-            message = f"{table} is no table in {config_file()}; 'pondero config edit' opens it"
-            raise BadConfig(message)
     place[last] = value
     write_whole(config_file(), document.as_string())
     return value
@@ -93,25 +93,24 @@ def unset_config(name: str) -> bool:
     return True
 
 
-def _parsed() -> dict[str, Any]:
+def _file() -> TomlFile:
+    """Return config.toml; raises BadConfig where it is not TOML, or has a table for a value."""
     if (found := config_text()) is None:
-        return {}
-    import tomllib  # noqa: PLC0415 - only where there is a file
-
-    path, text = found
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message = f"{path} is no TOML: {error}"
-        raise BadConfig(message) from None
+        return TomlFile(FILE, "", {})
+    file = read_toml(*found, BadConfig)
+    for name in sorted({name.partition(".")[0] for name in _CHECKS} & file.values.keys()):
+        is_table = isinstance(file.values[name], Mapping)
+        if is_table is not any(each.startswith(f"{name}.") for each in _CHECKS):
+            say = f"write {name} = VALUE" if is_table else f"write [{name}]"
+            message = f"{file.place(name)}: this is {'a' if is_table else 'not a'} table; {say}"
+            raise BadConfig(message)
+    return file
 
 
 def _document() -> Any:
     import tomlkit  # noqa: PLC0415 - only where the file is changed
 
-    _parsed()  # raises BadConfig where the file is not TOML
-    found = config_text()
-    return tomlkit.parse(found[1] if found else "")
+    return tomlkit.parse(_file().text)
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -133,6 +132,17 @@ def _literal(name: str, text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _check_in(file: TomlFile, name: str, value: Any) -> None:
+    """Raise BadConfig, with file and line, for an unknown name or an impossible value."""
+    try:
+        _check(name, value)
+    except BadConfig as error:
+        table, _, key = name.rpartition(".")
+        where = file.place(key, table=table).partition(": ")[0]
+        message = f"{where}: {error}"
+        raise BadConfig(message) from None
 
 
 def _check(name: str, value: Any) -> None:
@@ -212,12 +222,9 @@ def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
     import tomlkit  # noqa: PLC0415 - only where the file is changed
 
     path = models_file()
-    text = path.read_text("utf-8") if path.is_file() else ""
-    try:
-        document = tomlkit.parse(text)
-    except tomlkit.exceptions.TOMLKitError as error:
-        message = f"{path} is no TOML: {error}"
-        raise BadCatalog(message) from None
+    file = read_toml(str(path), text_of(str(path)) if path.is_file() else "")
+    file.rows("model")  # raises BadCatalog where it is something else
+    document = tomlkit.parse(file.text)
     table = document.setdefault("model", tomlkit.aot())
     own = {(row.get("provider"), name) for row in table for name in row.get("match", ())}
     named = {name for _, name in own}

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 from ..catalog import Lookup, extended, shipped
-from ..errors import StoreError
+from ..errors import BadCatalog, BadConfig, StoreError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does without
@@ -42,20 +42,37 @@ def data_folder() -> str:
 def config_text() -> tuple[str, str] | None:
     """Return the path and text of config.toml, if there is one."""
     path = os.path.join(config_folder(), "config.toml")
-    return (path, text_of(path)) if os.path.isfile(path) else None
+    return (path, text_of(path, BadConfig)) if os.path.isfile(path) else None
 
 
-def text_of(path: str) -> str:
-    """Return the text of a file."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
+    """Return the text of a file, without a byte order mark; raises ``error`` where it is none."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except OSError as problem:
+        message = f"{path} cannot be read: {problem.strerror or problem}"
+        raise error(message) from None
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        message = f"{path}:{line}: this is not UTF-8; save the file as UTF-8 text"
+        raise error(message) from None
 
 
 @lru_cache(maxsize=1)
 def lookup() -> Lookup:
     """Return the catalog with the user's own models and providers, read once a process."""
     catalog, files = shipped(), catalog_files()
-    return Lookup(extended(catalog, files) if files else catalog)
+    return Lookup(extended(catalog, files, _quirks) if files else catalog)
+
+
+def _quirks(dialect: str) -> "type | None":
+    """Return the type of a dialect's quirks; None where there is no such dialect."""
+    from .. import dialects  # noqa: PLC0415 - only for a provider of the user's own
+
+    return dialects.dialect(dialect).caller().quirks if dialect in dialects.NAMES else None
 
 
 def catalog_files() -> dict[str, str]:

@@ -4,11 +4,15 @@
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from .intent import LEVELS, Intent
+
+Tokens = Annotated[int, Meta(ge=0)]
+Limit = Annotated[int, Meta(ge=1)]
+Word = Annotated[str, Meta(min_length=1)]
 
 
 class Budget(
@@ -22,12 +26,12 @@ class Budget(
     ``legacy`` budget is taken by the service and never sent, because words do better there.
     """
 
-    min: int
-    max: int
-    base: int | None = None
-    nominal: int | None = None
-    minimal: int = 1024
-    fixed: Mapping[str, int] = {}
+    min: Tokens
+    max: Tokens
+    base: Tokens | None = None
+    nominal: Tokens | None = None
+    minimal: Tokens = 1024
+    fixed: Mapping[str, Tokens] = {}
     off: int | None = None
     dynamic: int | None = None
     legacy: bool = False
@@ -63,15 +67,15 @@ class Capability(
     style: str | None = None
     toggle: bool = False
     off: bool = False
-    efforts: tuple[str, ...] = ()
+    efforts: tuple[Word, ...] = ()
     tolerates: tuple[str, ...] = ()
     steps: Mapping[str, str] = {}
     budget: Budget | None = None
     levels_by: Literal["efforts", "budget"] = "efforts"
     default: str = "unaudited"
     shown: Literal["full", "summary", "ask", "never"] = "full"
-    max_output: int | None = None
-    context: int | None = None
+    max_output: Limit | None = None
+    context: Limit | None = None
     forbids: tuple[str, ...] = ()
     forbids_thinking: tuple[str, ...] = ()
     unit_thinking: tuple[str, ...] = ()

@@ -48,7 +48,7 @@ _MEDIA = ("image/", "application/pdf", "text/plain")
 Block = dict[str, Json]
 
 
-class _Quirks(msgspec.Struct, frozen=True):
+class Quirks(msgspec.Struct, frozen=True):
     """How one deployment differs, as the catalog says; keys that are not of this wire are ignored.
 
     ``raw_predict``: the model stands in the address, whose verb says whether it streams, and the
@@ -88,9 +88,9 @@ def takes(_: Mapping[str, Json]) -> Takes:
     )
 
 
-def _quirks(raw: Mapping[str, Json]) -> _Quirks:
+def _quirks(raw: Mapping[str, Json]) -> Quirks:
     try:
-        return converted(raw, _Quirks)
+        return converted(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 

@@ -14,4 +14,5 @@ CALLER = Caller(
     traps=traps.traps,
     has_past=traps.has_past,
     repair=repair.repair,
+    quirks=request.Quirks,
 )

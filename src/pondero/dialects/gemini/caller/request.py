@@ -38,6 +38,16 @@ _BOUNDS = frozenset({"minimum", "maximum", "pattern"})
 _EASY = _PLAIN | _SIZES | _BOUNDS
 
 
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a deployment may say of itself.
+
+    ``wrapped``: the request stands inside another, which names the model and the ``project``.
+    """
+
+    wrapped: bool = False
+    project: str | None = None
+
+
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan, target)

@@ -21,7 +21,7 @@ Replay = Literal[
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """The usual values; a deployment's catalog file overrides some. Unknown keys are ignored.
+    """The usual values; a deployment's catalog file overrides some.
 
     Reading: ``thinking_fields`` in the order they are tried; ``think_tags`` whether tags in the
     answer are split off; ``thinking_outside_completion`` whether thinking is counted beside the

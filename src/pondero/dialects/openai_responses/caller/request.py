@@ -2,15 +2,12 @@
 
 Answers are asked for with sealed thinking (``include``), which is sent back with them, and
 ``store`` is false: a thread lives with the caller alone.
-
-Quirks of a deployment: with ``system = "message"`` there is no ``instructions`` field. Where they
-are false, there is no sealed thinking (``encrypted``), thinking is not bound to what follows it
-(``pairing``), or there are no cache breakpoints (``cache_marks``).
 """
 
 import json
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +32,20 @@ UNSAID = frozenset({"stop", "top_k"})
 _SEALED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a deployment may say of itself.
+
+    With ``system = "message"`` there is no ``instructions`` field. Where they are false, there is
+    no sealed thinking (``encrypted``), thinking is not bound to what follows it (``pairing``), or
+    there are no cache breakpoints (``cache_marks``).
+    """
+
+    system: Literal["instructions", "message"] = "instructions"
+    encrypted: bool = True
+    pairing: bool = True
+    cache_marks: bool = True
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
