@@ -112,6 +112,21 @@ def test_rooms_are_imported_by_name_never_a_file_inside():
     assert strays == []
 
 
+def test_the_screen_knows_no_wire_and_no_seal():
+    """What a part of a wire means is decided below; seals stay out of what is drawn."""
+    strays = [
+        f"{at(path, found.line)}: {found.module} {found.name or ''}"
+        for path in FILES
+        if room_of(path) == "tui"
+        for found in imports_of(path)
+        if found.module.startswith("pondero.dialects")
+        or (found.module == "pondero" and found.name == "dialects")
+        or found.name == "Seal"
+    ]
+
+    assert strays == []
+
+
 def test_no_room_below_the_top_imports_the_front_door():
     """`from pondero import X` inside the house goes around every layer."""
     strays = [

@@ -4,12 +4,15 @@ import io
 import re
 import runpy
 import shlex
+import socket
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from pytest_socket import SocketConnectBlockedError
 
-from pondero.cli.app import run
+from pondero.cli.app import app, run
 from pondero.thinking import CODES
 from pondero.tui.state import COMMANDS
 
@@ -68,3 +71,33 @@ def test_every_code_is_documented():
 def test_every_contradiction_has_its_decision():
     text = (_ROOT / "docs" / "decisions.md").read_text("utf-8")
     assert re.findall(r"^\| (X\d\d) ", text, re.MULTILINE) == [f"X{n:02}" for n in range(1, 64)]
+
+
+def test_one_target_runs_all_tests_of_thinking_and_the_usual_check_has_it():
+    targets = dict(
+        re.findall(
+            r"^([a-z-]+):(.*(?:\n\t.*)*)", (_ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+        )
+    )
+    assert "tests/thinking" in targets["test-thinking"]
+    assert "--scenario 'thinking_*'" in targets["test-thinking"]
+    assert "contract" in targets["test"].splitlines()[0]
+
+
+def test_a_test_that_reaches_for_the_network_fails():
+    with pytest.raises((SocketConnectBlockedError, UserWarning), match=r"192\.0\.2\.1"):
+        socket.create_connection(("192.0.2.1", 9), timeout=0.1)
+
+
+def _helps(command, context):
+    yield command.get_help(context)
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        found = command.get_command(context, name)
+        yield from _helps(found, click.Context(found, info_name=name, parent=context))
+
+
+def test_the_word_is_thinking_in_everything_the_command_line_says_of_itself():
+    """Vendors' words stand for vendors' fields only, which are written with an underscore or dot."""
+    text = " ".join(_helps(app, click.Context(app, info_name="pondero")))
+    assert len(text) > 5_000
+    assert re.findall(r"(?<![\w.])(?:reasoning|thoughts?|cogitation)(?![\w.])", text) == []

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import structs
 
 import pondero
 from pondero.catalog import Lookup, shipped
@@ -90,6 +91,74 @@ def test_a_longer_name_is_not_a_shorter_one_inside_it(finder):
     assert finder.entry("o3-mini").family == "o-series"
     with pytest.raises(UnknownModel):
         finder.entry("o3x")
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "thinks"),
+    [
+        ("gemini-1.5-flash", "gemini-2", False),
+        ("gemini-2.0-flash", "gemini-2", False),
+        ("gemini-2.5-flash", "gemini-2.5-flash", True),
+        ("gemini-2.5-flash-lite", "gemini-2.5-flash-lite", True),
+        ("gemini-2.5-pro", "gemini-2.5-pro", True),
+        ("gpt-4o", "gpt-4o", False),
+        ("gpt-5", "gpt-5", True),
+        ("gpt-5.1", "gpt-5.1", True),
+        ("claude-3-5-sonnet-20241022", "claude-3-5", False),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", True),
+    ],
+)
+def test_a_family_is_found_by_its_own_name(finder, text, family, thinks):
+    entry = finder.entry(text)
+    assert (entry.family, entry.inferred, entry.capability.thinks) == (family, False, thinks)
+
+
+def test_the_order_of_families_does_not_matter(finder):
+    """A longer name wins, wherever it stands in its file: flash-lite before flash or after it."""
+    catalog = shipped()
+    turned = {
+        name: structs.replace(group, family=group.family[::-1])
+        for name, group in catalog.groups.items()
+    }
+    backwards = Lookup(structs.replace(catalog, groups=turned))
+    for entry in finder.entries():
+        assert backwards.entry(entry.id).family == entry.family, entry.id
+
+
+@pytest.mark.parametrize(
+    ("text", "thinks", "off"),
+    [
+        ("gpt-4o", False, False),
+        ("o3", True, False),
+        ("gpt-5.1", True, True),
+        ("claude-opus-5", True, True),
+        ("gemini-2.5-pro", True, False),
+        ("gemini-2.5-flash", True, True),
+    ],
+)
+def test_whether_a_model_thinks_and_can_be_off_is_a_fact_of_its_family(finder, text, thinks, off):
+    facts = finder.entry(text).capability
+    assert (facts.thinks, facts.off) == (thinks, off)
+
+
+def test_that_a_model_is_adaptive_is_a_fact_and_not_a_matter_of_its_name(finder):
+    adaptive = finder.entry("claude-opus-5")
+    budgeted = finder.entry("claude-sonnet-4-5")
+    assert adaptive.capability.style != budgeted.capability.style
+    catalog = shipped()
+    swapped = {
+        name: structs.replace(group, family=tuple(map(_swapped, group.family)))
+        for name, group in catalog.groups.items()
+    }
+    other = Lookup(structs.replace(catalog, groups=swapped)).entry("claude-opus-5")
+    assert other.placement == budgeted.placement
+
+
+def _swapped(family):
+    if family.name != "claude-opus-5":
+        return family
+    facts = Lookup(shipped()).entry("claude-sonnet-4-5").capability
+    return structs.replace(family, capability=facts)
 
 
 @pytest.mark.parametrize(

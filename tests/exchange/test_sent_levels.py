@@ -5,6 +5,8 @@ import pytest
 
 import pondero
 from pondero.emulator import Emulator
+from pondero.errors import BadRequest, Unsupported
+from pondero.exchange import Retry
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 # The words of each model, one a level (sheets: openai.md 2, google.md 2, anthropic.md 2).
@@ -105,8 +107,52 @@ def test_nothing_is_asked_to_be_shown_where_that_is_not_wished(sent, model, fiel
 def test_two_turns_at_two_levels_differ_in_their_thinking_fields_alone(sent):
     for model in ("gpt-5.1", "gemini-3-flash-preview", "claude-opus-5"):
         low, high = sent(model, "low"), sent(model, "high")
-        knobs = {"reasoning", "output_config", "thinking", "generationConfig"}
         assert low != high
-        assert {k: v for k, v in low.items() if k not in knobs} == {
-            k: v for k, v in high.items() if k not in knobs
-        }
+        for body in (low, high):
+            for knob in ("reasoning", "output_config", "thinking"):
+                body.pop(knob, None)
+            body.get("generationConfig", {}).pop("thinkingConfig", None)
+        assert low == high
+
+
+# -- numbers, floors and siblings ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-5-mini", "gpt-5-nano"])
+def test_gpt_5_gets_a_word_for_a_number_and_never_the_number(sent, model):
+    plan = pondero.plan(model, 8_000)
+    assert (plan.level, [note.code for note in plan.adjustments]) == ("medium", ["budget_as_level"])
+    assert sent(model, 8_000)["reasoning"]["effort"] == "medium"
+    with pytest.raises(Unsupported, match="budget_as_level"):
+        pondero.plan(model, 8_000, policy={"unsupported": "strict"})
+
+
+def test_off_on_gemini_2_5_pro_is_128_tokens_and_a_word_about_it(sent):
+    plan = pondero.plan("gemini-2.5-pro", "off")
+    assert [note.code for note in plan.adjustments] == ["cannot_disable"]
+    config = sent("gemini-2.5-pro", "off")["generationConfig"]["thinkingConfig"]
+    assert config == {"thinkingBudget": 128}
+
+
+def test_a_grok_that_thinks_and_its_sibling_that_does_not_are_two_rows(sent):
+    assert "reasoning_effort" in sent("xai:grok-4.20-multi-agent", "high")
+    plan = pondero.plan("xai:grok-4.20-non-reasoning", "high")
+    assert [note.code for note in plan.adjustments] == ["no_thinking"]
+    assert "reasoning_effort" not in sent("xai:grok-4.20-non-reasoning", "high")
+
+
+@pytest.mark.parametrize(
+    ("model", "native"),
+    [
+        ("claude-sonnet-4-5", {"thinking": {"type": "enabled", "budget_tokens": 5}}),
+        ("gpt-5.1", {"reasoning": {"effort": "enormous"}}),
+        ("gemini-2.5-pro", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 1}}}),
+    ],
+)
+def test_a_native_value_goes_out_as_it_is_and_its_service_refuses_it(sent, model, native):
+    key = next(iter(native))
+    found, wanted = sent(model, native)[key], native[key]
+    assert {name: found[name] for name in wanted} == wanted
+    client = pondero.Client(transport=Emulator(), retry=Retry(attempts=1))
+    with pytest.raises(BadRequest):
+        client.ask(model, "Hi", native, policy={"unsupported": "strict"})  # nothing is repaired

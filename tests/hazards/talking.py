@@ -114,13 +114,36 @@ class Canned:
 
     needs_key = False
 
-    def __init__(self, *bodies: bytes) -> None:
+    def __init__(self, *bodies: "bytes | Said") -> None:
         self.asked: list[Any] = []
         self._bodies = list(bodies)
 
     def send(self, request: HttpRequest, timeouts: object) -> "Said":
         self.asked.append(json.loads(request.body))
-        return Said(self._bodies.pop(0))
+        body = self._bodies.pop(0)
+        return Said(body) if isinstance(body, bytes) else body
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Recorder:
+    """A transport that keeps the answers of another, to give them ``again`` to anyone who asks."""
+
+    needs_key = False
+
+    def __init__(self, inner: Any) -> None:
+        self.said: list[Said] = []
+        self._inner = inner
+
+    def send(self, request: HttpRequest, timeouts: Any) -> "Said":
+        answer = self._inner.send(request, timeouts)
+        self.said.append(Said(b"".join(answer), answer.head))
+        return self.said[-1]
+
+    def again(self) -> Canned:
+        """Return a service that gives these answers, whatever it is asked."""
+        return Canned(*self.said)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -129,9 +152,8 @@ class Canned:
 class Said:
     """One answer, one byte at a time."""
 
-    head = Head(200, {"content-type": "text/event-stream"})
-
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, head: Head | None = None) -> None:
+        self.head = head or Head(200, {"content-type": "text/event-stream"})
         self._body = body
 
     def __iter__(self) -> Any:

@@ -2,9 +2,12 @@
 
 import pytest
 from tests.emulator.talking import MODELS
+from tests.hazards.talking import Recorder
 
 import pondero
 from pondero.canon import Usage
+from pondero.client import lookup
+from pondero.dialects import NAMES
 from pondero.emulator import Emulator, Turn
 
 QUESTION = "What is 17 * 23?"
@@ -39,6 +42,39 @@ def test_hazard_31_a_switch_that_the_model_ignores_is_noticed_with_what_it_thoug
         assert reply.plan.fields["think"] is False
         assert reply.verdict == "thought_though_off"
         assert reply.thinking == ("All the same, I wonder.",)
+
+
+# One of each wire that can be off, and the model that gives its thinking, if it is another.
+THINKS = {
+    "claude-opus-5": None,
+    "gpt-6-sol": None,
+    "gemini-2.5-flash": None,
+    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0": None,
+    "cohere:command-a-reasoning-08-2025": None,
+    "ollama:qwen3:8b": None,
+    "deepseek:deepseek-chat": "deepseek:deepseek-reasoner",
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("model", THINKS)
+def test_thinking_that_comes_though_it_is_off_is_kept_on_every_wire(model, stream):
+    """The answer is one that was given to a request that asked for thinking."""
+    stubborn = Turn(thinking="All the same, I wonder.", text="391")
+    recorder = Recorder(Emulator(script=[stubborn]))
+    with pondero.Client(transport=recorder) as client:
+        asked = client.ask(THINKS[model] or model, QUESTION, "high", stream=stream)
+    assert asked.thinking == ("All the same, I wonder.",)
+    with pondero.Client(transport=recorder.again()) as client:
+        reply = client.ask(model, QUESTION, "off", stream=stream)
+    assert reply.plan.will_think is False
+    assert reply.thinking == asked.thinking
+    assert reply.verdict == "thought_though_off"
+
+
+def test_every_wire_is_there():
+    wires = {lookup().entry(model).provider.dialect for model in THINKS}
+    assert wires == set(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,15 @@ def test_hazard_01_every_step_of_a_tool_loop_begins_with_the_thinking_that_led_t
         assert len({turn[0]["signature"] for turn in turns}) == number
 
 
+SEALED_THOUGHTS = ("claude-opus-5", "claude-sonnet-4-5", "gpt-6-sol", MODELS[-1])
+
+
+def _form(seal):
+    """The form of a seal, not its text: the emulator signs each answer anew."""
+    value = seal.value if seal else None
+    return sorted(value) if isinstance(value, dict) else type(value)
+
+
 @pytest.mark.parametrize("model", [*MODELS, "claude-sonnet-4-5", "deepseek:deepseek-reasoner"])
 def test_hazard_02_one_thought_is_one_part_however_many_pieces_it_came_in(model):
     thought = "first this, then that; " * 40
@@ -51,7 +60,11 @@ def test_hazard_02_one_thought_is_one_part_however_many_pieces_it_came_in(model)
     assert [(type(p), p.text) for p in streamed.message.parts] == [
         (type(p), p.text) for p in whole.message.parts
     ]
-    thoughts = [p for p in streamed.message.parts if isinstance(p, Thinking)]
+    thoughts, others = (
+        [p for p in reply.message.parts if isinstance(p, Thinking)] for reply in (streamed, whole)
+    )
+    assert [_form(p.seal) for p in thoughts] == [_form(p.seal) for p in others]
+    assert model not in SEALED_THOUGHTS or [p.seal is None for p in thoughts] == [False]
     assert len(thoughts) <= 1
     assert all(part.text in (thought, "") for part in thoughts)
 
@@ -251,3 +264,22 @@ def test_hazard_13_details_of_all_kinds_are_put_together_and_sent_back_as_they_w
         detail("encrypted", index=2, data="c2VjcmV0"),
     ]
     assert (sent["content"], "reasoning_content" in sent) == ("Fine.", False)
+
+
+def test_medium_on_gemini_3_flash_goes_through_several_steps_of_tools():
+    emulator = Emulator(script=calling(3))
+    reply = chat_with(emulator, "gemini-3-flash-preview/medium").send("Where is it fine?")
+    assert reply.text == "It is fine everywhere."
+    configs = [body["generationConfig"]["thinkingConfig"] for body in bodies(emulator)]
+    assert configs == [{"thinkingLevel": "MEDIUM", "includeThoughts": True}] * 4
+    assert refusals(emulator) == []
+
+
+def test_thoughts_of_gemini_go_back_to_the_model_that_thought_them_and_to_no_other():
+    for model, expected in (("gemini-3-flash-preview", True), ("gemini-2.5-pro", False)):
+        emulator = Emulator(script=[Turn(thinking="I wonder.", text="Fine."), "Sure."])
+        chat = chat_with(emulator, "gemini-3-flash-preview/high")
+        chat.send("Is it fine?")
+        chat.model = model
+        chat.send("Sure?")
+        assert ("I wonder." in json.dumps(last_body(emulator))) == expected

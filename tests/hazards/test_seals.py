@@ -295,6 +295,29 @@ def gemini_stream(*parts):
     return sse(*chunks, {**end, "usageMetadata": usage})
 
 
+@pytest.mark.parametrize("thought", [{}, {"thought": True}])
+@pytest.mark.parametrize("text", [{}, {"text": ""}])
+def test_captured_a_gemini_thought_with_nothing_but_a_signature_is_kept_and_sent_back(
+    thought, text
+):
+    part = {**text, **thought, "thoughtSignature": "c2lnbmF0dXJl"}
+    for parts in ([part, {"text": "Fine."}], [{"text": "Fine."}, part]):
+        service = Canned(*[gemini_stream(*parts)] * 2)
+        chat = chat_with(service, "gemini-3-flash-preview/high")
+        reply = chat.send("Is it fine?")
+        assert reply.text == "Fine."
+        assert reply.thinking == ()  # there is nothing to show
+        assert [p.seal.value for p in reply.message.parts if p.seal] == ["c2lnbmF0dXJl"]
+        chat.send("Sure?")
+        back = service.asked[1]["contents"][1]["parts"]
+        assert [p.get("thoughtSignature") for p in back if p.get("thoughtSignature")] == [
+            "c2lnbmF0dXJl"
+        ]
+        assert [bool(p.get("thought")) for p in back if p.get("thoughtSignature")] == [
+            bool(thought)
+        ]
+
+
 def test_captured_a_gemini_part_with_nothing_but_a_signature_is_kept():
     part = {"text": "", "thoughtSignature": "c2lnbmF0dXJl"}
     service = Canned(*[gemini_stream({"text": "Fine."}, part)] * 2)

@@ -379,3 +379,21 @@ def test_a_path_of_a_thousand_steps_is_malformed(step):
     piece = {"jsonPath": "$.a" + step * 1000, "stringValue": "x"}
     with pytest.raises(Malformed, match="nested too deep"):
         streamed(sse(begun(), partial(piece), chunk({"text": ""})))
+
+
+def test_the_last_event_has_the_counts_and_the_reason_of_the_last_chunk():
+    counts = {"promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 5}
+    first = chunk({"text": "Hm.", "thought": True}, finish=None)
+    last = chunk({"text": "Hi"}, finish="MAX_TOKENS") | {
+        "usageMetadata": counts | {"totalTokenCount": 16}
+    }
+    _, finished = assembled(streamed(sse(first, last)))
+    assert finished.usage == Usage(9, 0, None, 2, 5, 16)
+    assert (finished.finish, finished.raw_finish) == ("length", "MAX_TOKENS")
+
+
+def test_thoughts_and_text_keep_their_order():
+    pieces = [("one", True), ("a", False), ("two", True), ("b", False)]
+    chunks = [chunk({"text": text, "thought": thought}, finish=None) for text, thought in pieces]
+    expected = tuple(Thinking(text) if thought else Text(text) for text, thought in pieces)
+    assert parts_of(streamed(sse(*chunks, chunk({"text": ""})))) == expected
