@@ -28,7 +28,7 @@ from pondero.client import AsyncClient, lookup
 from pondero.emulator import Emulator
 from pondero.store import Kept, Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui import ChatApp, Keeper, Session
 from pondero.tui.state import Dial, actions, begin, reduce
 
 ANSWER = """\
@@ -51,7 +51,7 @@ DIAL = Dial(lookup(), Policy())
 def app_on(threads: Threads) -> ChatApp:
     """Return a chat that nobody answers."""
     client = AsyncClient(transport=Emulator())
-    conversation = Conversation(client, Keeper(threads), DIAL, clock=perf_counter, paid=False)
+    conversation = Session(client, Keeper(threads), DIAL, clock=perf_counter, paid=False)
     return ChatApp(begin(DIAL, "claude-opus-5/low"), DIAL, conversation, clock=perf_counter)
 
 
@@ -69,7 +69,7 @@ async def opened(threads: Threads, id: str) -> dict[str, float]:
     app = app_on(threads)
     async with app.run_test(size=(100, 40)) as pilot:
         began, spent = perf_counter(), process_time()
-        app.dispatch(app._conversation.keeper.open(id))  # noqa: SLF001 - what /resume does
+        app.dispatch(app._session.keeper.open(id))  # noqa: SLF001 - what /resume does
         await pilot.pause()
         return {
             "wall": perf_counter() - began,
@@ -82,7 +82,7 @@ async def scrolled(threads: Threads, id: str, pages: int) -> dict[str, float]:
     """Return the widgets there are at most while older pages are scrolled to."""
     app = app_on(threads)
     async with app.run_test(size=(100, 40)) as pilot:
-        app.dispatch(app._conversation.keeper.open(id))  # noqa: SLF001 - what /resume does
+        app.dispatch(app._session.keeper.open(id))  # noqa: SLF001 - what /resume does
         most = 0
         for _ in range(pages):
             app.dispatch(actions.Scrolled("older"))

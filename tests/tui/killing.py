@@ -17,7 +17,7 @@ from pondero.client import AsyncClient, Chat, Client, lookup
 from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui import ChatApp, Keeper, Session
 from pondero.tui.state import Action, Dial, actions, begin
 
 MODELS = (
@@ -60,8 +60,8 @@ def live(path: Path, model: str) -> None:
     dial = Dial(lookup(), Policy())
     client = AsyncClient(transport=Emulator(asleep=lambda _: asyncio.sleep(0)))
     threads = Threads.open(path)
-    conversation = Conversation(client, Keeper(threads), dial, clock=monotonic, paid=False)
-    Chatterbox(begin(dial, model), dial, conversation, clock=monotonic).run(headless=True)
+    session = Session(client, Keeper(threads), dial, clock=monotonic, paid=False)
+    Chatterbox(begin(dial, model), dial, session, clock=monotonic).run(headless=True)
 
 
 def kill(path: Path, model: str, after: float) -> tuple[int, bool]:

@@ -16,7 +16,7 @@ from pondero.exchange import Retry
 from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.transport import AsyncTap
-from pondero.tui import ChatApp, Conversation, Keeper
+from pondero.tui import ChatApp, Keeper, Session
 from pondero.tui.state import Action, Dial, begin
 
 SCREENS = Path(__file__).parent / "screens"
@@ -155,7 +155,7 @@ async def stage(
     app = ChatApp(
         begin(dial, model),
         dial,
-        Conversation(client, keeper, dial, clock=clock, tools=tools, paid=False),
+        Session(client, keeper, dial, clock=clock, tools=tools, paid=False),
         tap=tap,
         clock=clock,
         first=first,

@@ -63,7 +63,7 @@ def chat(
     from ..client import policy_of as policy_from
     from ..store import settings
     from ..transport import AsyncTap
-    from ..tui import ChatApp, Conversation, Dial, begin, theme_of
+    from ..tui import ChatApp, Dial, Session, begin, theme_of
 
     settled = settings()
     dial = Dial(lookup(), policy_from(policy_of(policies)))
@@ -79,12 +79,12 @@ def chat(
         first = (*_resumed(keeper, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))
     client = AsyncClient(transport=tap, policy=dial.policy)
-    conversation = Conversation(client, keeper, dial, clock=monotonic, paid=not offline)
+    session = Session(client, keeper, dial, clock=monotonic, paid=not offline)
     state = begin(dial, *_model(model, settled), system=system)
     app = ChatApp(
-        state.but(unsaved=keeper.unsaved, unpriced=conversation.unpriced),
+        state.but(unsaved=keeper.unsaved, unpriced=session.unpriced),
         dial,
-        conversation,
+        session,
         tap=tap,
         clock=monotonic,
         first=first,

@@ -5,8 +5,8 @@
 
 from .app import ChatApp
 from .colours import theme_of
-from .conversation import Conversation
 from .keeper import Keeper
+from .session import Session
 from .state import Action, Dial, actions, begin
 
-__all__ = ["Action", "ChatApp", "Conversation", "Dial", "Keeper", "actions", "begin", "theme_of"]
+__all__ = ["Action", "ChatApp", "Dial", "Keeper", "Session", "actions", "begin", "theme_of"]

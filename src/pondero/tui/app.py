@@ -17,11 +17,11 @@ from ..errors import PonderoError, UnknownThread
 from ..store import hidden
 from ..transport import AsyncTap
 from .colours import DARK, THEMES
-from .conversation import Conversation, unforeseen
 from .page import Page
 from .picker import Picker
 from .prompt import Completion, Prompt
 from .reports import cleaned, examined, export, wire
+from .session import Session, unforeseen
 from .state import (
     Action,
     Choosing,
@@ -40,7 +40,7 @@ _FRAMES_A_SECOND = 30
 
 
 class ChatApp(App[None]):
-    """The Textual app: ``conversation`` asks and records, ``tap`` holds the last exchange."""
+    """The Textual app: ``session`` asks and records, ``tap`` holds the last exchange."""
 
     TITLE = "pondero"
     CSS_PATH = Path(__file__).with_name("chat.tcss")
@@ -60,7 +60,7 @@ class ChatApp(App[None]):
         self,
         state: State,
         dial: Dial,
-        conversation: Conversation,
+        session: Session,
         *,
         tap: AsyncTap | None = None,
         clock: Callable[[], float],
@@ -70,7 +70,7 @@ class ChatApp(App[None]):
         super().__init__()
         self.state = state
         self._dial = dial
-        self._conversation = conversation
+        self._session = session
         self._tap = tap
         self._clock = clock
         self._first = first
@@ -116,13 +116,13 @@ class ChatApp(App[None]):
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self._frame, pause=True)
         self._prompt.focus()
         self._draw()
-        self.run_worker(self._conversation.warm_up, thread=True)
+        self.run_worker(self._session.warm_up, thread=True)
         for action in self._first:
             self.dispatch(action)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
-        await self._conversation.aclose()
+        await self._session.aclose()
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
@@ -249,7 +249,7 @@ class ChatApp(App[None]):
         self._turn = self.run_worker(self._have_turn(effect), exit_on_error=True)
 
     async def _have_turn(self, effect: effects.Ask) -> None:
-        ended = await self._conversation.turn(effect, self._events.append)
+        ended = await self._session.turn(effect, self._events.append)
         if self._frames is not None:
             self._frames.pause()
         self._frame()
@@ -260,16 +260,16 @@ class ChatApp(App[None]):
             self._turn.cancel()
 
     def _handoff(self, effect: effects.Handoff) -> None:
-        self.dispatch(self._conversation.handoff(effect))
+        self.dispatch(self._session.handoff(effect))
 
     def _note(self, effect: effects.Note) -> None:
-        self._conversation.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
+        self._session.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
 
     def _begin(self, _effect: effects.Begin) -> None:
-        self._conversation.keeper.begin()
+        self._session.keeper.begin()
 
     def _open(self, effect: effects.Open) -> None:
-        keeper = self._conversation.keeper
+        keeper = self._session.keeper
         try:
             self._opened(keeper.open(effect.id))
         except UnknownThread:
@@ -279,7 +279,7 @@ class ChatApp(App[None]):
             self.dispatch(actions.Offered(choices))
 
     def _fork(self, effect: effects.Fork) -> None:
-        self._opened(self._conversation.keeper.fork(model=effect.model, wish=effect.wish))
+        self._opened(self._session.keeper.fork(model=effect.model, wish=effect.wish))
         self.dispatch(
             actions.Reported(("✓ This is a copy; the first one stays as it was",), "good")
         )
@@ -294,17 +294,17 @@ class ChatApp(App[None]):
                 self._prompt.remember(past.message.text)
 
     def _rename(self, effect: effects.Rename) -> None:
-        self.dispatch(actions.Renamed(self._conversation.keeper.rename(effect.title)))
+        self.dispatch(actions.Renamed(self._session.keeper.rename(effect.title)))
 
     def _export(self, effect: effects.Export) -> None:
-        said = export(*self._conversation.keeper.saved(), effect.path)
+        said = export(*self._session.keeper.saved(), effect.path)
         self.dispatch(actions.Reported((said,), "good"))
 
     def _list(self, effect: effects.List) -> None:
-        self.dispatch(actions.Offered(self._conversation.keeper.list(effect.words)))
+        self.dispatch(actions.Offered(self._session.keeper.list(effect.words)))
 
     def _fetch(self, effect: effects.Fetch) -> None:
-        past = self._conversation.keeper.page(effect.first, effect.last)
+        past = self._session.keeper.page(effect.first, effect.last)
         self.dispatch(actions.Turned(past, effect.first))
 
     def _wire(self, _effect: effects.Wire) -> None:

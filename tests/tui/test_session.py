@@ -7,13 +7,13 @@ from pondero.canon import Message, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.store import Kept
-from pondero.tui import Conversation, Keeper, theme_of
+from pondero.tui import Keeper, Session, theme_of
 from pondero.tui.state import effects
 
 
-def conversation(**how) -> Conversation:
+def session(**how) -> Session:
     client = AsyncClient(transport=Emulator(), policy=DIAL.policy)
-    return Conversation(client, Keeper(), DIAL, clock=Clock(), **how)
+    return Session(client, Keeper(), DIAL, clock=Clock(), **how)
 
 
 def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.Ask:
@@ -23,27 +23,27 @@ def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.Ask:
 def test_a_move_says_what_the_cache_was_worth():
     pytest.importorskip("genai_prices")
     move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
-    (said,) = conversation(paid=True).handoff(move).lines
+    (said,) = session(paid=True).handoff(move).lines
     assert said.startswith("  Cache: 120,000 cached tokens are read anew (about $0.3")
-    (said,) = conversation(paid=False).handoff(move).lines
+    (said,) = session(paid=False).handoff(move).lines
     assert said == "  Cache: 120,000 cached tokens are read anew"
 
 
 @pytest.mark.anyio
 async def test_what_a_service_is_paid_is_counted_and_what_an_emulator_says_is_not():
     pytest.importorskip("genai_prices")
-    paid = await conversation(paid=True).turn(ask("say hi"), lambda event: None)
-    free = await conversation(paid=False).turn(ask("say hi"), lambda event: None)
+    paid = await session(paid=True).turn(ask("say hi"), lambda event: None)
+    free = await session(paid=False).turn(ask("say hi"), lambda event: None)
     assert paid.exchanges[0].cost > 0
     assert free.exchanges[0].cost is None
 
 
 def test_why_a_price_is_not_known_is_what_is_so_here(monkeypatch):
-    assert "nothing is paid" in conversation(paid=False).unpriced
+    assert "nothing is paid" in session(paid=False).unpriced
     monkeypatch.setattr("pondero.client.prices.find_spec", lambda name: object())
-    assert "genai-prices lacks a model" in conversation(paid=True).unpriced
+    assert "genai-prices lacks a model" in session(paid=True).unpriced
     monkeypatch.setattr("pondero.client.prices.find_spec", lambda name: None)
-    assert "pip install 'pondero[prices]'" in conversation(paid=True).unpriced
+    assert "pip install 'pondero[prices]'" in session(paid=True).unpriced
 
 
 @pytest.mark.anyio
@@ -57,7 +57,7 @@ async def test_the_system_prompt_and_the_past_go_along():
         return ponder(accepted)
 
     client = AsyncClient(transport=Emulator(mind=mind), policy=DIAL.policy)
-    talk = Conversation(client, Keeper(), DIAL, clock=Clock(), paid=False)
+    talk = Session(client, Keeper(), DIAL, clock=Clock(), paid=False)
     await talk.turn(ask("say one"), lambda event: None)
     second = effects.Ask("say two", "anthropic:claude-sonnet-4-5", "low", "Be brief.")
     await talk.turn(second, lambda event: None)

@@ -16,7 +16,7 @@ from .keeper import Keeper
 from .state import Dial, actions, effects
 
 
-class Conversation:
+class Session:
     """A client, a thread and a clock. ``paid`` is whether a service answers, not the emulator."""
 
     def __init__(
