@@ -1,4 +1,4 @@
-"""What was refused once is remembered as what to leave out, and left out of the next request."""
+"""What was refused once is remembered as its cure, and cured before the next request is sent."""
 
 import json
 
@@ -7,16 +7,17 @@ from tests.exchange.driving import exchange
 from tests.repairs import repair
 
 import pondero
-from pondero.canon import HttpRequest, Origin
+from pondero.canon import Cure, HttpRequest, Origin
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
 from pondero.exchange import refusal_of
 from pondero.exchange.refusals import without_refused
-from pondero.handoff import Field, Refusal
+from pondero.handoff import Refusal
 
 HERE = Origin("openai", "gpt-5.1")
 UNVERIFIED = "Your organization must be verified to generate reasoning summaries."
 LEVELS = "Unsupported value: 'high' is not supported. Supported values are: 'low', and 'medium'."
+BOUND = "messages.1.content.0: this block is bound to a different conversation"
 UNKNOWN = "Unrecognized request argument supplied: reasoning_effort"
 PLAN = exchange().plan
 
@@ -26,8 +27,9 @@ def http(**fields):
 
 
 def refusal(name, request, words):
-    error = BadRequest(words, status=400)
-    return refusal_of(HERE, request, error, repair(name, request, error))
+    made = repair(name, request, BadRequest(words, status=400))
+    assert made is not None
+    return refusal_of(HERE, made)
 
 
 def sent(name, request, *refusals):
@@ -36,19 +38,18 @@ def sent(name, request, *refusals):
 
 
 @pytest.mark.parametrize(
-    ("name", "fields", "words", "path", "takes"),
+    ("name", "fields", "words", "cure"),
     [
-        ("openai_responses", {"reasoning": {"summary": "auto"}}, UNVERIFIED, ("reasoning", "summary"), ()),
-        ("openai_responses", {"reasoning": {"effort": "low", "summary": "auto"}}, UNVERIFIED, ("reasoning", "summary"), ()),
-        ("openai_responses", {"reasoning": {"effort": "high"}}, LEVELS, ("reasoning", "effort"), ("low", "medium")),
-        ("openai_chat", {"reasoning_effort": "high"}, UNKNOWN, ("reasoning_effort",), ()),
-        ("ollama", {"think": True}, "'gemma' does not support thinking", ("think",), ()),
+        ("openai_responses", {"reasoning": {"summary": "auto"}}, UNVERIFIED, Cure("ask for no summary")),
+        ("openai_responses", {"reasoning": {"effort": "high"}}, LEVELS, Cure("lower", ("low", "medium"))),
+        ("openai_chat", {"reasoning_effort": "high"}, UNKNOWN, Cure("leave out effort")),
+        ("ollama", {"think": True}, "'gemma' does not support thinking", Cure("do not think")),
+        ("anthropic", {"thinking": {"type": "adaptive"}, "messages": []}, BOUND, Cure("drop bound blocks", at=1)),
     ],
 )  # fmt: skip
-def test_a_refusal_names_the_field_and_not_the_services_words(name, fields, words, path, takes):
+def test_a_refusal_keeps_the_cure_and_not_the_services_words(name, fields, words, cure):
     found = refusal(name, http(**fields), words)
-    assert (found.message, found.seals) == ("", ())
-    assert (found.field.path, found.field.takes) == (path, takes)
+    assert (found.message, found.seals, found.cure) == ("", (), cure)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,7 @@ def test_a_refusal_names_the_field_and_not_the_services_words(name, fields, word
         ("openai_responses", {"reasoning": {"effort": "high"}}, LEVELS),
         ("openai_chat", {"reasoning_effort": "high"}, UNKNOWN),
         ("ollama", {"think": True}, "'gemma' does not support thinking"),
+        ("anthropic", {"thinking": {"type": "adaptive"}, "messages": []}, BOUND),
     ],
 )
 def test_the_next_request_is_as_the_repaired_one_was(name, fields, words):
@@ -80,19 +82,12 @@ def test_of_the_words_a_service_takes_the_nearest_stands_in_for_any_other():
 )
 def test_a_request_that_has_nothing_of_it_stays_as_it_is(fields):
     known = (
-        Refusal("p", "m", field=Field(("reasoning", "summary"))),
-        Refusal("p", "m", field=Field(("reasoning", "effort"), ("low", "medium"))),
+        Refusal("p", "m", cure=Cure("ask for no summary")),
+        Refusal("p", "m", cure=Cure("lower", ("low", "medium"))),
+        Refusal("p", "m", cure=Cure("a cure of a later version")),
         Refusal("p", "m", seals=("a1",)),
     )
     assert sent("openai_responses", http(**fields), *known) == (fields, ())
-
-
-def test_what_is_cured_by_more_than_one_field_is_remembered_in_the_services_words():
-    words = "messages.1.content.0: this block is bound to a different conversation"
-    request = http(thinking={"type": "adaptive"}, messages=[])
-    found = refusal("anthropic", request, words)
-    assert (found.message, found.field) == (words, None)
-    assert "block_binding" in sent("anthropic", request, found)[0]["thinking"]
 
 
 def test_what_an_older_version_saved_in_the_services_words_is_still_heeded():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.exchange.driving import OK, ORIGIN, Drive, answer, exchange, frames
 
-from pondero.canon import Finished, Head, Note, PartEnd, Started, TextDelta, ToolDelta
+from pondero.canon import Cure, Finished, Head, Note, PartEnd, Started, TextDelta, ToolDelta
 from pondero.emulator import Emulator
 from pondero.errors import (
     AuthFailed,
@@ -268,12 +268,12 @@ def test_who_learns_is_told_of_a_refusal_only_once_its_cure_was_taken():
     refused = (Head(400), [msgspec.json.encode({"error": {"message": words}})])
     drive = Drive(refused, (Head(401), [b"{}"]))
     with pytest.raises(AuthFailed):
-        drive.run(exchange(), learn=lambda *refusal: told.append(refusal))
+        drive.run(exchange(), learn=told.append)
     assert told == []
     Drive(refused, (OK, answer())).run(
-        exchange(), learn=lambda error, cure: told.append((error.message, cure.adjustment.got))
+        exchange(), learn=lambda repair: told.append((repair.cure, repair.adjustment.got))
     )
-    assert told == [(words, "high")]
+    assert told == [(Cure("lower", ("high", "max")), "high")]
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,14 @@ from .parts import (
     minted,
 )
 from .reply import Reply, Verdict, only_thought
-from .request import Output, Request, Takes, Target, Tool, ToolChoice
+from .request import Cure, Output, Request, Takes, Target, Tool, ToolChoice
 
 __all__ = [
     "LEAST_LEARNED",
     "Assembler",
     "Blob",
     "Cache",
+    "Cure",
     "Event",
     "Finish",
     "Finished",

@@ -62,6 +62,18 @@ Scope = Literal["dialect", "model", "route", "route+model"]
 """How closely the reader must match a seal's maker, besides the dialect: model, route, or both."""
 
 
+class Cure(Struct, frozen=True, omit_defaults=True):
+    """What a dialect does to a request that was refused, as a value that chats and threads keep.
+
+    ``kind`` is the dialect's own name for it. ``words`` are the levels that the service takes, and
+    ``at`` is the message from which on the cure applies.
+    """
+
+    kind: str
+    words: tuple[str, ...] = ()
+    at: int = 0
+
+
 class Takes(Struct, frozen=True, kw_only=True):
     """What of an earlier conversation a service takes back; the handoff leaves in no more.
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from ..canon import Assembler, Event, Message, Reply
 from ..dialects import Repair
-from ..errors import ServiceError, UsageError
+from ..errors import UsageError
 from ..exchange import (
     AsyncTransport,
     Emit,
@@ -65,9 +65,9 @@ class _Stream:
             raise UsageError("the answer has not ended; read its events to the end first")
         return self._reply
 
-    def _learn(self, error: ServiceError, repair: Repair) -> None:
+    def _learn(self, repair: Repair) -> None:
         exchange = self._prepared.exchange
-        refusal = refusal_of(exchange.origin, exchange.http, error, repair)
+        refusal = refusal_of(exchange.origin, repair)
         if repair.holds_for == "model":
             self._remember(refusal)
         elif repair.holds_for == "thread":

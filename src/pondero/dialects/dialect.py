@@ -15,6 +15,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from ..canon import (
+    Cure,
     Event,
     Head,
     HttpRequest,
@@ -74,6 +75,7 @@ class Recognises(Protocol):
 class Repair(Struct, frozen=True):
     """A refused request, changed as the refusal says it would be taken, and the one difference.
 
+    ``cure`` is what was done, so that ``Caller.cured`` can do it again before the next request.
     ``holds_for`` is how long to keep applying the repair: for this request, for this thread, or
     for every request to this model. ``unsealed`` are the seals it took out, as they stood on the
     wire.
@@ -81,6 +83,7 @@ class Repair(Struct, frozen=True):
 
     request: HttpRequest
     adjustment: Adjustment
+    cure: Cure
     holds_for: Literal["request", "thread", "model"] = "request"
     unsealed: tuple[str, ...] = ()
 
@@ -161,6 +164,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``has_past`` returns whether a body sends back earlier answers.
     - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
     - ``quirks`` is the type of what a deployment may have in its table of that name.
+    - ``cured`` makes the same change again from the cure that was kept, before a refusal.
     - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
     - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
     """
@@ -175,6 +179,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     has_past: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     quirks: type[Struct] = NoQuirks
+    cured: Callable[[HttpRequest, Cure], Repair | None] | None = None
     unsaid: frozenset[str] = frozenset()
     signed_as: str | None = None
 

@@ -34,7 +34,6 @@ from ..errors import (
     CassetteError,
     Malformed,
     PonderoError,
-    ServiceError,
     Truncated,
     Unreachable,
 )
@@ -69,7 +68,7 @@ class Emit(Struct, frozen=True):
 Step = Send | Read | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
-Learn = Callable[[ServiceError, Repair], None]
+Learn = Callable[[Repair], None]
 
 _READ = Read()
 _NOTHING = Message("assistant", ())
@@ -80,7 +79,7 @@ def flow(
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; errors of I/O are thrown in.
 
-    ``learn`` is called with a refusal and its repair once the repaired request was taken.
+    ``learn`` is called with a repair once the service has taken the repaired request.
     """
     tries = 0
     cure: Repair | None = None
@@ -97,8 +96,8 @@ def flow(
             if failed is not None and isinstance(error, CassetteError):
                 raise failed from error  # a recording has no second try; the first is what counts
             found = None if cure else _cure(exchange, error)
-            if found is not None and isinstance(error, ServiceError):
-                cure, taken = found, partial(learn, error, found) if learn else None
+            if found is not None:
+                cure, taken = found, partial(learn, found) if learn else None
                 continue
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.no_server_hint:

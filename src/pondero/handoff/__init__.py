@@ -3,7 +3,7 @@
 The thread itself never changes, so that going back to its first model loses nothing.
 """
 
-from .destination import Destination, Field, Refusal, mark
+from .destination import Destination, Refusal, mark
 from .fitted_parts import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
 from .view import View, handoff
@@ -14,7 +14,6 @@ __all__ = [
     "Action",
     "Change",
     "Destination",
-    "Field",
     "Manifest",
     "Refusal",
     "View",

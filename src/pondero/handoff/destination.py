@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import Message, Origin, Other, Seal, Takes, Text, Thinking, ToolCall
+from ..canon import Cure, Message, Origin, Other, Seal, Takes, Text, Thinking, ToolCall
 from .surrogates import texts
 
 
@@ -118,33 +118,17 @@ def _first_seal(message: Message) -> Seal | None:
     return next((seal for seal in seals if seal is not None), None)
 
 
-class Field(Struct, frozen=True, omit_defaults=True):
-    """A field of a request's body that a model refused: where it stands, and what to do with it.
-
-    It is left out, or, where ``takes`` has words, one of those stands in it. ``code``, ``what``,
-    ``got`` and ``why`` are those of the adjustment that says so.
-    """
-
-    path: tuple[str, ...]
-    takes: tuple[str, ...] = ()
-    code: str = ""
-    what: str = ""
-    got: str | None = None
-    why: str = ""
-
-
 class Refusal(Struct, frozen=True, omit_defaults=True):
-    """What a model at a provider refused once: seals, by their marks, or a field.
+    """What a model at a provider refused once: seals, by their marks, or what a cure changes.
 
-    ``message`` is the refusal in the service's words. It is kept where more than a field had to
-    be changed, and it is all that older versions saved; the dialect reads it again.
+    ``message`` is all that older versions kept: the refusal in the service's words.
     """
 
     provider: str
     model: str
     message: str = ""
     seals: tuple[str, ...] = ()
-    field: Field | None = None
+    cure: Cure | None = None
 
 
 def mark(text: str) -> str:

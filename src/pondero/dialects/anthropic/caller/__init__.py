@@ -15,4 +15,5 @@ CALLER = Caller(
     has_past=traps.has_past,
     repair=repair.repair,
     quirks=request.Quirks,
+    cured=repair.cured,
 )

@@ -4,11 +4,11 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import Cure, HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -21,15 +21,26 @@ _SEALED = ("thinking", "redacted_thinking")
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
-    body = msgspec.json.decode(request.body)
-    if bound := _BOUND.search(error.message):
-        return _unbound(request, body, int(bound[1]))
-    if invalid := _INVALID.search(error.message):
-        return _bare(request, body, int(invalid[1]))
-    return _lower(request, body, error.message)
+    cure = _cure(error.message)
+    return None if cure is None else cured(request, cure)
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the service takes it; None where nothing in it is refused."""
+    mend = _CURES.get(cure.kind)
+    return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
+
+
+def _cure(message: str) -> Cure | None:
+    if bound := _BOUND.search(message):
+        return Cure("drop bound blocks", at=int(bound[1]))
+    if invalid := _INVALID.search(message):
+        return Cure("unseal", at=int(invalid[1]))
+    words = offered_levels(message)
+    return Cure("lower", words) if words and "effort" in message else None
+
+
+def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     """Return the request with ``drop_block`` set, which the service takes beside adaptive alone.
 
     It stays set for the rest of the thread, and the blocks stay in: blocks made later are bound to
@@ -40,22 +51,22 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
         thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         headers = _with_beta(headers)
     else:
-        _unseal(body["messages"][at:])
+        _unseal(body["messages"][cure.at :])
     why = "thinking of earlier turns is bound to another beginning of this conversation"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, headers), note, "thread")
+    return Repair(_sent(request, body, headers), note, cure, "thread")
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+def _bare(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     """Return the request without thinking from the bad block on: the rest may be bound to it."""
-    unsealed = _unseal(body["messages"][at:])
+    unsealed = _unseal(body["messages"][cure.at :])
     why = "a thinking signature was not accepted; the conversation goes on without that thinking"
     thinking = body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
         body["thinking"] = {"type": "disabled"}  # enabled, an open tool loop must begin with it
         why += ", and with none until its tools have answered"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, request.headers), note, "thread", tuple(unsealed))
+    return Repair(_sent(request, body, request.headers), note, cure, "thread", tuple(unsealed))
 
 
 def _is_open(body: dict[str, Json]) -> bool:
@@ -89,17 +100,24 @@ def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
     return {**headers, "anthropic-beta": f"{before},{_BETA}" if before else _BETA}
 
 
-def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
+def _lower(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
     asked = (body.get("output_config") or {}).get("effort")
-    words = offered_levels(message)
-    if asked is None or not words or asked in words or "effort" not in message:
+    words = cure.words
+    if asked is None or asked in words:
         return None
     got = closest(asked, words)
     body["output_config"]["effort"] = got
     why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
-    return Repair(_sent(request, body, request.headers), note, "model")
+    return Repair(_sent(request, body, request.headers), note, cure, "model")
 
 
 def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
     return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))
+
+
+_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], Cure], Repair | None]] = {
+    "drop bound blocks": _unbound,
+    "unseal": _bare,
+    "lower": _lower,
+}

@@ -4,12 +4,12 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import Cure, HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -27,19 +27,30 @@ _OWN = "additionalModelRequestFields"
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
-    body = msgspec.json.decode(request.body)
-    if bound := _BOUND.search(error.message):
-        return _unbound(request, body, int(bound[1]))
-    if invalid := _INVALID.search(error.message):
-        return _bare(request, body, int(invalid[1]))
-    if _UNSIGNED.search(error.message):
-        return _bare(request, body, 0)
-    if _DISPLAY.search(error.message) and (mended := _unshown(request, body)):
-        return mended
-    return _lower(request, body, error.message)
+    return next(filter(None, (cured(request, each) for each in _cures(error.message))), None)
 
 
-def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the service takes it; None where nothing in it is refused."""
+    mend = _CURES.get(cure.kind)
+    return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
+
+
+def _cures(message: str) -> Iterator[Cure]:
+    """Yield the cures that a refusal names, the likeliest first."""
+    if bound := _BOUND.search(message):
+        yield Cure("drop bound blocks", at=int(bound[1]))
+    if invalid := _INVALID.search(message):
+        yield Cure("unseal", at=int(invalid[1]))
+    if _UNSIGNED.search(message):
+        yield Cure("unseal")
+    if _DISPLAY.search(message):
+        yield Cure("leave out display")
+    if words := offered_levels(message):
+        yield Cure("lower", words)
+
+
+def _unshown(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
     """Return it without ``display``, which GovCloud does not know."""
     thinking = (body.get(_OWN) or {}).get("thinking")
     if not isinstance(thinking, dict) or "display" not in thinking:
@@ -47,10 +58,10 @@ def _unshown(request: HttpRequest, body: dict[str, Json]) -> Repair | None:
     asked = thinking.pop("display")
     why = "this region of the service does not take a wish to be shown the thinking"
     note = Adjustment("summary_refused", "show", asked, None, why)
-    return Repair(_sent(request, body), note, "model")
+    return Repair(_sent(request, body), note, cure, "model")
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     """Return it asking the service to drop such blocks; only adaptive thinking can ask so."""
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
@@ -59,21 +70,21 @@ def _unbound(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
         own["anthropic_beta"] = [*(own.get("anthropic_beta") or []), _BETA]
         unsealed = []
     else:
-        unsealed = _unthink(body["messages"][at:])
+        unsealed = _unthink(body["messages"][cure.at :])
     why = "thinking of earlier turns is bound to another beginning of this conversation"
-    return Repair(_sent(request, body), _dropped(why), "thread", tuple(unsealed))
+    return Repair(_sent(request, body), _dropped(why), cure, "thread", tuple(unsealed))
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], at: int) -> Repair:
+def _bare(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     """Return it without thinking from the bad block on: later blocks may be bound to it."""
-    unsealed = _unthink(body["messages"][at:])
+    unsealed = _unthink(body["messages"][cure.at :])
     why = "earlier thinking was not accepted; the conversation goes on without that thinking"
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
         own["thinking"] = {"type": "disabled"}  # enabled thinking must begin an open tool loop
         why += ", and with none until its tools have answered"
-    return Repair(_sent(request, body), _dropped(why), "thread", tuple(unsealed))
+    return Repair(_sent(request, body), _dropped(why), cure, "thread", tuple(unsealed))
 
 
 def _dropped(why: str) -> Adjustment:
@@ -102,11 +113,11 @@ def _seal(thought: dict[str, Json]) -> str:
     return str(text.get("signature") or thought.get("redactedContent") or "")
 
 
-def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair | None:
+def _lower(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
     """Return it with the next of the levels that the refusal lists, in its maker's field."""
-    words = offered_levels(message)
+    words = cure.words
     found = _word(body.get(_OWN) or {})
-    if found is None or not words:
+    if found is None:
         return None
     asked, put = found
     if asked in words:
@@ -115,7 +126,7 @@ def _lower(request: HttpRequest, body: dict[str, Json], message: str) -> Repair 
     put(got)
     why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
-    return Repair(_sent(request, body), note, "model")
+    return Repair(_sent(request, body), note, cure, "model")
 
 
 def _word(own: dict[str, Json]) -> tuple[str, Callable[[str], None]] | None:
@@ -140,3 +151,11 @@ _WORDS = (
 
 def _sent(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
+
+
+_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], Cure], Repair | None]] = {
+    "drop bound blocks": _unbound,
+    "unseal": _bare,
+    "leave out display": _unshown,
+    "lower": _lower,
+}

@@ -4,11 +4,11 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import Cure, HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment
@@ -27,11 +27,17 @@ _KEYS = ("thoughtSignature", "thought_signature")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
     if _REFUSED.search(error.message):
-        return _without_seals(request)
-    return _without_thoughts(request) if _NAMED.search(error.message) else None
+        return _without_seals(request, Cure("unseal"))
+    return cured(request, Cure("hide thoughts")) if _NAMED.search(error.message) else None
 
 
-def _without_thoughts(request: HttpRequest) -> Repair | None:
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the service takes it; None where nothing in it is refused."""
+    mend = _CURES.get(cure.kind)
+    return None if mend is None else mend(request, cure)
+
+
+def _without_thoughts(request: HttpRequest, cure: Cure) -> Repair | None:
     """Return the request that asks for no readable thinking.
 
     Deployments differ in whether they take the field (Cloud Code Assist, google.md G17), and none
@@ -47,10 +53,10 @@ def _without_thoughts(request: HttpRequest) -> Repair | None:
         del settings["thinkingConfig"]
     why = "this model takes no wish for readable thinking here"
     note = Adjustment("summary_refused", "show", "summary" if asked else "none", None, why)
-    return Repair(_sent(request, body), note, "model")
+    return Repair(_sent(request, body), note, cure, "model")
 
 
-def _without_seals(request: HttpRequest) -> Repair:
+def _without_seals(request: HttpRequest, cure: Cure) -> Repair:
     """Return the request with stand-ins for its signatures."""
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
@@ -60,7 +66,7 @@ def _without_seals(request: HttpRequest) -> Repair:
     inner["contents"] = [each for each in inner.get("contents", ()) if each["parts"]]
     why = "a thought signature was not accepted; the documented word for none stands in for it"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body), note, "thread", tuple(unsealed))
+    return Repair(_sent(request, body), note, cure, "thread", tuple(unsealed))
 
 
 def _sent(request: HttpRequest, body: Json) -> HttpRequest:
@@ -82,3 +88,9 @@ def _unsigned(parts: list[Json]) -> Iterator[Json]:
             bare["thoughtSignature"] = UNSIGNED
         if bare != {"text": ""}:
             yield bare
+
+
+_CURES: dict[str, Callable[[HttpRequest, Cure], Repair | None]] = {
+    "unseal": _without_seals,
+    "hide thoughts": _without_thoughts,
+}

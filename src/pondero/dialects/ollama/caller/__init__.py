@@ -14,5 +14,6 @@ CALLER = Caller(
     traps=traps.traps,
     has_past=traps.has_past,
     repair=repair.repair,
+    cured=repair.cured,
     unsaid=request.UNSAID,
 )

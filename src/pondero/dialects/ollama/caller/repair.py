@@ -4,10 +4,11 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import Cure, HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -18,28 +19,45 @@ _BAD_WORD = re.compile(r"invalid think value")
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request as the server would take it; None where the refusal names no cure."""
+    if _CANNOT_THINK.search(error.message):
+        return cured(request, Cure("do not think"))
+    words = offered_levels(error.message.replace("must be", "must be one of"))
+    if not words or not _BAD_WORD.search(error.message):
+        return None
+    return cured(request, Cure("lower", words))
+
+
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the server takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
-    note = _silent(body, error.message) or _lower(body, error.message)
+    mend = _CURES.get(cure.kind)
+    note = None if mend is None else mend(body, cure)
     if note is None:
         return None
     encoded = msgspec.json.encode(body)
     sent = HttpRequest(request.method, request.url, request.headers, encoded)
-    return Repair(sent, note, "model")
+    return Repair(sent, note, cure, "model")
 
 
-def _silent(body: dict[str, Json], message: str) -> Adjustment | None:
-    if not body.get("think") or not _CANNOT_THINK.search(message):
+def _silent(body: dict[str, Json], _cure: Cure) -> Adjustment | None:
+    if not body.get("think"):
         return None
     asked = body.pop("think")
     why = "the server says that this model cannot think"
     return Adjustment("no_thinking", "level", "on" if asked is True else asked, "off", why)
 
 
-def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
+def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     """Take the next of the levels that an older server lists."""
-    asked, words = body.get("think"), offered_levels(message.replace("must be", "must be one of"))
-    if not isinstance(asked, str) or not words or asked in words or not _BAD_WORD.search(message):
+    asked, words = body.get("think"), cure.words
+    if not isinstance(asked, str) or asked in words:
         return None
     got = body["think"] = closest(asked, words)
     why = f"the server takes {' '.join(words)}; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
+
+
+_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+    "do not think": _silent,
+    "lower": _lower,
+}

@@ -4,11 +4,11 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, decoded
+from pondero.canon import Cure, HttpRequest, Json, decoded
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -46,11 +46,29 @@ class _Routed(msgspec.Struct):
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
+    return next(filter(None, (cured(request, each) for each in _cures(error))), None)
+
+
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
-    if unsealed := _unsealed(body, f"{error.message} {_upstream(error)}"):
-        return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
-    note = _lower(body, error.message) or _unsaid(body, error.message)
-    return None if note is None else Repair(_sent(request, body), note, "model")
+    if cure.kind == "unseal":
+        unsealed = _unsealed(body)
+        made = Repair(_sent(request, body), _DROPPED, cure, "thread", tuple(unsealed))
+        return made if unsealed else None
+    mend = _CURES.get(cure.kind)
+    note = None if mend is None else mend(body, cure)
+    return None if note is None else Repair(_sent(request, body), note, cure, "model")
+
+
+def _cures(error: ServiceError) -> Iterator[Cure]:
+    """Yield the cures that a refusal names, the likeliest first."""
+    if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
+        yield Cure("unseal")
+    if (words := offered_levels(error.message)) and "effort" in error.message:
+        yield Cure("lower", words)
+    if _UNKNOWN.search(error.message):
+        yield Cure("leave out effort")
 
 
 def _upstream(error: ServiceError) -> str:
@@ -66,10 +84,8 @@ def _sent(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _unsealed(body: dict[str, Json], message: str) -> list[str]:
+def _unsealed(body: dict[str, Json]) -> list[str]:
     """Take out thinking that the upstream cannot verify; return its seals."""
-    if not _UNREADABLE.search(message):
-        return []
     messages = (each for each in body.get("messages") or () if isinstance(each, dict))
     sealed = [each for each in messages if each.get(_SEALED)]
     return [seal for each in sealed for seal in _seals(each.pop(_SEALED))]
@@ -82,20 +98,20 @@ def _seals(details: list[Json]) -> Iterator[str]:
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
 
 
-def _lower(body: dict[str, Json], message: str) -> Adjustment | None:
+def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     holder, key = _effort(body)
-    asked, words = holder.get(key), offered_levels(message)
-    if not isinstance(asked, str) or not words or asked in words or "effort" not in message:
+    asked, words = holder.get(key), cure.words
+    if not isinstance(asked, str) or asked in words:
         return None
     got = holder[key] = closest(asked, words)
     why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 
-def _unsaid(body: dict[str, Json], message: str) -> Adjustment | None:
+def _unsaid(body: dict[str, Json], _cure: Cure) -> Adjustment | None:
     """Leave out the effort where the service does not know the field, as for unknown models."""
     asked = body.get("reasoning_effort")
-    if asked is None or not _UNKNOWN.search(message):
+    if asked is None:
         return None
     del body["reasoning_effort"]
     why = "the service takes no word about thinking for this model; it thinks as it likes"
@@ -107,3 +123,9 @@ def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
     if isinstance(reasoning, dict) and "effort" in reasoning:
         return reasoning, "effort"
     return body, "reasoning_effort"
+
+
+_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+    "lower": _lower,
+    "leave out effort": _unsaid,
+}

@@ -15,5 +15,6 @@ CALLER = Caller(
     has_past=traps.has_past,
     repair=repair.repair,
     quirks=request.Quirks,
+    cured=repair.cured,
     unsaid=request.UNSAID,
 )

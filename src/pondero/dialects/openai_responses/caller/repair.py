@@ -4,10 +4,11 @@ The exchange sends what ``repair`` returns once more.
 """
 
 import re
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import Cure, HttpRequest, Json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -27,22 +28,40 @@ _NAMELESS = ("message", "function_call", "custom_tool_call")  # items that are t
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
+    asked = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
+    named = _cures(error.message, asked)
+    return next(filter(None, (cured(request, each) for each in named)), None)
+
+
+def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+    """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
-    if unsealed := _unsealed(body, error.message):
-        return Repair(_sent(request, body), _DROPPED, "thread", tuple(unsealed))
-    if (note := _dialled(body, error.message)) is not None:
-        return Repair(_sent(request, body), note, "model")
-    return None
+    if cure.kind == "unseal":
+        unsealed = _unsealed(body)
+        made = Repair(_sent(request, body), _DROPPED, cure, "thread", tuple(unsealed))
+        return made if unsealed else None
+    note = _dialled(body, cure)
+    return None if note is None else Repair(_sent(request, body), note, cure, "model")
+
+
+def _cures(message: str, effort: str | None) -> Iterator[Cure]:
+    """Yield the cures that a refusal names; a list of words is about the level it quotes."""
+    if _UNREADABLE.search(message):
+        yield Cure("unseal")
+    if _UNVERIFIED.search(message):
+        yield Cure("ask for no summary")
+    if (words := offered_levels(message)) and f"'{effort}'" in message:
+        yield Cure("lower", words)
 
 
 def _sent(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _unsealed(body: dict[str, Json], message: str) -> list[str]:
+def _unsealed(body: dict[str, Json]) -> list[str]:
     """Remove thinking that the service cannot read, and the ids of items that would require it."""
     items = body.get("input")
-    if not isinstance(items, list) or not _UNREADABLE.search(message):
+    if not isinstance(items, list):
         return []
     thinking = [item for item in items if item.get("type") == "reasoning"]
     body["input"] = [_nameless(item) for item in items if item.get("type") != "reasoning"]
@@ -55,28 +74,35 @@ def _nameless(item: dict[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in item.items() if key != "id"}
 
 
-def _dialled(body: dict[str, Json], message: str) -> Adjustment | None:
+def _dialled(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     reasoning = body.get("reasoning")
     if not isinstance(reasoning, dict):
         return None
-    note = _unsummarised(reasoning, message) or _lower(reasoning, message)
+    mend = _CURES.get(cure.kind)
+    note = None if mend is None else mend(reasoning, cure)
     if note is not None and not reasoning:
         del body["reasoning"]
     return note
 
 
-def _unsummarised(reasoning: dict[str, Json], message: str) -> Adjustment | None:
-    if "summary" not in reasoning or not _UNVERIFIED.search(message):
+def _unsummarised(reasoning: dict[str, Json], _cure: Cure) -> Adjustment | None:
+    if "summary" not in reasoning:
         return None
     asked = reasoning.pop("summary")
     why = "the organisation of this key is not verified, and gets no readable thinking"
     return Adjustment("summary_refused", "show", asked, None, why)
 
 
-def _lower(reasoning: dict[str, Json], message: str) -> Adjustment | None:
-    asked, words = reasoning.get("effort"), offered_levels(message)
-    if asked is None or not words or asked in words or f"'{asked}'" not in message:
+def _lower(reasoning: dict[str, Json], cure: Cure) -> Adjustment | None:
+    asked, words = reasoning.get("effort"), cure.words
+    if asked is None or asked in words:
         return None
     got = reasoning["effort"] = closest(asked, words)
     why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
+
+
+_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+    "ask for no summary": _unsummarised,
+    "lower": _lower,
+}
