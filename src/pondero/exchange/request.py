@@ -203,8 +203,27 @@ def destination(
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=policy.foreign,
         refused=refused,
-        takes=_takes(provider),
+        takes=_seen_by(entry),
     )
+
+
+def _seen_by(entry: Entry) -> Takes:
+    """Return what the wire takes of a past, without the media that the model is not made for."""
+    takes, own = _takes(entry.provider), entry.capability.media
+    if own is None:
+        return takes
+    return msgspec.structs.replace(
+        takes,
+        media=_both(takes.media, own),
+        result_media=_both(takes.result_media, own),
+        spoken_media=_both(takes.spoken_media, own),
+    )
+
+
+def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the prefixes of what begins with one of these and one of those."""
+    pairs = [(a, b) for a in one for b in other if a.startswith(b) or b.startswith(a)]
+    return tuple(max(pair, key=len) for pair in pairs)
 
 
 def _takes(provider: Provider) -> Takes:

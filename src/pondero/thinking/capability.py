@@ -59,6 +59,7 @@ class Capability(
     prefill       an answer begun for it is: ok; off (refused while thinking); refused
     off_efforts   efforts that may stand beside off, where that is restricted
     uncapped      levels that do not go with a cap on the output
+    media         prefixes of the media types it takes, where it takes fewer than its wire
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
     """
@@ -88,6 +89,7 @@ class Capability(
     off_efforts: tuple[str, ...] = ()
     uncapped: tuple[str, ...] = ()
     replay: Literal["required", "tools", "optional", "none"] = "optional"
+    media: tuple[str, ...] | None = None
     source: str
     checked: str
 

@@ -28,9 +28,7 @@ def resolve(
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
     # What is said about thinking forbids, even where a forced tool keeps the model from thinking.
-    # A model that may think unasked may refuse unasked.
-    unsure = fitted.mode == "unset" and capability.thinks_unasked is None
-    kept, dropped = _parameters(case, thinking=unsure or _thinking(fitted, case))
+    kept, dropped = _parameters(case, thinking=_may_think(fitted, case))
     if cap is not None:
         kept["max_tokens"] = cap
     return Decision(
@@ -55,6 +53,12 @@ def _thinking(chosen: TargetLevel, case: Case) -> bool:
     if chosen.mode == "unset":
         return case.capability.thinks_unasked is True
     return chosen.mode in ("on", "level", "budget")
+
+
+def _may_think(chosen: TargetLevel, case: Case) -> bool:
+    """Return whether it thinks, or may think unasked: then it may refuse as one that thinks."""
+    unsure = chosen.mode == "unset" and case.capability.thinks_unasked is None
+    return unsure or _thinking(chosen, case)
 
 
 def _beside_tools(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
@@ -86,7 +90,7 @@ def _beside_a_forced_tool(chosen: TargetLevel, case: Case) -> tuple[TargetLevel,
         why = "this model refuses a forced tool choice; it may call, or not"
         case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
         return chosen, ("tool_choice",)
-    if not _thinking(chosen, case):
+    if not _may_think(chosen, case):
         return chosen, ()
     if rule == "unthinking" and chosen.mode != "budget":  # beside a budget it is refused
         why = "a forced tool choice is accepted here, and answered without thinking"

@@ -89,6 +89,7 @@ def takes(quirks: Mapping[str, Json]) -> Takes:
     return Takes(
         seals="route+model",
         media=own.media,
+        result_media=own.media,
         id_pattern="[A-Za-z0-9]{9}" if nine else r"\S{1,40}",
         id_length=9 if nine else 22,
         minted=not own.results_by_place,
