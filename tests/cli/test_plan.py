@@ -6,6 +6,7 @@ import pytest
 
 import pondero
 from pondero.cli.app import run
+from pondero.thinking import LEVELS
 
 
 @pytest.fixture
@@ -89,3 +90,51 @@ def test_levels_json_has_a_plan_for_each(cli):
     made = json.loads(out)
     assert list(made) == ["model", "dialect", "family", "levels"]
     assert [row["asked"] for row in made["levels"]][:3] == ["off", "minimal", "low"]
+
+
+SEVERAL = ("claude-sonnet-4-5", "gpt-5.1", "gemini-2.5-pro")
+
+
+def test_plans_of_several_models_stand_side_by_side(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    code, out, err = cli("plan", *SEVERAL, "--thinking", "medium")
+    assert (code, err) == (0, "")
+    lines = {name: line for line in out.splitlines() for name in SEVERAL if f":{name} " in line}
+    assert set(lines) == set(SEVERAL)
+    for name in SEVERAL:
+        made = pondero.plan(name, "medium")
+        assert f" {made.level}" in lines[name]
+        assert made.budget is None or f"{made.budget:,}" in lines[name]
+
+
+def test_plans_side_by_side_say_why_one_differs(cli):
+    _, out, _ = cli("plan", "gemini-3-pro-preview/off", "claude-opus-5/off")
+    assert "* google:gemini-3-pro-preview: this model does not support disabling" in " ".join(
+        out.split()
+    )
+
+
+def test_ladders_of_several_models_stand_side_by_side(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    code, out, err = cli("levels", *SEVERAL)
+    assert (code, err) == (0, "")
+    head, *lines = (line.split() for line in out.splitlines() if line.strip())
+    assert head == ["asked", *(pondero.plan(name).model for name in SEVERAL)]
+    rows = {line[0]: line for line in lines}
+    for level in LEVELS:
+        for name in SEVERAL:
+            made = pondero.plan(name, level)
+            assert (made.level or "-") in rows[level]
+            assert made.budget is None or f"{made.budget:,}" in rows[level]
+
+
+def test_several_models_as_json_are_what_each_is_alone(cli):
+    for command, key in (("plan", "plans"), ("levels", "models")):
+        alone = [json.loads(cli(command, name, "--json")[1]) for name in SEVERAL]
+        assert json.loads(cli(command, *SEVERAL, "--json")[1]) == {key: alone}
+
+
+def test_one_unknown_name_among_several_is_an_error(cli):
+    code, out, err = cli("levels", "gpt-5.1", "claude-sonet-4-5")
+    assert (code, out) == (2, "")
+    assert "did you mean 'claude-sonnet-4-5'" in err

@@ -3,7 +3,7 @@
 import pytest
 
 from pondero import plan
-from pondero.thinking import FIGURES, nearest
+from pondero.thinking import FIGURES, LEVELS, nearest, percent_of_output
 
 # (model, level) -> what the ledger means by it, before room is kept for the answer
 _NOMINAL = {
@@ -83,8 +83,20 @@ def test_the_fixed_policy_has_the_figures_of_document_002_within_the_range(model
         assert plan(model, level, policy={"budgets": "fixed"}).budget == tokens
 
 
+def test_every_level_has_its_share_of_the_output():
+    shares = {"off": 0, "minimal": 10, "low": 20, "medium": 50, "high": 80, "xhigh": 95, "max": 95}
+    assert {level: percent_of_output(level) for level in LEVELS} == shares
+
+
 def test_the_percent_policy_is_a_share_of_max_tokens():
-    shares = {"low": 10_000, "medium": 25_000, "high": 40_000, "xhigh": 45_904, "max": 45_904}
+    shares = {
+        "minimal": 5_000,
+        "low": 10_000,
+        "medium": 25_000,
+        "high": 40_000,
+        "xhigh": 45_904,
+        "max": 45_904,
+    }
     for level, tokens in shares.items():
         made = plan("claude-sonnet-4-5", level, max_tokens=50_000, policy={"budgets": "percent"})
         assert made.budget == tokens  # 95 % is 47,500 and would leave no room

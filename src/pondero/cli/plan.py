@@ -20,11 +20,18 @@ from .output import echo, styled
     epilog=examples(
         "pondero plan claude-sonnet-4-5/high --temperature 0.2",
         "pondero plan gpt-5 --thinking off",
+        "pondero plan claude-opus-5 gpt-5.1 gemini-2.5-pro --thinking medium   side by side",
         "pondero plan openrouter:anthropic/claude-opus-5/8k --json",
         "pondero plan gemini-2.5-pro/medium --policy budgets=fixed",
     )
 )
-@click.argument("model", metavar="MODEL[/LEVEL]", shell_complete=completion.model)
+@click.argument(
+    "models",
+    nargs=-1,
+    required=True,
+    metavar="MODEL[/LEVEL]...",
+    shell_complete=completion.model,
+)
 @click.option(
     "--thinking", metavar="X", help="A level, on, off, a number such as 8000 or 8k, or JSON fields."
 )
@@ -43,38 +50,63 @@ from .output import echo, styled
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(
-    model: str, *, thinking: str | None, policies: tuple[str, ...], as_json: bool, **asked: Any
+    models: tuple[str, ...],
+    *,
+    thinking: str | None,
+    policies: tuple[str, ...],
+    as_json: bool,
+    **asked: Any,
 ) -> None:
-    """Show what would be sent to MODEL for a level, and why."""
-    made = planned(model, _wish(thinking), policy=policy_of(policies), **asked)
+    """Show what would be sent to MODEL for a level, and why; several stand side by side."""
+    wish, policy = _wish(thinking), policy_of(policies)
+    plans = [planned(model, wish, policy=policy, **asked) for model in models]
     if as_json:
-        print_json(made.to_json())
+        all_of_them = [made.to_json() for made in plans]
+        print_json(all_of_them[0] if len(plans) == 1 else {"plans": all_of_them})
+    elif len(plans) == 1:
+        print_plan(plans[0])
     else:
-        print_plan(made)
+        from .tables import print_plans
+
+        print_plans(plans)
 
 
 @click.command(
     epilog=examples(
         "pondero levels claude-opus-5",
         "pondero levels gemini-2.5-flash --policy budgets=fixed",
+        "pondero levels claude-opus-5 gpt-5.1 gemini-2.5-pro    side by side",
         "pondero levels gpt-5.1 --json",
     )
 )
-@click.argument("model", shell_complete=completion.model)
+@click.argument(
+    "models", nargs=-1, required=True, metavar="MODEL...", shell_complete=completion.model
+)
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
-def levels(model: str, *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool) -> None:
-    """Show every level of MODEL, and what each becomes there."""
-    plans = ladder(model, max_tokens=max_tokens, policy=policy_of(policies))
+def levels(
+    models: tuple[str, ...], *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool
+) -> None:
+    """Show every level of MODEL, and what each becomes there; several stand side by side."""
+    policy = policy_of(policies)
+    ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
     if as_json:
-        first = plans[0]
-        head = {"model": first.model, "dialect": first.dialect, "family": first.family}
-        print_json({**head, "levels": [made.to_json() for made in plans]})
+        made = [_ladder_json(plans) for plans in ladders]
+        print_json(made[0] if len(made) == 1 else {"models": made})
         return
-    from .tables import print_ladder
+    from .tables import print_ladder, print_ladders
 
-    print_ladder(lookup().entry(model), plans)
+    if len(models) == 1:
+        print_ladder(lookup().entry(models[0]), ladders[0])
+    else:
+        print_ladders(ladders)
+
+
+def _ladder_json(plans: list[Plan]) -> dict[str, Any]:
+    first = plans[0]
+    head = {"model": first.model, "dialect": first.dialect, "family": first.family}
+    return {**head, "levels": [made.to_json() for made in plans]}
 
 
 def _wish(text: str | None) -> object:

@@ -1,6 +1,6 @@
 """Tables for people: a model's ladder, and the catalog."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..catalog import Entry
 from ..thinking import LEVELS, Plan
 
 _BAR = 12
+_STARRED = "* is not what was asked for; 'pondero levels MODEL' says why"
 _NOTHING = object()
 _UNASKED = {"off": "does not think unasked", "dynamic": "decides by itself when nothing is sent"}
 _UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
@@ -64,6 +65,40 @@ def print_ladder(entry: Entry, plans: list[Plan]) -> None:
         console.print(Padding(line, (0, 1)))
     facts = f"facts: {entry.capability.source}; checked {entry.capability.checked or 'never'}"
     console.print(Padding(Text(facts, style="dim"), (0, 1)))
+
+
+def print_ladders(ladders: Sequence[list[Plan]]) -> None:
+    """Print the ladders of several models side by side, a column for each."""
+    console = Screen()
+    asked = list(dict.fromkeys(plan.asked for plans in ladders for plan in plans))
+    side = table("asked", *(plans[0].model for plans in ladders))
+    for wish in asked:
+        by_model = ({plan.asked: plan for plan in plans} for plans in ladders)
+        side.add_row(str(wish), *(_cell(plans.get(wish)) for plans in by_model))
+    console.print(side)
+    console.print(Padding(Text(_STARRED, style="dim"), (0, 1)))
+
+
+def print_plans(plans: Sequence[Plan]) -> None:
+    """Print the plans of several models side by side, a line for each, and then the reasons."""
+    console = Screen()
+    side = table("model", "asked", "gets", "sends")
+    for plan in plans:
+        asked = "nothing" if plan.asked is None else str(plan.asked)
+        side.add_row(plan.model, asked, _cell(plan), _said(plan, {}))
+    console.print(side)
+    for plan in plans:
+        for note in plan.adjustments:
+            line = Text.assemble((f"* {plan.model}: ", "yellow"), f"{note.why} ({note.code})")
+            console.print(Padding(line, (0, 1)))
+
+
+def _cell(plan: Plan | None) -> Text:
+    """Return what a model gets for a wish: the level, its tokens, a star where it differs."""
+    if plan is None:
+        return Text("")
+    got = _got(plan)
+    return got if plan.budget is None else Text.assemble(got, f" {plan.budget:,}")
 
 
 def print_models(entries: Iterable[Entry]) -> None:

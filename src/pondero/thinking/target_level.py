@@ -20,7 +20,7 @@ _OFFER = re.compile(
 )
 _WORD = re.compile(r"[a-z]+")
 _THIRDS = {"low": 1, "medium": 2}
-_PERCENT = {"low": 20, "medium": 50, "high": 80}
+_PERCENT = {"off": 0, "minimal": 10, "low": 20, "medium": 50, "high": 80}
 
 FIGURES = {
     "minimal": 1_024,
@@ -39,11 +39,11 @@ Aider and the examples of the vendors), whatever a model could write in all.
 
 def tokens_of(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
     """Return the number of tokens this level means under the policy, within the range."""
+    if policy.budgets == "percent":
+        return max(budget.min, min(cap * percent_of_output(level) // 100, budget.max))
     if level == "minimal":
         low = tokens_of("low", budget, policy=policy, cap=cap)
         return max(budget.min, min(budget.minimal, low))
-    if policy.budgets == "percent":
-        return max(budget.min, min(cap * percent_of_output(level) // 100, budget.max))
     base = budget.min if budget.base is None else budget.base
     top = budget.max if budget.nominal is None else budget.nominal
     if policy.budgets == "fixed" and level in budget.fixed:
