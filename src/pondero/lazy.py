@@ -1,11 +1,14 @@
-"""Lazy names: a room loads a file when one of its names is first used."""
+"""Lazy imports: a package with this ``__getattr__`` imports a file when a name of it is first used.
+
+``import pondero`` stays quick that way, and an extra's library is loaded only by those who use it.
+"""
 
 import sys
 from collections.abc import Callable, Mapping
 
 
 def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a room's ``__getattr__``; ``homes`` maps each name to the file that has it."""
+    """Return the ``__getattr__`` of a package; ``homes`` maps each name to the file it is in."""
 
     def load(name: str) -> object:
         if name not in homes:

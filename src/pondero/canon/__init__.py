@@ -1,4 +1,4 @@
-"""What is a message, an event, a request, an answer? Values only."""
+"""The values that all rooms share: messages, parts, events, requests and replies. No behaviour."""
 
 from .assembler import Assembler
 from .decoder import converted, decoded, decoder

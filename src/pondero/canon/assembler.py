@@ -1,4 +1,4 @@
-"""Events to a message: the one place that puts an answer together."""
+"""Puts the events of an answer together into a message; streams and whole answers both end here."""
 
 from collections.abc import Iterable
 

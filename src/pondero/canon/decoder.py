@@ -1,4 +1,4 @@
-"""JSON into types, the only place where msgspec is asked to: every room calls it here.
+"""Decodes JSON into types; every room does it here, because msgspec needs a lock for it.
 
 msgspec learns a type when it is first decoded into, and keeps what it learned on the type itself,
 half finished at first: a second thread that decodes into the same type meanwhile reads an

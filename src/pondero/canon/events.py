@@ -1,4 +1,4 @@
-"""What happens while an answer arrives; a full response decodes to the same events.
+"""The events of an answer as it arrives; a whole response decodes to the same events.
 
 Usage counts tokens in disjoint buckets: unknown is None, never 0.
 """

@@ -1,7 +1,7 @@
 """Reads a published list of models, and compares it with the catalog; ``models --refresh`` uses it.
 
-The list has the shape of models.dev: providers by name, each with the variables its key is looked
-for in and its models. Providers are known again by their name, or by such a variable.
+The list has the shape of models.dev: providers by name, each with its models and the environment
+variables that may hold its key. Providers are matched by name, or by such a variable.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

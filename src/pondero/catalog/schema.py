@@ -50,18 +50,21 @@ class Provider(
 ):
     """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
 
-    ``claims`` are beginnings of bare model names that mean this provider, ``*`` for anything
-    between; ``spells`` is whether its names are fixed, so that a known one is sent as we list it;
-    ``strip`` are taken off a name before the families are searched, and ``prefix`` is put before
-    the names of a group that were given without their maker. ``absent`` are names of its families
-    that it does not serve: understood, and never listed. ``unshown`` are beginnings of names
-    whose thinking cannot be asked to be shown. ``path`` follows the address, be it ``url`` or one
-    of the caller's; ``fill`` says what stands in the ``{blanks}`` of both. ``override`` has the
-    facts of a family that are different here. ``ranges`` are the least and the most of a
-    parameter (of ``stop``: how many), the least alone where there is no most. ``api`` is what the
-    provider calls this surface, where it has several; ``output_buffer`` is how many tokens of
-    output it advises to leave room for. ``start`` says how a server of one's own is brought up,
-    and what says where it is.
+    Names: a bare model name that begins with one of ``claims`` (``*`` stands for anything between)
+    means this provider. ``spells`` is whether its names are fixed, so that a known one is sent as
+    we list it. ``strip`` are prefixes that are taken off a name before the families are searched;
+    ``prefix`` is put before a name of that group which was given without its maker. ``absent`` are
+    models of its families that it does not serve: their names are understood and never listed.
+    ``unshown`` are beginnings of names of models that cannot be asked to show their thinking.
+
+    Address: ``path`` is appended to ``url``, or to the caller's own base URL; ``fill`` says what
+    goes into the ``{blanks}`` of both. ``api`` is what the provider calls this surface, where it
+    has several. ``start``, for a server that users run themselves, is the hint how to start it and
+    which variable holds its address.
+
+    Limits: ``override`` has the facts of a family that are different here. ``ranges`` are the
+    least and the most of a parameter (of ``stop``: how many), the least alone where there is no
+    most. ``output_buffer`` is how many tokens of output the provider advises to leave room for.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The way to the screen: every command prints with ``echo``, or with a ``Screen`` of ``tables``.
+"""Prints for every command: with ``echo``, or with a ``Screen`` of ``tables``.
 
 What a model, a service or a file says may hold control characters, which a terminal would obey
 (clear the screen, change the title, write to the clipboard). They are made visible here.

@@ -1,4 +1,4 @@
-"""A chat as JSON, and back: every part, every seal and every byte of it."""
+"""Saves a chat as JSON and loads it again, with every part, every seal and every byte of it."""
 
 from typing import Any, cast
 

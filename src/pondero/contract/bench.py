@@ -1,4 +1,4 @@
-"""The bench of a scenario: it asks through the client and sees both the canon and the wire."""
+"""The bench that a scenario runs on: it asks through the client and sees the canon and the wire."""
 
 from pathlib import Path
 from typing import Any

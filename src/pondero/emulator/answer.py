@@ -1,4 +1,4 @@
-"""A reply on its way to the caller: as events, as the wire's bytes, and as a transport's answer.
+"""Turns a reply into what the caller gets: events, the wire's bytes, and a transport's answer.
 
 In process no time passes during a pause: one longer than the caller would wait ends in its Timeout
 at once.

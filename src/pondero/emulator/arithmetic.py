@@ -1,4 +1,4 @@
-"""Sums found in a question, worked out step by step, exactly."""
+"""Finds sums in a question and works them out exactly, step by step; the responder uses it."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What answers a request: any function of it, called a mind; and the mind that is built in.
+"""The function that makes up the emulator's answers (a ``Mind``); ``ponder`` is the built-in one.
 
 The built-in one does sums, calls a tool where the question asks for it plainly, recalls facts of
 the conversation, gives JSON where a schema asks for it, thinks as long as its level says, and gives
@@ -67,7 +67,7 @@ class Mind(Protocol):
 
 
 def ponder(accepted: Accepted[Json]) -> Reply:
-    """Return the built-in mind's answer."""
+    """Return the answer of the built-in responder."""
     request = accepted.request
     asked = read(request.messages)
     if asked.wants("refuse") or asked.wants("block"):

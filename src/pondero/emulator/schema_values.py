@@ -1,4 +1,4 @@
-"""Values for a JSON Schema, taken from the question: a tool's arguments or a JSON answer."""
+"""Makes values for a JSON Schema out of the question: a tool's arguments or a JSON answer."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The emulator's thinking: longer with every level, never above the budget."""
+"""Makes up the emulator's thinking: longer with every level, never above the budget."""
 
 from ..canon import Json
 from ..dialects import Accepted

@@ -1,10 +1,4 @@
-"""Which of the offered tools a question calls for, and with which arguments.
-
-The emulator stands behind real agent programs, which run what it calls. So a tool is called only
-where the question orders it, names it with a verb, or is a short and plain request that a read-only
-tool fits. A tool that acts (a shell, a writer of files, code) never gets an argument from what was
-read: its arguments come from ``[emulator: call NAME {json}]``, or they are harmless ones.
-"""
+"""Decides which of the offered tools a question calls for, and with which arguments."""
 
 import re
 from collections.abc import Sequence

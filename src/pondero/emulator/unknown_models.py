@@ -1,4 +1,4 @@
-"""Models the catalog does not know: with ``any_model``, a relative answers in their name."""
+"""Models that the catalog does not know: with ``any_model``, a related model answers for them."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,7 @@
-"""A request without what its model or service is known to refuse, and a word about each change.
+"""Takes out of a request what its model or service is known to refuse, and notes each change.
 
-The dial sees to the parameters beside thinking; here are those that it knows nothing of: stop
-sequences, the shape of the answer, and an answer begun for the model.
+``thinking`` sees to the parameters that go with thinking; here are those that it knows nothing of:
+stop sequences, the shape of the answer, and an answer begun for the model (a prefill).
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""Where one frame of a stream ends, for every stream format, and the JSON in it.
+"""Splits streams into frames, for every stream format, and reads the JSON in them.
 
 Every reader takes bytes in any split and returns whole frames. No byte is scanned twice, so the
 cost is linear in the bytes fed, one at a time or all at once.

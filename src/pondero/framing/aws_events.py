@@ -1,7 +1,7 @@
 """AWS event streams: binary frames of headers and a payload, each with two checksums.
 
-A frame is its length and that of its headers (four bytes each, the largest first), a CRC-32 of
-these eight bytes, the headers, the payload, and a CRC-32 of all before it.
+A frame is its length and that of its headers (four bytes each, big-endian), a CRC-32 of these eight
+bytes, the headers, the payload, and a CRC-32 of everything before it.
 """
 
 from collections.abc import Callable, Mapping

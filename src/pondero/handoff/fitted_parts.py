@@ -1,4 +1,4 @@
-"""One part at a time, as the destination takes it: unchanged, rewritten, or not at all.
+"""Fits one part at a time to the destination: unchanged, rewritten, or left out.
 
 Whatever we write in our own words stands in a user's message, in brackets. It never stands in an
 assistant's turn: a model takes what it reads there for its own words, and imitates them.

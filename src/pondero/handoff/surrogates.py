@@ -1,4 +1,4 @@
-"""Lone surrogates: a Python string may hold them, UTF-8 cannot."""
+"""Replaces lone surrogates in texts and JSON: a Python string may hold them, UTF-8 cannot."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Captions of messages and threads, for exports and for ``pondero threads``."""
+"""Writes the captions of messages and threads, for exports and for ``pondero threads``."""
 
 from datetime import UTC, datetime
 

@@ -1,7 +1,7 @@
 """Where a provider's key and address are found: what the caller gave, the environment, our files.
 
-The client looks here before it prepares a request, and so may every room beside it. A key is never
-shown: errors name the variable, never its value.
+The client looks here before it prepares a request; the command line and the contract kit do too. A
+key is never shown: errors name the variable, never its value.
 """
 
 import os

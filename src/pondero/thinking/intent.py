@@ -1,4 +1,4 @@
-"""What does the caller want? One wish, however it was spelled.
+"""Reads what the caller asked for into an ``Intent``, however it was spelled.
 
 Only this file knows the spellings; nothing here knows a model or a wire.
 """

@@ -1,4 +1,4 @@
-"""Thinking counts against the same cap as the answer: keep room for the answer."""
+"""Keeps room for the answer: thinking counts against the same cap. ``resolve`` calls it."""
 
 from .capability import Capability
 from .decision import Asked, Case, Surface, TargetLevel

@@ -1,4 +1,4 @@
-"""Decision, wire fields and the facts behind them: the public value."""
+"""The plan, the public value: a decision, the wire fields, and the facts behind them."""
 
 from typing import Any
 

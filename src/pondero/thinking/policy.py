@@ -1,4 +1,4 @@
-"""What to do where a model cannot do exactly what was asked."""
+"""The policy: the user's choices of what to do where a model cannot do exactly what was asked."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What will this model do with that wish? Levels, figures and reasons; no wire names.
+"""Decides what a model will do with an intent: levels, token counts and reasons; no wire names.
 
 ``resolve`` never raises and is never silent: what the model cannot do becomes the nearest it
 can, with an adjustment that says why.

@@ -1,7 +1,7 @@
-"""What in a recording still looks like a key: the last check before it is written.
+"""Finds what in a recording still looks like a key: the last check before it is written.
 
-Only shapes are known here. A value that merely begins like a key (a name of a format, a signature,
-a piece of base64) is none.
+Only shapes are known here. A value that merely begins like a key (the name of a format, a
+signature, a piece of base64) does not count.
 """
 
 import re

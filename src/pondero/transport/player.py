@@ -1,4 +1,4 @@
-"""The exchanges of a cassette, handed out to the requests they were recorded for."""
+"""Plays a cassette: hands out each recorded exchange to the request it was recorded for."""
 
 from collections.abc import AsyncIterator, Generator, Iterator
 from threading import Lock

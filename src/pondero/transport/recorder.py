@@ -1,4 +1,4 @@
-"""Exchanges as they happen: recorded for a cassette, or kept so that the last can be shown.
+"""Records exchanges as they happen: for a cassette, or to show the last one (``AsyncTap``).
 
 A cassette is written once it is whole, without its secrets.
 """

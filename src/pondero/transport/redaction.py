@@ -1,4 +1,4 @@
-"""An exchange with its secrets taken out, as it may stand on disk; and how secrets are found.
+"""Takes the secrets out of an exchange, so that it may be written to disk, and finds them first.
 
 Everything else stays byte for byte, and every piece of a stream stays a piece. A secret is found
 by the name of a header, query or field that holds it, and then in every form it can take.

@@ -1,4 +1,4 @@
-"""Cassettes that vcrpy wrote, as ours: YAML with ``interactions``. Read, never written."""
+"""Reads cassettes that vcrpy wrote (YAML with ``interactions``) as ours; it writes none."""
 
 import gzip
 import zlib

@@ -1,4 +1,4 @@
-"""Words on their way to the screen: the only place where the chat makes something to draw of them.
+"""Makes texts ready to draw; the chat turns words into something to draw nowhere else.
 
 What a model, a service or a file says may hold control characters, which a terminal would obey
 (clear the screen, change the title, write to the clipboard). They are made visible here.

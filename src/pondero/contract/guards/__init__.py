@@ -1,4 +1,4 @@
-"""The guard: what of a recorded conversation a service refuses, or which thinking it loses."""
+"""The guard: finds what a service would refuse in a recorded conversation, or lose of thinking."""
 
 from .exchanges import Kind
 from .findings import Finding, Report

@@ -1,8 +1,8 @@
-"""Bytes to exchanges, by what is in them: a cassette, one of vcrpy's, or plain lines.
+"""Reads recorded exchanges from bytes: a cassette, one of vcrpy's, or plain lines of JSON.
 
-A plain line is ``{"request": {"url" or "path", "body", "method", "headers"}, "response":
-{"status", "headers", and "body", "chunks" or "stream"}, "provider"}``; only the request's address
-and body must be there. A body is JSON, or text.
+The content tells which. A plain line is ``{"request": {"url" or "path", "body", "method",
+"headers"}, "response": {"status", "headers", and "body", "chunks" or "stream"}, "provider"}``; only
+the request's address and body must be there. A body is JSON, or text.
 """
 
 import re

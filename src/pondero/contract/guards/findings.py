@@ -1,6 +1,6 @@
-"""Exchanges to findings: each wire's own traps, and those that every wire shares.
+"""Finds traps in exchanges: those of each wire, and those that every wire shares.
 
-An earlier answer is found again by what of it is sent back: the id of a call, or a seal.
+An earlier answer is recognised by what a request sends back of it: the id of a call, or a seal.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""A file in, a report out.
+"""Checks a file for traps and returns a report; ``pondero guard`` calls it.
 
-Recorded exchanges are judged one by one; of a saved chat or an exported thread it is the request
-that would be sent next.
+Each recorded exchange is judged by itself. For a saved chat or an exported thread, the request that
+would be sent next is judged.
 """
 
 from collections.abc import Iterable, Iterator
