@@ -37,6 +37,7 @@ from ..errors import (
     Truncated,
     Unreachable,
 )
+from ..framing import MAX_FRAME
 from .request import Exchange
 from .retry import Retry
 from .verdicts import cap_to_retry, verdict
@@ -140,7 +141,7 @@ class _Attempt:
     def steps(self) -> Flow:
         head: Head = yield Send(self._request)
         if not 200 <= head.status < 300:
-            raise self._wire.error(head, (yield from _drained()))
+            raise self._wire.error(head, (yield from _drained(_MAX_ERROR)))
         if self._taken_up is not None:
             self._taken_up()
         if self._exchange.stream:
@@ -151,9 +152,11 @@ class _Attempt:
 
     def _whole(self, head: Head, begun: bytes = b"") -> _Steps:
         try:
-            body = begun + (yield from _drained())
+            body = begun + (yield from _drained(MAX_FRAME))
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
+        if len(body) > MAX_FRAME:
+            raise Malformed(f"an answer of more than {MAX_FRAME:,} bytes")
         try:
             events = self._wire.decode(head, body, self._where)
         except Malformed as error:
@@ -249,13 +252,21 @@ def _is_cut(body: bytes) -> bool:
         msgspec.json.decode(body)
     except msgspec.DecodeError as error:
         return "truncated" in str(error)
+    except RecursionError:
+        return False
     return False
 
 
-def _drained() -> Generator[Step, Any, bytes]:
+_MAX_ERROR = 1024 * 1024  # of a refusal no more is read: its words stand at the beginning
+
+
+def _drained(most: int) -> Generator[Step, Any, bytes]:
+    """Return the body; of one that is longer, or has no end, a little more than ``most`` bytes."""
     pieces: list[bytes] = []
-    while (data := (yield _READ)) is not None:
+    left = most
+    while left >= 0 and (data := (yield _READ)) is not None:
         pieces.append(data)
+        left -= len(data)
     return b"".join(pieces)
 
 

@@ -1,6 +1,5 @@
 """Reads cassettes that vcrpy wrote (YAML with ``interactions``) as ours; it writes none."""
 
-import gzip
 import zlib
 from base64 import b64decode
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ import msgspec
 
 from ..canon import Head, HttpRequest, Json
 from ..errors import CassetteError, MissingExtra
+from ..framing import MAX_FRAME
 from .cassette_file import OF_THE_JOURNEY, Recorded
 
 
@@ -85,10 +85,10 @@ def _unpacked(body: bytes, encoding: str, where: str) -> bytes:
     """Return the body decompressed; some cassettes already hold it so."""
     try:
         if body.startswith(b"\x1f\x8b"):
-            return gzip.decompress(body)
+            return _inflated(body, zlib.MAX_WBITS | 16, where)
         if encoding == "deflate" and body[:1] == b"\x78":
-            return zlib.decompress(body)
-    except (OSError, EOFError, zlib.error) as error:
+            return _inflated(body, zlib.MAX_WBITS, where)
+    except zlib.error as error:
         _broken(where, f"its body is not {encoding or 'gzip'}: {error}")
     try:
         body.decode("utf-8")
@@ -96,6 +96,17 @@ def _unpacked(body: bytes, encoding: str, where: str) -> bytes:
         if encoding not in ("", "identity"):
             _broken(where, f"its body is packed with {encoding!r}; record it with gzip or none")
     return body
+
+
+def _inflated(body: bytes, bits: int, where: str) -> bytes:
+    """Return the body unpacked; a small one that would fill the memory is refused."""
+    unpacker = zlib.decompressobj(bits)
+    found = unpacker.decompress(body, MAX_FRAME)
+    if unpacker.unconsumed_tail:
+        _broken(where, f"its body unpacks to more than {MAX_FRAME:,} bytes")
+    if not unpacker.eof:
+        raise zlib.error("it is cut")
+    return found
 
 
 def _broken(where: str, why: str) -> NoReturn:

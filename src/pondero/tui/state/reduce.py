@@ -6,8 +6,6 @@ One function for each action, in a table; slash commands have their own, in ``co
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from . import actions, effects
 from .actions import Action
 from .catalog_view import Dial
@@ -76,8 +74,7 @@ def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Eff
 
 def _interrupted(state: State, action: actions.Interrupted, _dial: Dial) -> tuple[State, Effects]:
     if state.turn is not None:
-        turn = replace(state.turn, stopping=True)
-        return state.but(turn=turn, hint="stopping…"), (effects.Stop(),)
+        return state.but(hint="stopping…"), (effects.Stop(),)
     if not action.hard:
         return state.but(hint="", leaving=False), ()
     if state.leaving:

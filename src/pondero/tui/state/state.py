@@ -106,7 +106,6 @@ class Turn(Struct, frozen=True):
     number: int
     places: tuple[tuple[int, int], ...] = ()
     exchange_at: int = 0
-    stopping: bool = False
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -156,7 +156,7 @@ def _json(body: bytes) -> Json:
 
 def _error(raw: Json, *, head: Head, body: bytes) -> ServiceError:
     said = _said(raw[0] if isinstance(raw, list) and raw else raw)
-    status = head.status if head.status >= 400 else said.status
+    status = head.status if head.status >= 300 else said.status
     message = said.message or f"the service answered with status {status or head.status}"
     return _kind(said, status, f"{message} {said.upstream}")(
         message,

@@ -1,11 +1,18 @@
 """A key is planted wherever one could be; then everything that was written or said is searched."""
 
+import click
 import pytest
 
+import pondero
+from pondero.cli.app import app
 from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.errors import BadRequest, CassetteError
+from pondero.exchange import Retry
 from pondero.store import config_file, save_key
+from pondero.vcr import Cassette
 
 PLANTED = "sk-" + "planted-0123456789abcdef"
+VERBS = app.list_commands(click.Context(app))
 KEPT = "kept-planted-0123456789abcdef"
 
 
@@ -76,3 +83,37 @@ def test_no_key_is_in_the_store_an_export_a_setting_or_an_error(
     for text in texts:
         assert PLANTED.encode() not in text
         assert KEPT.encode() not in text
+
+
+def test_no_key_is_in_a_cassette_or_in_what_is_said_of_one(tmp_path, service):
+    path = tmp_path / "talk.jsonl"
+    service.faults.append(Fault(kind="status", status=400, message=f"Incorrect key: {PLANTED}"))
+    with (
+        Cassette(path, record=True) as cassette,
+        pondero.Client(transport=cassette, retry=Retry(attempts=1)) as client,
+        pytest.raises(BadRequest),
+    ):
+        client.ask("gpt-5.1/low", f"My key is {PLANTED}.")
+    assert PLANTED not in path.read_text("utf-8")
+    with pytest.raises(CassetteError) as missed:
+        pondero.Client(transport=Cassette(path, record=False)).ask("gpt-5.1/low", PLANTED)
+    assert PLANTED not in f"{missed.value!r} {missed.value}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_bug_in_any_verb_is_told_without_the_key(call, service, verb, monkeypatch):
+    def broken(*_args, **_options):
+        message = f"a bug with {PLANTED} and {KEPT}"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(app.get_command(click.Context(app), verb), "invoke", broken)
+    monkeypatch.setattr(app.get_command(click.Context(app), verb), "parse_args", lambda *_: [])
+    code, out, err = call(verb)
+    assert (code, out) == (1, "")
+    assert "a bug with REDACTED and REDACTED" in err
+
+
+def test_no_key_is_in_the_words_that_stand_for_a_value(service):
+    client = pondero.Client(keys={"openai": PLANTED})
+    prepared = client.prepare("gpt-5.1", "hello")
+    assert PLANTED not in "".join(map(repr, (client, prepared, prepared.plan)))
