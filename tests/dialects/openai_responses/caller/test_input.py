@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 from tests.dialects.openai_responses.making import (
     HELLO,
+    MODEL,
     NAME,
     answer,
     assembled,
@@ -288,10 +289,12 @@ def stripped(part):
 def test_a_past_without_the_followers_ids_says_that_thinking_stays_here():
     parts = [p if isinstance(p, Thinking) else stripped(p) for p in PAST.parts]
     to = Destination(
-        dialect=NAME, model="gpt-5", provider="openai", route="openai", takes=CALLER.takes({})
+        dialect=NAME, model=MODEL, provider="openai", route="openai", takes=CALLER.takes({})
     )
-    view = handoff([*HELLO, Message("assistant", tuple(parts), Origin("openai", "gpt-5"))], to)
+    view = handoff([*HELLO, Message("assistant", tuple(parts), Origin("openai", MODEL))], to)
     changes = [(each.action, each.what, each.part) for each in view.manifest.changes]
+    whys = {each.why for each in view.manifest.changes if each.what == "thinking"}
+    assert whys == {"what followed it is gone or does not name it, and the service takes only both"}
     withheld = [each for each in changes if each[0] == "withheld"]
     assert withheld == [("withheld", "thinking", number) for number in (0, 2, 4)]
     assert not any(isinstance(part, Thinking) for m in view.messages for part in m.parts)
