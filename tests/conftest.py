@@ -14,7 +14,13 @@ _FROM_OUTSIDE = re.compile(
     r"|(ANTHROPIC|AWS|AZURE|CLOUDSDK|GEMINI|GOOGLE|OLLAMA|OPENAI|OPENROUTER|VERTEX)_.*"
     r"|HF_TOKEN|CLOUD_ML_REGION"
 )
-_OURS = {"PONDERO_RECORDINGS"}  # the only setting of ours that a test run may be given
+_SKIP = "PONDERO_SKIP_CONTRACT"
+_OURS = {"PONDERO_RECORDINGS", _SKIP}  # the only settings of ours that a test run may be given
+_CONTRACTS = Path(__file__).parent / "contract"
+_SKIPPED = (
+    f"WARNING: {_SKIP} is set.",
+    "No contract was checked: nothing here says that any provider works.",
+)
 
 # Wall-clock checks say more about the machine than about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,11 +37,30 @@ def pytest_configure() -> None:
             del os.environ[name]
 
 
+def _skips_contracts() -> bool:
+    return os.environ.get(_SKIP, "").strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if _skips_contracts():
+        for item in items:
+            if item.path.is_relative_to(_CONTRACTS):
+                item.add_marker(pytest.mark.skip(reason=f"{_SKIP} is set"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _skips_contracts():
+        rule = "!" * max(map(len, _SKIPPED))
+        for line in (rule, *_SKIPPED, rule):
+            terminalreporter.write_line(line, yellow=True, bold=True)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _nobodys_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PONDERO_CONFIG_DIR", str(tmp_path_factory.mktemp("no-config")))
         patch.setenv("PONDERO_DATA_DIR", str(tmp_path_factory.mktemp("no-data")))
+        patch.delenv(_SKIP, raising=False)
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
 

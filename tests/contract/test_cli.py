@@ -1,9 +1,12 @@
 """``pondero contract``: what it prints, and what it says to what cannot be."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from xml.etree import ElementTree as ET
 
@@ -189,6 +192,24 @@ def test_skipping_says_so_loudly(capsys, monkeypatch):
     assert {result["status"] for result in told} == {"skipped"}
     assert "WARNING: PONDERO_SKIP_CONTRACT is set." in captured.err
     assert "No contract was checked" in captured.err
+
+
+@pytest.mark.parametrize(("value", "skips"), [("1", True), ("0", False)])
+def test_skipping_works_in_the_suite_too_and_says_so_loudly(value, skips):
+    here = Path(__file__)
+    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    made = subprocess.run(
+        [*suite, str(here.with_name("test_docs.py")), str(here.parents[1] / "test_errors.py")],
+        env={**os.environ, "PONDERO_SKIP_CONTRACT": value},
+        cwd=here.parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "passed" in made.stdout  # what is no contract is checked all the same
+    assert ("skipped" in made.stdout) is skips
+    assert ("WARNING: PONDERO_SKIP_CONTRACT is set." in made.stdout) is skips
+    assert ("No contract was checked" in made.stdout) is skips
 
 
 # -- another target ---------------------------------------------------------------------------
