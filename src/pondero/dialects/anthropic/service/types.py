@@ -221,7 +221,7 @@ class OutputConfig(Strict, frozen=True):
 
 
 class TurnConfig(Strict, frozen=True):
-    """The effort from one turn on, in a system message (wire sheet, section 1)."""
+    """The effort from one turn on, in a system message (the Messages wire sheet, section 1)."""
 
     effort: str | None = None
 
