@@ -22,6 +22,7 @@ from pondero.errors import (
     Unreachable,
 )
 from pondero.exchange import Retry
+from pondero.framing import MAX_FRAME
 
 
 def refusal(status: int, kind: str, message: str = "no", **headers: str):
@@ -288,3 +289,30 @@ def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
     with pytest.raises(ServiceError) as caught:
         Drive(failed).run(msgspec.structs.replace(exchange(), bad_key_hint="look there"))
     assert getattr(caught.value, "__notes__", []) == notes
+
+
+# -- answers that came whole, and are none ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind", "words"),
+    [
+        ([b'{"id": "msg_1", '], Truncated, "its end is missing"),
+        ([b"", Unreachable("reset")], Truncated, "reset"),
+        ([b"<html>"], Malformed, "not JSON"),
+        ([b'{"a": ' * 5000], Malformed, "recursion"),
+        ([b" " * MAX_FRAME, b" ", b" "], Malformed, f"more than {MAX_FRAME:,} bytes"),
+    ],
+    ids=["cut", "lost", "page", "deep", "large"],
+)
+def test_an_answer_in_one_piece_that_is_none_says_why(pieces, kind, words):
+    with pytest.raises(kind, match=words):
+        Drive((OK, pieces)).run(exchange(stream=False), Retry(attempts=1))
+
+
+def test_of_a_refusal_no_more_is_read_than_it_takes_to_understand_it():
+    piece = b"no " * 100_000
+    drive = Drive((Head(400, {}), [piece] * 50))
+    with pytest.raises(BadRequest) as refused:
+        drive.run(exchange(), Retry(attempts=1))
+    assert len(refused.value.body or b"") < 5 * len(piece)
