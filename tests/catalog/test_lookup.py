@@ -324,3 +324,8 @@ def test_a_resource_name_goes_where_it_belongs_and_stands_there_once(named, vers
     address = urlsplit(client.prepare(named, "hi").request.url)
     assert address.path.rpartition(":")[0] == f"/{version}/{named.removeprefix('vertex:')}"
     assert address.netloc.endswith("aiplatform.googleapis.com")
+
+
+@pytest.mark.parametrize("named", ["grok-4.6", "grok-latest", "grok-3-mini"])
+def test_a_bare_grok_is_asked_where_its_thinking_goes_back_to_it(named):
+    assert pondero.plan(named).model == f"xai-responses:{named}"

@@ -201,3 +201,54 @@ def test_levels_is_the_whole_ladder():
         "max",
     ]
     assert ladder[-1] == pondero.plan("claude-opus-5", "max")
+
+
+# -- thinking that is not to be seen ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "hidden"),
+    [
+        ("claude-sonnet-4-5", {"type": "enabled", "budget_tokens": 22016, "display": "omitted"}),
+        ("claude-opus-4-6", {"type": "adaptive", "display": "omitted"}),
+        ("claude-opus-5", {"type": "adaptive"}),
+    ],
+)
+def test_thinking_is_hidden_where_the_wire_can(model, hidden):
+    made = pondero.plan(model, "low", policy={"show": "none"})
+    assert made.fields["thinking"] == hidden
+    assert not made.adjustments
+
+
+def test_thinking_is_hidden_on_bedrock_but_not_where_the_word_is_unknown():
+    hidden = pondero.plan("bedrock:anthropic.claude-opus-4-6", "low", policy={"show": "none"})
+    assert "omitted" in str(hidden.fields)
+    shown = pondero.plan("bedrock:us-gov.anthropic.claude-opus-4-6", "low", policy={"show": "none"})
+    assert "omitted" not in str(shown.fields)
+    assert [note.code for note in shown.adjustments] == ["cannot_hide"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "deepseek:deepseek-v4-flash",
+        "cohere:command-a-reasoning",
+        "xai:grok-4.6",
+        "ollama:qwen3",
+        "mistral:magistral-medium-2509",
+    ],
+)
+def test_thinking_that_cannot_be_hidden_is_said_to_come(model):
+    made = pondero.plan(model, "high", policy={"show": "none"})
+    assert "cannot_hide" in [note.code for note in made.adjustments]
+    asked = pondero.plan(model, "high")
+    assert "cannot_hide" not in [note.code for note in asked.adjustments]
+
+
+@pytest.mark.parametrize("model", ["groq:openai/gpt-oss-120b", "cerebras:gpt-oss-120b"])
+def test_off_that_only_hides_says_that_it_is_still_billed(model):
+    made = pondero.plan(model, "off")
+    assert made.fields["reasoning_format"] == "hidden"
+    [note] = made.adjustments
+    assert note.code == "cannot_disable"
+    assert note.why.endswith("it is hidden, and still billed")

@@ -131,6 +131,8 @@ class Lookup:
         if facts.shown == "ask" and model.startswith(provider.unshown):
             facts = replace(facts, shown="never")
         placement = provider.placement.get(facts.style or "", NOWHERE)
+        if provider.unshown and model.startswith(provider.unshown):
+            placement = replace(placement, show=None, hide=None)
         return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near, typed)
 
     def entries(self, provider: str | None = None) -> list[Entry]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from ..canon import overlaid
 from ..catalog import Entry
 from ..errors import Unsupported
@@ -19,13 +21,15 @@ from ..thinking import (
     resolve,
 )
 
+_THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it thinks
+
 
 def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
     """Return the plan for one model and one wish; raises only under a strict policy."""
     decision = resolve(
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
     )
-    adjustments = (*_names(entry), *decision.adjustments)
+    adjustments = (*_names(entry), *_hiding(entry, decision, policy))
     if policy.unsupported == "strict":
         insist(entry, adjustments)
     return Plan(
@@ -52,6 +56,27 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
     from copy import deepcopy  # noqa: PLC0415 - only for native fields
 
     return overlaid(placed, deepcopy(dict(intent.fields or {})))
+
+
+def _hiding(entry: Entry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:
+    """Return the decision's adjustments, with what becomes of thinking that is not to be seen."""
+    notes, shown = decision.adjustments, entry.capability.shown
+    unasked = decision.mode == "unset" and decision.will_think is not False
+    if decision.show is not False and not unasked:
+        return notes
+    if entry.placement.hide is not None and not unasked:
+        return tuple(
+            msgspec.structs.replace(note, why=f"{note.why}; it is hidden, and still billed")
+            if note.code in _THOUGH_OFF
+            else note
+            for note in notes
+        )
+    if policy.show != "none" or shown not in ("full", "summary"):
+        return notes
+    why = "this service has no word for it, and the thinking comes by itself"
+    if unasked:
+        why = "nothing is sent about thinking, and it comes by itself"
+    return (*notes, Adjustment("cannot_hide", "show", "none", shown, why))
 
 
 def _names(entry: Entry) -> tuple[Adjustment, ...]:

@@ -47,6 +47,7 @@ CODES: dict[str, str] = {
     "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
     "model_spelt": "the model's name is sent in the service's spelling",
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
+    "cannot_hide": "the thinking cannot be kept out of the answer here; it comes all the same",
     "summary_refused": "readable thinking was asked for and cannot be had",
     "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
     "medium_unseen": "the model takes no such picture or file; words stand in its place",

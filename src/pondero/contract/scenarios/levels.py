@@ -296,11 +296,20 @@ def thinking_summary_flag(bench: Bench) -> Iterator[Check]:
     hidden = _body(bench, "none")
     if placement.show is None and placement.hide is None:
         yield same("the request", shown, hidden)
+        yield from _said_to_be_shown(bench)
         raise lacking("this wire has no word for it")
     yield from _flags(placement, shown, hidden)
     accepted = bench.read(bench.prepared("medium", policy={"show": "summary"})[0])
     if accepted is not None and bench.entry.capability.shown != "never":
         yield same("shown, as the service reads it", expected=True, actual=accepted.shown)
+
+
+def _said_to_be_shown(bench: Bench) -> Iterator[Check]:
+    """Where thinking comes by itself and cannot be hidden, the plan says so."""
+    plan = bench.prepared("medium", policy={"show": "none"})[1]
+    by_itself = bench.entry.capability.shown in ("full", "summary") and plan.will_think
+    codes = [note.code for note in plan.adjustments]
+    yield same("a word about it", by_itself, "cannot_hide" in codes)
 
 
 def _flags(placement: Placement, shown: object, hidden: object) -> Iterator[Check]:
