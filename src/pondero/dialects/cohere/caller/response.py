@@ -5,9 +5,8 @@ from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
 
-from .chunks import BODIES, Body, Told, raw_part
 from .errors import error
-from .parts import Answer
+from .parts import BODIES, Answer, Body, Told, raw_part
 from .stream import stream
 
 _EVENTS = frozenset(

@@ -7,9 +7,8 @@ from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
 
-from .chunks import FRAMES, Call, Delta, Frame, Piece, raw_part
 from .errors import in_stream
-from .parts import Answer
+from .parts import FRAMES, Answer, Call, Delta, Frame, Piece, raw_part
 
 _decode = FRAMES.decode
 _NO_DELTA = Delta()

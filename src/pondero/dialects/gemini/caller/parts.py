@@ -36,8 +36,7 @@ from pondero.canon import (
 )
 from pondero.errors import Malformed, Truncated
 
-from .arguments import Arguments
-from .chunks import Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
+from .chunks import Arguments, Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
 from .usage import merged, usage
 
 NAME = "gemini"

@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolResult,
 )
 
-from .seals import NAME, opened, write_arguments
+from .parts import NAME, opened, write_arguments
 
 Items = list[dict[str, Json]]
 

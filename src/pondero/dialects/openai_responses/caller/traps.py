@@ -11,8 +11,7 @@ import msgspec
 from pondero.canon import Json, Other, Text, Thinking, ToolCall
 from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
-from .parts import hosted
-from .seals import opened
+from .parts import hosted, opened
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
