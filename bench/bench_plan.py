@@ -5,8 +5,12 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count, product
 from statistics import median
+from typing import TYPE_CHECKING
 
 from lab import Lab, Row
+
+if TYPE_CHECKING:
+    from pondero.thinking import ThinkingLike
 
 MODELS = (
     "claude-sonnet-4-5",
@@ -19,7 +23,17 @@ MODELS = (
     "groq:openai/gpt-oss-120b",
     "ollama:qwen3:8b",
 )
-LEVELS = (None, "off", "minimal", "low", "medium", "high", "xhigh", "max", 8000)
+LEVELS: "tuple[ThinkingLike, ...]" = (
+    None,
+    "off",
+    "minimal",
+    "low",
+    "medium",
+    "high",
+    "xhigh",
+    "max",
+    8000,
+)
 WISHES = tuple(product(MODELS, LEVELS))
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import httpx2
@@ -25,7 +25,8 @@ from pondero.canon import Event, Message, TextDelta, ThinkingDelta
 from pondero.transport import FastTransport
 
 Json = Any
-MODEL, LEVEL = "anthropic:claude-opus-5", "high"
+MODEL = "anthropic:claude-opus-5"
+LEVEL: Final = "high"
 HEADERS = {
     "x-api-key": "k",
     "anthropic-version": "2023-06-01",

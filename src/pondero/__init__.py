@@ -4,12 +4,29 @@
 >>> print(pondero.plan("claude-sonnet-4-5", "high"))  # what would be sent, and why
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .errors import PonderoError
+from .errors import (
+    AuthFailed,
+    BadThinking,
+    ContextTooLong,
+    MissingKey,
+    Overloaded,
+    PonderoError,
+    PonderoWarning,
+    RateLimited,
+    Refused,
+    ServiceError,
+    Timeout,
+    TransportError,
+    UnknownModel,
+    UsageError,
+    WireError,
+)
 
 if TYPE_CHECKING:
-    from .canon import Reply
+    from . import sdk as sdk
+    from .canon import Blob, Image, Message, Reply, Text, Tool
     from .client import (
         AsyncChat,
         AsyncClient,
@@ -21,8 +38,8 @@ if TYPE_CHECKING:
         models,
         plan,
     )
-    from .exchange import Decoded, Prepared, decode
-    from .thinking import Adjustment, Plan, Policy
+    from .exchange import Decoded, Prepared, Retry, Timeouts, decode
+    from .thinking import Adjustment, Plan, Policy, ThinkingLike
 
 __version__ = "0.1.0"
 
@@ -30,13 +47,21 @@ _HOMES = {
     "Adjustment": ".thinking",
     "AsyncChat": ".client",
     "AsyncClient": ".client",
+    "Blob": ".canon",
     "Chat": ".client",
     "Client": ".client",
     "Decoded": ".exchange",
+    "Image": ".canon",
+    "Message": ".canon",
     "Plan": ".thinking",
     "Policy": ".thinking",
     "Prepared": ".exchange",
     "Reply": ".canon",
+    "Retry": ".exchange",
+    "Text": ".canon",
+    "ThinkingLike": ".thinking",
+    "Timeouts": ".exchange",
+    "Tool": ".canon",
     "aask": ".client",
     "ask": ".client",
     "decode": ".exchange",
@@ -51,14 +76,36 @@ __all__ = [
     "Adjustment",
     "AsyncChat",
     "AsyncClient",
+    "AuthFailed",
+    "BadThinking",
+    "Blob",
     "Chat",
     "Client",
+    "ContextTooLong",
     "Decoded",
+    "Image",
+    "Message",
+    "MissingKey",
+    "Overloaded",
     "Plan",
     "Policy",
     "PonderoError",
+    "PonderoWarning",
     "Prepared",
+    "RateLimited",
+    "Refused",
     "Reply",
+    "Retry",
+    "ServiceError",
+    "Text",
+    "ThinkingLike",
+    "Timeout",
+    "Timeouts",
+    "Tool",
+    "TransportError",
+    "UnknownModel",
+    "UsageError",
+    "WireError",
     "aask",
     "ask",
     "decode",
@@ -67,34 +114,19 @@ __all__ = [
     "plan",
 ]
 
+if not TYPE_CHECKING:  # a type checker would take any name for one that is here
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES and name not in _ROOMS:
-        message = f"module 'pondero' has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES and name not in _ROOMS:
+            message = f"module 'pondero' has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
 
-    _load_msgspec()
-    if name in _ROOMS:
-        return import_module(f".{name}", __name__)
-    value = getattr(import_module(_HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def _load_msgspec() -> None:
-    """Import msgspec without typing_extensions, which it prefers and does not need.
-
-    That is a third of its 33 ms. Done only while no other thread can be importing.
-    """
-    import sys
-
-    if not {"msgspec", "typing_extensions", "threading"} & set(sys.modules):
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # "not installed"
-        try:
-            import msgspec  # noqa: F401
-        finally:
-            del sys.modules["typing_extensions"]
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        value = getattr(import_module(_HOMES[name], __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

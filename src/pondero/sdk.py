@@ -16,7 +16,7 @@ from .canon import HttpRequest
 from .client import PolicyLike, policy_of, set_level
 from .errors import Timeout, TransportError
 from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
-from .thinking import Plan, Policy, parse
+from .thinking import Plan, Policy, ThinkingLike, parse
 
 _PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # as long as the SDKs themselves wait
 _OURS_TO_SAY = ("content-length", "host", "transfer-encoding", "connection")
@@ -24,7 +24,7 @@ _UNDONE = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def client(
-    level: object,
+    level: ThinkingLike,
     cassette: str | PathLike[str] | None = None,
     policy: PolicyLike = None,
     transport: Transport | None = None,
@@ -45,7 +45,7 @@ def client(
 
 
 def aclient(
-    level: object,
+    level: ThinkingLike,
     cassette: str | PathLike[str] | None = None,
     policy: PolicyLike = None,
     transport: AsyncTransport | None = None,
@@ -67,7 +67,7 @@ def aclient(
 
 
 class _Dialled(httpx2.BaseTransport):
-    def __init__(self, under: Transport, level: object, policy: Policy) -> None:
+    def __init__(self, under: Transport, level: ThinkingLike, policy: Policy) -> None:
         self._under, self._level, self._policy = under, level, policy
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -81,7 +81,7 @@ class _Dialled(httpx2.BaseTransport):
 
 
 class _AsyncDialled(httpx2.AsyncBaseTransport):
-    def __init__(self, under: AsyncTransport, level: object, policy: Policy) -> None:
+    def __init__(self, under: AsyncTransport, level: ThinkingLike, policy: Policy) -> None:
         self._under, self._level, self._policy = under, level, policy
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

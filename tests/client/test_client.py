@@ -2,10 +2,12 @@
 
 import asyncio
 import json
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, TypedDict
 
 import msgspec
 import pytest
+from pydantic import BaseModel
 
 import pondero
 from pondero.canon import (
@@ -173,8 +175,37 @@ class City(msgspec.Struct):
 @pytest.mark.parametrize("model", MODELS[:-1])
 def test_the_shape_of_the_answer_may_be_a_type(model):
     reply = ask(Emulator(), model, "Which city is the capital of France?", output=City)
-    assert isinstance(reply.value(City), City)
-    assert isinstance(reply.value(), dict)
+    assert isinstance(reply.value, City)
+
+
+class Place(TypedDict):
+    name: str
+
+
+class Town(BaseModel):
+    name: str
+
+
+@dataclass
+class Village:
+    name: str
+
+
+@pytest.mark.parametrize("kind", [City, Place, Town, Village])
+def test_the_value_of_an_answer_is_of_the_type_that_was_asked_for(kind):
+    reply = ask(
+        Emulator(script=[Turn(text='{"name": "Ulm"}')] * 2), "gpt-5.1", "Name one.", output=kind
+    )
+    assert isinstance(reply.value, dict if kind is Place else kind)
+    assert reply.value == kind(name="Ulm")
+
+
+@pytest.mark.parametrize("kind", [City, Town, Village, Place, {"type": "object"}, True])
+def test_an_answer_that_is_something_else_is_one_error_of_ours(kind):
+    reply = ask(Emulator(script=[Turn(text="It is Ulm.")] * 2), "gpt-5.1", "Name one.", output=kind)
+    assert str(reply) == "It is Ulm."
+    with pytest.raises(pondero.WireError, match="not the"):
+        _ = reply.value
 
 
 def test_pictures_go_along():
@@ -285,7 +316,7 @@ def test_a_schema_stands_in_the_prompt_where_a_service_takes_none_and_the_plan_s
     assert "Be kind." in said
     assert "Answer in JSON of this schema" in said
     assert [note.what for note in reply.plan.adjustments] == ["output"]
-    assert isinstance(reply.value(), dict)
+    assert isinstance(json.loads(reply.text), dict)
 
 
 def test_a_picture_is_not_sent_to_a_service_that_takes_only_words_and_the_plan_says_so():

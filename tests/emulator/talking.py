@@ -71,7 +71,7 @@ def results(message: Message, *texts: str, error: bool = False) -> Message:
 
 
 def encoded(
-    model: str, thinking: object, *messages: Message | str, stream: bool = True, **more: Any
+    model: str, thinking: Any, *messages: Message | str, stream: bool = True, **more: Any
 ) -> HttpRequest:
     """Return the request for a conversation, as our own caller's side writes it."""
     entry = lookup().entry(model)

@@ -37,7 +37,7 @@ from .parts import (
     arguments_of,
     minted,
 )
-from .reply import Reply, Verdict, only_thought
+from .reply import Reply, V, Verdict, only_thought
 from .request import Cure, Output, Request, Takes, Target, Tool, ToolChoice
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "ToolResult",
     "Usage",
     "UsageNow",
+    "V",
     "Verdict",
     "arguments_of",
     "converted",

@@ -1,10 +1,11 @@
 """The whole answer, with the plan behind it and how the two compare."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
+from ..errors import Malformed
 from .decoder import decoded
 from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
@@ -19,10 +20,21 @@ Verdict = Literal[
 ]
 
 
-class Reply(Struct, frozen=True):
+if TYPE_CHECKING:  # Python has ``default`` from 3.13 on
+    from typing_extensions import TypeVar
+
+    V = TypeVar("V", default=Any)
+else:
+    from typing import TypeVar
+
+    V = TypeVar("V")
+
+
+class Reply(Struct, Generic[V], frozen=True):
     """One answer. ``verdict`` says how it compares with ``plan``.
 
-    ``cap`` is the max_tokens to retry with, where all output was spent on thinking.
+    ``cap`` is the max_tokens to retry with, where all output was spent on thinking. ``kind`` is
+    the type that was asked for with ``output=``, and that ``value`` has.
     """
 
     message: Message
@@ -37,6 +49,13 @@ class Reply(Struct, frozen=True):
     safety: Json = None
     extras: Json = None
     cap: int | None = None
+    kind: Any = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return self.text
 
     @property
     def text(self) -> str:
@@ -53,9 +72,25 @@ class Reply(Struct, frozen=True):
         """Return the tool calls in order."""
         return self.message.tool_calls
 
-    def value(self, kind: Any = Any) -> Any:
-        """Return the answer's JSON as this type; raises msgspec.DecodeError where it is not."""
-        return decoded(self.text, kind)
+    @property
+    def value(self) -> V:
+        """Return the answer's JSON as the type that was asked for, or raise Malformed.
+
+        A type that has ``model_validate_json``, as pydantic's have, reads the answer by that.
+        Where no type was asked for, any JSON is a value.
+        """
+        value: V = _read(self.text, Any if self.kind is None else self.kind)
+        return value
+
+
+def _read(text: str, kind: Any) -> Any:
+    validate = getattr(kind, "model_validate_json", None)
+    try:
+        return decoded(text, kind) if validate is None else validate(text)
+    except (MsgspecError, ValueError, RecursionError) as error:
+        name = "JSON" if kind is Any else getattr(kind, "__name__", repr(kind))
+        message = f"the answer is not the {name} that was asked for ({error}): {text[:60]!r}"
+        raise Malformed(message) from error
 
 
 def only_thought(parts: Iterable[Part], usage: Usage) -> bool:

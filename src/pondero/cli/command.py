@@ -4,11 +4,14 @@ Imports of ours stand inside the functions: ``pondero --version`` needs none of 
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from .output import echo, styled
+
+if TYPE_CHECKING:
+    from ..thinking import Choices
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -50,7 +53,7 @@ def policy_option(command: Command) -> Command:
     return option(command)
 
 
-def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:
+def policy_of(choices: tuple[str, ...]) -> "Choices | None":
     """Return the choices by name; None where there are none."""
     from ..errors import BadPolicy
 
@@ -59,7 +62,7 @@ def policy_of(choices: tuple[str, ...]) -> dict[str, str] | None:
         if not equals:
             message = f"policy {name!r} has no value; write {name}=VALUE"
             raise BadPolicy(message)
-    return {name: value for name, _, value in pairs} or None
+    return cast("Choices | None", {name: value for name, _, value in pairs} or None)
 
 
 def warn(text: str) -> None:

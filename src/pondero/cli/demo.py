@@ -8,12 +8,12 @@ import click
 
 from ..canon import Reply
 from ..client import Chat, Client, plan
-from ..thinking import Plan
+from ..thinking import Plan, Word
 from .output import echo, styled
 from .plan import print_plan
 
 _QUESTION = "What is 17 * 23?"
-_LEVELS = ("off", "low", "high", "max")
+_LEVELS: tuple[Word, ...] = ("off", "low", "high", "max")
 _ONE = "claude-opus-5"
 _EACH = (
     "claude-opus-5",

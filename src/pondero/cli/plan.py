@@ -109,7 +109,7 @@ def _ladder_json(plans: list[Plan]) -> dict[str, Any]:
     return {**head, "levels": [made.to_json() for made in plans]}
 
 
-def _wish(text: str | None) -> object:
+def _wish(text: str | None) -> Any:
     if text is None or not text.lstrip().startswith("{"):
         return text
     from msgspec.json import decode

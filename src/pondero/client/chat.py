@@ -5,7 +5,7 @@ A turn that fails leaves the history as it was.
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from typing import Generic, Self, TypeVar, Unpack
+from typing import Generic, Self, TypeVar, Unpack, overload
 
 from ..canon import Event, Message, Reply
 from ..catalog import Entry
@@ -13,10 +13,10 @@ from ..errors import BadParameter, UsageError
 from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
 from ..store import lookup
-from ..thinking import Policy
+from ..thinking import Policy, ThinkingLike
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
-from .options import ChatOptions, Options, Prompt, check, messages_of
+from .options import ChatOptions, Common, Options, Prompt, check, messages_of
 from .saved import dump_chat, load_chat, options_of
 from .stream import AsyncStream, Stream
 from .tools import ToolLike, Tools
@@ -24,6 +24,7 @@ from .turn import AsyncTurn, Turn
 
 STEPS = 20
 C = TypeVar("C", Client, AsyncClient)
+V = TypeVar("V")
 
 
 class _Chat(Generic[C]):
@@ -37,7 +38,7 @@ class _Chat(Generic[C]):
     def __init__(
         self,
         model: str,
-        thinking: object = None,
+        thinking: ThinkingLike = None,
         *,
         tools: Iterable[ToolLike] = (),
         steps: int = STEPS,
@@ -71,12 +72,12 @@ class _Chat(Generic[C]):
         self._model, self._thinking = model, thinking
 
     @property
-    def thinking(self) -> object:
+    def thinking(self) -> ThinkingLike:
         """Return the wish for thinking; None where the level in the model's name counts."""
         return self._thinking
 
     @thinking.setter
-    def thinking(self, thinking: object) -> None:
+    def thinking(self, thinking: ThinkingLike) -> None:
         self._entry(self._model, thinking)
         self._thinking = thinking
 
@@ -132,7 +133,7 @@ class _Chat(Generic[C]):
         """Return the client to ask through; raises UsageError for one of the other kind."""
         raise NotImplementedError
 
-    def _entry(self, model: str, thinking: object) -> Entry:
+    def _entry(self, model: str, thinking: ThinkingLike) -> Entry:
         """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
@@ -166,6 +167,10 @@ class _Chat(Generic[C]):
 class Chat(_Chat[Client]):
     """A conversation that waits."""
 
+    @overload
+    def send(self, prompt: Prompt, *, output: type[V], **options: Unpack[Common]) -> Reply[V]: ...
+    @overload
+    def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
         with self.stream(prompt, **options) as turn:
@@ -218,6 +223,12 @@ class Chat(_Chat[Client]):
 class AsyncChat(_Chat[AsyncClient]):
     """A conversation that awaits; the async twin of Chat. Tools of one step run side by side."""
 
+    @overload
+    async def send(
+        self, prompt: Prompt, *, output: type[V], **options: Unpack[Common]
+    ) -> Reply[V]: ...
+    @overload
+    async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
         """Say something and return the answer, after the tools it called for were run."""
         async with self.stream(prompt, **options) as turn:

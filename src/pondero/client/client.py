@@ -4,19 +4,20 @@ import atexit
 from collections.abc import Mapping
 from time import time
 from types import TracebackType
-from typing import Generic, Self, TypeVar, Unpack
+from typing import Generic, Self, TypeVar, Unpack, overload
 
 from ..canon import Reply
 from ..errors import UsageError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare
 from ..handoff import Refusal
 from ..store import Credentials
-from ..thinking import Policy
+from ..thinking import Policy, ThinkingLike
 from .dial import PolicyLike, planned, policy_of, warn
-from .options import Options, Prompt, asked_in, check, request_of
+from .options import Options, Prompt, Question, asked_in, check, kind_of, request_of
 from .stream import AsyncStream, Stream
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
+V = TypeVar("V")
 
 
 class _Client(Generic[T]):
@@ -50,7 +51,7 @@ class _Client(Generic[T]):
         return f"<pondero.{type(self).__name__} {self._policy!r}>"
 
     def prepare(
-        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Prepared:
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
         check(options)
@@ -106,8 +107,22 @@ class Client(_Client[Transport]):
     and ``urls`` are by provider; what is not there comes from each provider's own variables.
     """
 
+    @overload
     def ask(
-        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+        self,
+        model: str,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        *,
+        output: type[V],
+        **options: Unpack[Question],
+    ) -> Reply[V]: ...
+    @overload
+    def ask(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    ) -> Reply: ...
+    def ask(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
         with self.stream(model, prompt, thinking, **options) as stream:
@@ -115,8 +130,22 @@ class Client(_Client[Transport]):
                 pass
         return stream.reply
 
+    @overload
     def stream(
-        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+        self,
+        model: str,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        *,
+        output: type[V],
+        **options: Unpack[Question],
+    ) -> Stream[V]: ...
+    @overload
+    def stream(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    ) -> Stream: ...
+    def stream(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Stream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         prepared = self.prepare(model, prompt, thinking, **options)
@@ -126,6 +155,7 @@ class Client(_Client[Transport]):
             retry=self._retry,
             timeouts=self._waits(prepared),
             remember=self._remember,
+            kind=kind_of(options.get("output")),
         )
 
     def close(self) -> None:
@@ -177,8 +207,22 @@ class AsyncClient(_Client[AsyncTransport]):
             urls=urls,
         )
 
+    @overload
     async def ask(
-        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+        self,
+        model: str,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        *,
+        output: type[V],
+        **options: Unpack[Question],
+    ) -> Reply[V]: ...
+    @overload
+    async def ask(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    ) -> Reply: ...
+    async def ask(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
         async with self.stream(model, prompt, thinking, **options) as stream:
@@ -186,8 +230,22 @@ class AsyncClient(_Client[AsyncTransport]):
                 pass
         return stream.reply
 
+    @overload
     def stream(
-        self, model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+        self,
+        model: str,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        *,
+        output: type[V],
+        **options: Unpack[Question],
+    ) -> AsyncStream[V]: ...
+    @overload
+    def stream(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    ) -> AsyncStream: ...
+    def stream(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> AsyncStream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         prepared = self.prepare(model, prompt, thinking, **options)
@@ -197,6 +255,7 @@ class AsyncClient(_Client[AsyncTransport]):
             retry=self._retry,
             timeouts=self._waits(prepared),
             remember=self._remember,
+            kind=kind_of(options.get("output")),
         )
 
     async def aclose(self) -> None:
@@ -222,13 +281,41 @@ class AsyncClient(_Client[AsyncTransport]):
         return AsyncHttpTransport()
 
 
-def ask(model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]) -> Reply:
+@overload
+def ask(
+    model: str,
+    prompt: Prompt,
+    thinking: ThinkingLike = None,
+    *,
+    output: type[V],
+    **options: Unpack[Question],
+) -> Reply[V]: ...
+@overload
+def ask(
+    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+) -> Reply: ...
+def ask(
+    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+) -> Reply:
     """Return a model's whole answer, through a client that all such calls share."""
     return shared().ask(model, prompt, thinking, **options)
 
 
+@overload
 async def aask(
-    model: str, prompt: Prompt, thinking: object = None, **options: Unpack[Options]
+    model: str,
+    prompt: Prompt,
+    thinking: ThinkingLike = None,
+    *,
+    output: type[V],
+    **options: Unpack[Question],
+) -> Reply[V]: ...
+@overload
+async def aask(
+    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+) -> Reply: ...
+async def aask(
+    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
     """Return a model's whole answer, through an async client that all such calls share."""
     return await ashared().ask(model, prompt, thinking, **options)

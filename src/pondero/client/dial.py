@@ -1,7 +1,7 @@
 """The dial as a library call: ``plan``, ``levels``, ``models``, and completion of their names."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -11,16 +11,16 @@ from ..catalog import Entry, Lookup, read_toml
 from ..errors import BadConfig, BadParameter, BadPolicy, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
 from ..store import config_text, lookup
-from ..thinking import LEVELS, Adjustment, Asked, Intent, Plan, Policy, parse
+from ..thinking import LEVELS, Adjustment, Asked, Choices, Intent, Plan, Policy, ThinkingLike, parse
 
-PolicyLike = Policy | Mapping[str, Any] | None
+PolicyLike = Policy | Choices | None
 
 
 def plan(
     model: str,
-    thinking: object = None,
+    thinking: ThinkingLike = None,
     *,
-    thinking_effort: object = None,
+    thinking_effort: ThinkingLike = None,
     max_tokens: int | None = None,
     temperature: float | None = None,
     top_p: float | None = None,

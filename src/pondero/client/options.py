@@ -15,7 +15,7 @@ from ..canon import (
 )
 from ..errors import BadParameter
 from ..handoff import Refusal
-from ..thinking import Asked
+from ..thinking import Asked, ThinkingLike
 from .dial import PolicyLike, asked_of
 from .tools import ToolLike, Tools, schema_of
 
@@ -30,19 +30,12 @@ _MODES = {
 }
 
 
-class ChatOptions(TypedDict, total=False):
-    """What can be passed for every question of a chat, or for one; all of it is optional.
+class Common(TypedDict, total=False):
+    """The options of a turn without ``output``, which makes the type of its reply."""
 
-    ``output`` is a type, a JSON schema, or True for any JSON. ``extras`` are the service's own
-    fields. ``stream`` is how the answer travels: in one piece if False, where a long thought
-    could outlast the wait for its first byte. ``context`` is how many tokens the conversation has
-    already, for the policy's context_cap; a chat knows by itself.
-    """
-
-    thinking_effort: object
+    thinking_effort: ThinkingLike
     system: System
     tool_choice: str | ToolChoice | None
-    output: Any
     max_tokens: int | None
     temperature: float | None
     top_p: float | None
@@ -54,14 +47,31 @@ class ChatOptions(TypedDict, total=False):
     context: int | None
 
 
-class Options(ChatOptions, total=False):
+class ChatOptions(Common, total=False):
+    """What can be passed for every question of a chat, or for one; all of it is optional.
+
+    ``output`` is a type (a dataclass, a TypedDict, a pydantic model ...), a JSON schema, or True
+    for any JSON. ``extras`` are the service's own fields. ``stream`` is how the answer travels: in
+    one piece if False, where a long thought could outlast the wait for its first byte. ``context``
+    is how many tokens the conversation has already, for the policy's context_cap; a chat knows by
+    itself.
+    """
+
+    output: Any
+
+
+class Question(Common, total=False):
+    """The options of one question without ``output``, which makes the type of its reply."""
+
+    tools: Iterable[ToolLike]
+    refusals: Iterable[Refusal]
+
+
+class Options(Question, ChatOptions, total=False):
     """What can be passed for one question: the same, and the tools that may be called.
 
     ``refusals`` is what services refused of this conversation before; see ``Stream.refusals``.
     """
-
-    tools: Iterable[ToolLike]
-    refusals: Iterable[Refusal]
 
 
 def check(options: Mapping[str, object]) -> None:
@@ -154,6 +164,11 @@ def output_of(given: Any) -> Output | None:
     if isinstance(given, Mapping):
         return Output(dict(given))
     return Output(schema_of(given), getattr(given, "__name__", "answer"))
+
+
+def kind_of(given: Any) -> Any:
+    """Return the type that an answer is read as; None where any JSON will do."""
+    return None if isinstance(given, bool | Mapping | Output) else given
 
 
 def _part(given: object) -> Part:

@@ -3,9 +3,11 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from random import random
 from types import TracebackType
-from typing import Self
+from typing import Any, Generic, Self
 
-from ..canon import Assembler, Event, Message, Reply
+from msgspec.structs import replace
+
+from ..canon import Assembler, Event, Message, Reply, V
 from ..dialects import Repair
 from ..errors import UsageError
 from ..exchange import (
@@ -27,20 +29,21 @@ from .tracing import Span
 Remember = Callable[[Refusal], None]
 
 
-class _Stream:
+class _Stream(Generic[V]):
     """What is known of an answer while it comes.
 
     ``refusals`` is what the service refused of this conversation on the way, and took without.
     What it refuses of every request to this model is given to ``remember``.
     """
 
-    def __init__(self, prepared: Prepared, retry: Retry, remember: Remember) -> None:
+    def __init__(self, prepared: Prepared, retry: Retry, remember: Remember, kind: Any) -> None:
         self.refusals: tuple[Refusal, ...] = ()
         self._prepared = prepared
         self._remember = remember
         self._flow = flow(prepared.exchange, retry=retry, jitter=random, learn=self._learn)
         self._so_far: Assembler | None = None
-        self._reply: Reply | None = None
+        self._kind = kind
+        self._reply: Reply[V] | None = None
 
     @property
     def plan(self) -> Plan:
@@ -59,7 +62,7 @@ class _Stream:
         return so_far.message(self._prepared.exchange.origin)
 
     @property
-    def reply(self) -> Reply:
+    def reply(self) -> Reply[V]:
         """Return the whole answer, after its end."""
         if self._reply is None:
             raise UsageError("the answer has not ended; read its events to the end first")
@@ -74,13 +77,13 @@ class _Stream:
             self.refusals = (*self.refusals, refusal)
 
     def _end(self, reply: Reply, span: Span) -> None:
-        self._reply = reply
+        self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
         span.end(reply)
         if self._prepared.policy.unsupported == "warn":
             warn(reply.plan, reply.plan.adjustments[len(self.plan.adjustments) :])
 
 
-class Stream(_Stream):
+class Stream(_Stream[V]):
     """Events as they come; leaving it early, or closing it, frees the connection at once."""
 
     def __init__(
@@ -91,8 +94,9 @@ class Stream(_Stream):
         retry: Retry,
         timeouts: Timeouts,
         remember: Remember,
+        kind: Any = None,
     ) -> None:
-        super().__init__(prepared, retry, remember)
+        super().__init__(prepared, retry, remember, kind)
         if (signing := prepared.exchange.signing) is not None:
             from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
 
@@ -131,7 +135,7 @@ class Stream(_Stream):
             shell.close()
 
 
-class AsyncStream(_Stream):
+class AsyncStream(_Stream[V]):
     """Events as they come; ``async with`` frees the connection at once when left early."""
 
     def __init__(
@@ -142,8 +146,9 @@ class AsyncStream(_Stream):
         retry: Retry,
         timeouts: Timeouts,
         remember: Remember,
+        kind: Any = None,
     ) -> None:
-        super().__init__(prepared, retry, remember)
+        super().__init__(prepared, retry, remember, kind)
         if (signing := prepared.exchange.signing) is not None:
             from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
 

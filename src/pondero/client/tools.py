@@ -159,7 +159,14 @@ def _failed(call: ToolCall, error: Exception) -> ToolResult:
 
 
 def schema_of(kind: Any) -> dict[str, Json]:
-    """Return the schema of a type, one object with its definitions beside it."""
+    """Return the schema of a type, one object with its definitions beside it.
+
+    A type that has ``model_json_schema``, as pydantic's have, says it itself.
+    """
+    own = getattr(kind, "model_json_schema", None)
+    if own is not None:
+        said: dict[str, Json] = _closed(own())
+        return said
     try:
         (schema,), components = msgspec.json.schema_components(
             (kind,), ref_template="#/$defs/{name}"

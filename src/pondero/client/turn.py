@@ -6,16 +6,16 @@ turn is part of the chat's history before the turn has ended well.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self
 
-from ..canon import Event, Message, Part, Reply, Text, ToolCall, ToolResult
+from ..canon import Event, Message, Part, Reply, Text, ToolCall, ToolResult, V
 from ..errors import UsageError
 from .tools import Tools
 
 _CALLING = ("tool_calls", "stop", "length", "other")
 
 
-class _Turn:
+class _Turn(Generic[V]):
     """What a turn adds to the history, as far as it has come.
 
     ``steps`` is how many times it may ask at most; the last time the model may call no tools.
@@ -32,15 +32,15 @@ class _Turn:
         self._prompt = len(prompt)
         self._tools = tools
         self._left = steps
-        self._replies: list[Reply] = []
+        self._replies: list[Reply[V]] = []
 
     @property
-    def replies(self) -> tuple[Reply, ...]:
+    def replies(self) -> tuple[Reply[V], ...]:
         """Return the replies of all exchanges of this turn that have ended."""
         return tuple(self._replies)
 
     @property
-    def reply(self) -> Reply:
+    def reply(self) -> Reply[V]:
         """Return the turn's last reply, after its end."""
         if not self.ended:
             raise UsageError("the turn has not ended; read its events to the end first")
@@ -56,7 +56,7 @@ class _Turn:
         """Return whether the next exchange must be the last, and so must call no tools."""
         return self._left <= 1
 
-    def take(self, reply: Reply) -> tuple[ToolCall, ...]:
+    def take(self, reply: Reply[V]) -> tuple[ToolCall, ...]:
         """Add a reply and return the calls to run before the next exchange."""
         self._left -= 1
         self._replies.append(reply)
@@ -88,12 +88,12 @@ class _Turn:
         return bool(calls) and reply.finish in _CALLING and all(map(self._tools.runs, calls))
 
 
-class Turn(_Turn):
+class Turn(_Turn[V]):
     """The events of one turn; leaving it early, or closing it, frees the connection at once."""
 
     def __init__(
         self,
-        run: Callable[["Turn"], Generator[Event, None, None]],
+        run: Callable[["Turn[V]"], Generator[Event, None, None]],
         history: Sequence[Message],
         prompt: Sequence[Message],
         *,
@@ -122,12 +122,12 @@ class Turn(_Turn):
         self.close()
 
 
-class AsyncTurn(_Turn):
+class AsyncTurn(_Turn[V]):
     """The events of one turn; ``async with`` frees the connection at once when left early."""
 
     def __init__(
         self,
-        run: Callable[["AsyncTurn"], AsyncGenerator[Event, None]],
+        run: Callable[["AsyncTurn[V]"], AsyncGenerator[Event, None]],
         history: Sequence[Message],
         prompt: Sequence[Message],
         *,

@@ -123,7 +123,7 @@ class Bench:
     # -- asking --------------------------------------------------------------------------------
 
     def ask(
-        self, prompt: Any, thinking: object = None, *, entry: Entry | None = None, **options: Any
+        self, prompt: Any, thinking: Any = None, *, entry: Entry | None = None, **options: Any
     ) -> Seen:
         """Ask and return everything seen; raises the service's or the wire's error."""
         seen = self.tried(prompt, thinking, entry=entry, **options)
@@ -134,7 +134,7 @@ class Bench:
     def tried(
         self,
         prompt: Any,
-        thinking: object = None,
+        thinking: Any = None,
         *,
         entry: Entry | None = None,
         key: str | None = None,
@@ -167,7 +167,7 @@ class Bench:
         )
 
     def prepared(
-        self, thinking: object, *, entry: Entry | None = None, **options: Any
+        self, thinking: Any, *, entry: Entry | None = None, **options: Any
     ) -> tuple[HttpRequest, Plan]:
         """Return the request and the plan, without sending anything."""
         to = entry or self.entry

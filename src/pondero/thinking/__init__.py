@@ -2,10 +2,23 @@
 
 from .capability import NOTHING, Budget, Capability, refusal
 from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface
-from .intent import ALIASES, LEVELS, OFF, ON, UNSET, Intent, Kind, is_wish, parse, vocabulary
+from .intent import (
+    ALIASES,
+    LEVELS,
+    OFF,
+    ON,
+    UNSET,
+    Intent,
+    Kind,
+    ThinkingLike,
+    Word,
+    is_wish,
+    parse,
+    vocabulary,
+)
 from .placement import NOWHERE, Placement, Reading, headers, place, read
 from .plan import Facts, Plan, describe, outcome, said
-from .policy import CHOICES, DEFAULT, TOKENS, Policy
+from .policy import CHOICES, DEFAULT, TOKENS, Choices, Policy
 from .resolve import resolve
 from .target_level import (
     FIGURES,
@@ -35,6 +48,7 @@ __all__ = [
     "Asked",
     "Budget",
     "Capability",
+    "Choices",
     "Decision",
     "Facts",
     "Intent",
@@ -44,6 +58,8 @@ __all__ = [
     "Policy",
     "Reading",
     "Surface",
+    "ThinkingLike",
+    "Word",
     "closest",
     "describe",
     "headers",

@@ -28,6 +28,11 @@ _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 Kind = Literal["unset", "off", "on", "level", "budget", "native"]
 
+_Level = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+_Alias = Literal["on", "none", "min", "disabled", "false", "med", "true", "enabled"]
+Word = _Level | _Alias
+"""Every word that every model's dial takes, for type checkers and editors."""
+
 
 class Intent(Struct, frozen=True):
     """One wish. ``level`` beside a budget is the word that came with it, if any."""
@@ -44,6 +49,13 @@ class Intent(Struct, frozen=True):
             return self.tokens if self.kind == "budget" else self.level
         return None if self.kind == "unset" else self.kind
 
+
+ThinkingLike = Word | int | bool | Mapping[str, Any] | Intent | None
+"""A wish for thinking: a level, a number of tokens, on or off, or the service's own fields.
+
+A string from outside (a file, a flag) is none of these for a type checker; ``model/level`` takes
+any, and at run time so does ``thinking``, where "8k" is a number and case does not matter.
+"""
 
 UNSET = Intent("unset")
 OFF = Intent("off", "off")

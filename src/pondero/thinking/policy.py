@@ -1,7 +1,7 @@
 """The policy: the user's choices of what to do where a model cannot do exactly what was asked."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from ..errors import BadPolicy
 
@@ -15,6 +15,19 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 TOKENS = {"answer_room": 4096, "context_cap": 0}
 """Choices that are a number of tokens, with their defaults."""
+
+
+class Choices(TypedDict, total=False):
+    """A policy as a mapping; what is not in it has its default."""
+
+    unsupported: Literal["adjust", "warn", "strict"]
+    off: Literal["least", "floor", "omit"]
+    budgets: Literal["proportional", "fixed", "percent"]
+    unknown: Literal["family", "omit", "error"]
+    show: Literal["auto", "summary", "none"]
+    foreign: Literal["drop", "note"]
+    answer_room: int
+    context_cap: int
 
 
 class Policy:
@@ -46,7 +59,8 @@ class Policy:
     context_cap: int
     _hash: int
 
-    def __init__(self, **choices: Any) -> None:
+    def __init__(self, **given: Unpack[Choices]) -> None:
+        choices = cast("dict[str, Any]", given)
         for name, allowed in CHOICES.items():
             value = choices.pop(name, allowed[0])
             if value not in allowed:
@@ -70,13 +84,13 @@ class Policy:
         if isinstance(choices, Policy):
             return choices
         if isinstance(choices, Mapping):
-            return cls(**choices) if choices else DEFAULT
+            return _thaw(choices) if choices else DEFAULT
         message = f"a policy is a pondero.Policy or a mapping, not {choices!r}"
         raise BadPolicy(message)
 
-    def but(self, **choices: Any) -> "Policy":
+    def but(self, **choices: Unpack[Choices]) -> "Policy":
         """Return this policy with some choices changed."""
-        return Policy(**{**dict(self), **choices})
+        return _thaw({**dict(self), **choices})
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in (*CHOICES, *TOKENS))
@@ -105,8 +119,8 @@ class Policy:
         return (_thaw, (dict(self),))
 
 
-def _thaw(choices: dict[str, Any]) -> Policy:
-    return Policy(**choices)
+def _thaw(choices: Mapping[str, Any]) -> Policy:
+    return Policy(**cast("Choices", choices))
 
 
 def _tokens(name: str, value: object) -> int:

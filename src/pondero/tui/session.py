@@ -8,10 +8,12 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import cast
 
 from ..canon import Event, Message, Reply, Usage
 from ..client import AsyncChat, AsyncClient, Recorder, cost, cost_of, has_prices
 from ..errors import PonderoError
+from ..thinking import ThinkingLike
 from .keeper import Keeper
 from .state import Dial, actions, effects
 
@@ -105,7 +107,7 @@ class Session:
     def _chat(self, model: str, wish: str | None, messages: Sequence[Message]) -> AsyncChat:
         chat = AsyncChat(
             model,
-            wish,
+            cast("ThinkingLike", wish),
             tools=self._tools,
             messages=messages,
             client=self._client,

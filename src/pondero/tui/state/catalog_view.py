@@ -29,8 +29,8 @@ class Dial:
     """The catalog under one policy, which records adjustments without warnings of its own."""
 
     def __init__(self, lookup: Lookup, policy: Policy) -> None:
-        quiet = "strict" if policy.unsupported == "strict" else "adjust"
-        self.policy = policy.but(unsupported=quiet)
+        strict = policy.unsupported == "strict"
+        self.policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
         self._ids: dict[str, str] | None = None
 
