@@ -54,3 +54,10 @@ def test_a_narrow_terminal_is_survived():
     done = _pondero("levels", "claude-sonnet-4-5", COLUMNS="40")
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 40
+
+
+def test_the_package_is_a_program_too():
+    made = subprocess.run(
+        [sys.executable, "-m", "pondero", "--version"], capture_output=True, text=True, check=True
+    )
+    assert made.stdout == f"pondero {pondero.__version__}\n"

@@ -1,6 +1,8 @@
 """What a shell is offered while a command is typed."""
 
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -82,24 +84,78 @@ def test_each_shell_has_a_script(call, shell, word):
     assert call("completion", "powershell")[0] == 2
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize(
-    ("typed", "last"),
-    [("claude-opus-5/m", "claude-opus-5/max"), ("openai:gpt-5.1/h", "openai:gpt-5.1/high")],
-)
-def test_bash_itself_completes_a_level(call, tmp_path, typed, last):
+def test_a_policy_is_offered_with_its_values():
+    assert offered("plan", "gpt-5", "--policy", "of") == ["off=least", "off=floor", "off=omit"]
+    assert offered("ask", "--policy", "off=f") == ["off=floor"]
+    assert {"unsupported=warn", "answer_room=4096"} <= set(offered("doctor", "--policy", ""))
+
+
+def test_fish_splits_type_and_value_at_the_first_comma_alone(call):
+    assert 'string split --max 1 "," $completion' in call("completion", "fish")[1]
+
+
+@pytest.fixture
+def typed_into_bash(call, tmp_path):
+    """Return what a real bash has on its line after these keys; Tab is a key."""
     script = tmp_path / "completion.bash"
     script.write_text(call("completion", "bash")[1])
     program = tmp_path / "pondero"
     program.write_text(f"#!{sys.executable}\nfrom pondero.cli import main\nmain()\n")
     program.chmod(0o755)
-    asked = f"""
-        source {script}
-        COMP_WORDS=(pondero plan '{typed}') COMP_CWORD=2
-        _pondero_completion {program}
-        echo "${{COMPREPLY[@]: -1}}"
-    """
-    made = subprocess.run(
-        ["bash", "-c", asked], capture_output=True, text=True, check=True, env=os.environ
+    path = f"{tmp_path}:{os.environ['PATH']}"
+
+    def typed(keys):
+        terminal, theirs = pty.openpty()
+        bash = subprocess.Popen(
+            ["bash", "--noprofile", "--norc", "-i"],
+            env={**os.environ, "PATH": path, "PS1": "$ ", "INPUTRC": "/dev/null", "TERM": "dumb"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        lines = (f"source {script}", "stty cols 300", f"{keys}\x01echo SAID: \x05 :END:", "exit")
+        os.write(terminal, "\r".join((*lines, "")).encode())
+        said = b""
+        while True:
+            try:
+                said += os.read(terminal, 65_536)
+            except OSError:  # what Linux says at the end of a terminal
+                break
+        bash.wait()
+        os.close(terminal)
+        return re.findall(rb"^SAID: (.*?) :END:", said, re.MULTILINE)[-1].decode()
+
+    return typed
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ("pondero plan claude-opus-5/xh\t", "pondero plan claude-opus-5/xhigh"),
+        ("pondero plan openai:gpt-5.1/hi\t", "pondero plan openai:gpt-5.1/high"),
+        ("pondero plan --policy off=fl\t", "pondero plan --policy off=floor"),
+        (
+            "pondero plan gpt-5 --policy unsupported=s\t",
+            "pondero plan gpt-5 --policy unsupported=strict",
+        ),
+        ("pondero comp\t", "pondero completion"),
+    ],
+)
+def test_bash_itself_completes_words_with_a_colon_or_an_equals_sign(typed_into_bash, keys, line):
+    assert " ".join(typed_into_bash(f"{keys}").split()) == line
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_keeps_its_own_word_breaks(call):
+    script = call("completion", "bash")[1]
+    show = 'printf %s "$COMP_WORDBREAKS"'
+    bash = ["bash", "--norc", "-ic"]
+    before, after = (
+        subprocess.run([*bash, text], capture_output=True, text=True, check=True).stdout
+        for text in (show, f"{script}\n{show}")
     )
-    assert made.stdout.strip() == last
+    assert ":" in before
+    assert after == before

@@ -8,6 +8,7 @@ import pytest
 from pondero.canon import Message, Origin, Text, Usage
 from pondero.cli.stats import rows_of
 from pondero.cli.stats_chart import chart
+from pondero.emulator import Emulator, serving
 from pondero.store import Kept, Spent, Threads
 
 
@@ -153,3 +154,34 @@ def test_without_plotext_the_table_is_all_there_is(asked, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     print_plot([], "Tokens")
     assert "pip install 'pondero[tui]'" in capsys.readouterr().err
+
+
+def test_offline_runs_are_left_out_and_said_to_be_and_shown_when_asked_for(call, stats, asked):
+    before = stats("--json")[1]
+    call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
+    assert stats("--json")[1] == before
+    code, out, err = stats()
+    assert (code, "claude" in out) == (0, False)
+    assert "without 1 answer of offline runs; --offline shows them" in err
+    (row,) = json.loads(stats("--offline", "--json")[1])["rows"]
+    assert (row["model"], row["level"], row["replies"]) == ("anthropic:claude-opus-5", "high", 1)
+    assert "offline" in call("threads", "show", "last")[1]
+
+
+def test_an_offline_run_stays_one_through_export_import_and_fork(call, stats, data_dir, tmp_path):
+    call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
+    file = tmp_path / "talk.jsonl"
+    call("threads", "export", "last", "--to", str(file))
+    call("threads", "delete", "last", "--yes")
+    call("threads", "import", str(file))
+    assert json.loads(stats("--json")[1])["rows"] == []
+    assert len(json.loads(stats("--offline", "--json")[1])["rows"]) == 1
+
+
+def test_an_answer_of_a_service_counts(call, stats, data_dir, monkeypatch):
+    with serving(Emulator()) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+        call("ask", "claude-opus-5/high", "What is 17 * 23?")
+    assert len(json.loads(stats("--json")[1])["rows"]) == 1
+    assert json.loads(stats("--offline", "--json")[1])["rows"] == []

@@ -99,6 +99,16 @@ def test_the_ending_says_the_form(threads, ids, tmp_path, ending, begins):
     assert file.read_text().startswith(begins)
 
 
+def test_an_export_overwrites_a_file_only_when_told_to(threads, ids, tmp_path):
+    file = tmp_path / "talk.md"
+    file.write_text("mine")
+    code, out, err = threads("export", ids[1], "--to", str(file))
+    assert (code, out, file.read_text()) == (2, "", "mine")
+    assert f"{file} is there already; say --force to overwrite it" in err
+    assert threads("export", ids[1], "--to", str(file), "--force")[0] == 0
+    assert file.read_text() != "mine"
+
+
 def test_an_export_goes_to_stdout_and_comes_back_equal(threads, ids, tmp_path, monkeypatch):
     code, text, err = threads("export", ids[1], "--format", "jsonl")
     assert (code, err) == (0, "")

@@ -47,9 +47,12 @@ def examples(*lines: str) -> str:
 def policy_option(command: Command) -> Command:
     """Give a command the option --policy; ``policy_of`` reads what it holds."""
     from ..thinking import CHOICES, TOKENS
+    from .completion import policy
 
     said = f"A policy choice ({' '.join((*CHOICES, *TOKENS))}); may be repeated."
-    option = click.option("--policy", "policies", multiple=True, metavar="K=V", help=said)
+    option = click.option(
+        "--policy", "policies", multiple=True, metavar="K=V", help=said, shell_complete=policy
+    )
     return option(command)
 
 

@@ -74,9 +74,76 @@ def setting(
     return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]
 
 
-_SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
-# bash would take provider:model for three words.
-_FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
+def policy(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the policy choices that begin with this, each with its value."""
+    from ..thinking import CHOICES, TOKENS
+
+    choices = [f"{name}={value}" for name, values in CHOICES.items() for value in values]
+    choices += [f"{name}={usual}" for name, usual in TOKENS.items()]
+    return [CompletionItem(each) for each in choices if each.startswith(typed)]
+
+
+# bash takes provider:model and name=value for several words. Its own setting of that is everyone's
+# (COMP_WORDBREAKS), so the words are put together here, and what bash has already is left off.
+_BASH = """\
+%(complete_func)s() {
+    local IFS=$'\\n'
+    local response completion type value gap typed char i had="" rest="$COMP_LINE"
+    local -a words=()
+
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        gap="${rest%%%%[![:space:]]*}"
+        rest="${rest#"$gap"}"
+        rest="${rest#"${COMP_WORDS[i]}"}"
+        if [[ $i -eq 0 || -z $COMP_LINE || -n $gap ]]; then
+            words+=("${COMP_WORDS[i]}")
+        else
+            words[${#words[@]}-1]+="${COMP_WORDS[i]}"
+        fi
+    done
+    typed="${words[${#words[@]}-1]}"
+    for char in : = @; do
+        if [[ $COMP_WORDBREAKS == *"$char"* && $typed == *"$char"* ]]; then
+            gap="${typed%%"${typed##*"$char"}"}"
+            [[ ${#gap} -gt ${#had} && -n $COMP_LINE ]] && had="$gap"
+        fi
+    done
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
+        %(complete_var)s=bash_complete $1)
+
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<< "$completion"
+        if [[ $type == 'dir' ]]; then
+            compopt -o dirnames
+        elif [[ $type == 'file' ]]; then
+            compopt -o default
+        elif [[ $type == 'plain' ]]; then
+            COMPREPLY+=("${value#"$had"}")
+        fi
+    done
+    return 0
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class _Bash(BashComplete):
+    source_template = _BASH
+
+
+class _Fish(FishComplete):
+    # A title may have a comma; click's own script would cut it off there.
+    source_template = FishComplete.source_template.replace(
+        'string split ","', 'string split --max 1 ","'
+    )
+
+
+_SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
 
 
 @click.command(
@@ -91,4 +158,4 @@ _FIRST = {"bash": 'COMP_WORDBREAKS="${COMP_WORDBREAKS//:/}"\n'}
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell."""
     made = _SHELLS[shell](context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")
-    echo(f"{_FIRST.get(shell, '')}{made.source()}")
+    echo(made.source())

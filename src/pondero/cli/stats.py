@@ -64,14 +64,21 @@ class Row(Struct, frozen=True):
     metavar="FILE",
     help="Write the chart to this file.",
 )
+@click.option(
+    "--offline", is_flag=True, help="What the emulator and recordings answered, and nothing else."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool) -> None:
+def stats(
+    *, days: float | None, by: str | None, svg: Path | None, offline: bool, as_json: bool
+) -> None:
     """Show thinking against answer tokens, money and time.
 
-    There is a line for each model and level.
+    There is a line for each model and level. Offline runs are not counted.
     """
     with opened() as threads:
-        rows = rows_of(threads.stats(days=days), by=by)
+        spent = threads.stats(days=days)
+    rows = rows_of((each for each in spent if each.offline == offline), by=by)
+    left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         from .stats_chart import chart
 
@@ -79,10 +86,14 @@ def stats(*, days: float | None, by: str | None, svg: Path | None, as_json: bool
         echo(f"the chart is in {svg}", err=True)
     if as_json:
         print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
-    elif not rows:
+        return
+    if not rows:
         echo("nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True)
     elif svg is None:
         _show(rows, _title(days))
+    if left_out:
+        answers = "1 answer" if left_out == 1 else f"{left_out:,} answers"
+        echo(f"without {answers} of offline runs; --offline shows them", err=True)
 
 
 def _show(rows: list[Row], title: str) -> None:

@@ -129,17 +129,21 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     metavar="FILE",
     help="The file to write; its ending says the form.",
 )
+@click.option("--force", is_flag=True, help="Overwrite the file where it is there already.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(sorted(set(_FORMS.values()))),
     help="The form, where no ending says it; else markdown.",
 )
-def export(thread: str, *, to: Path | None, form: str | None) -> None:
+def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> None:
     """Write a thread as Markdown, HTML or JSON Lines.
 
     Only JSON Lines can be imported again.
     """
+    if to is not None and to.is_file() and not force:
+        message = f"{to} is there already; say --force to overwrite it"
+        raise click.UsageError(message)
     chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
     with opened() as shelf:
         found = shelf.get(thread)

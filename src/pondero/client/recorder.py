@@ -99,14 +99,20 @@ class Recorder:
             return Kept(message)
         if reply is None or lap is None:
             now = self.now()
-            return Kept(message, seconds=now.seconds, first=now.first, partial=True)
+            return Kept(
+                message,
+                seconds=now.seconds,
+                first=now.first,
+                partial=True,
+                offline=not self._paid,
+            )
         return kept_of(reply, seconds=lap.seconds, first=lap.first, paid=self._paid)
 
 
 def kept_of(
     reply: Reply, *, seconds: float | None = None, first: float | None = None, paid: bool = True
 ) -> Kept:
-    """Return a reply as it is kept; one that nobody ``paid`` for has no cost."""
+    """Return a reply as it is kept; one that nobody ``paid`` for is offline, and has no cost."""
     plan = reply.plan
     return Kept(
         reply.message,
@@ -117,6 +123,7 @@ def kept_of(
         seconds=seconds,
         first=first,
         cost=cost_of(reply) if paid else None,
+        offline=not paid,
     )
 
 

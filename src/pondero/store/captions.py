@@ -46,6 +46,8 @@ def footing(kept: Kept) -> str:
         said.append(f"{kept.seconds:,.1f} s")
     if kept.cost is not None:
         said.append(dollars(kept.cost))
+    if kept.offline:
+        said.append("offline")
     if kept.partial:
         said.append("cut off")
     elif kept.finish not in (None, "stop", "tool_calls"):

@@ -56,6 +56,8 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX kept_by_age ON kept (at)",
     ),
     ("ALTER TABLE threads ADD COLUMN refusals TEXT NOT NULL DEFAULT '[]'",),
+    # What the emulator answered is nobody's spending.
+    ("ALTER TABLE kept ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",),
 )
 VERSION = len(_MIGRATIONS)
 

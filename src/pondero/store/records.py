@@ -11,7 +11,8 @@ class Kept(Struct, frozen=True, omit_defaults=True):
 
     ``plan`` is the plan as JSON, ``seconds`` how long the reply took, ``first`` how long its
     first word of thinking or answer took, ``cost`` its price in dollars as a decimal number;
-    ``partial`` is whether it was cut off.
+    ``partial`` is whether it was cut off, ``offline`` whether no service gave it, but the emulator
+    or a recording.
     """
 
     message: Message
@@ -23,6 +24,7 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     first: float | None = None
     cost: str | None = None
     partial: bool = False
+    offline: bool = False
 
 
 class Thread(Struct, frozen=True):
@@ -67,7 +69,7 @@ class Found(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What the replies of one model at one level took: tokens, money and time.
+    """What the replies of one model at one level took, of services or ``offline``.
 
     ``priced`` and ``timed`` are how many of the replies have a known cost and duration.
     """
@@ -84,3 +86,4 @@ class Spent(Struct, frozen=True):
     priced: int
     seconds: float | None
     timed: int
+    offline: bool = False

@@ -21,7 +21,7 @@ THREAD = (
 )
 KEPT = (
     "thread, number, turn, at, role, model, level, input, cached, output, thought, cost, seconds, "
-    "words, body, copied"
+    "words, body, offline, copied"
 )
 COUNTS = ("input", "cache_read", "cache_write", "output", "thinking", "total")
 
@@ -72,6 +72,7 @@ def row_of(
         kept.seconds,
         written(kept.message.text),
         text_of(kept),
+        kept.offline,
         copied,
     )
 
@@ -205,11 +206,12 @@ def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
 
 _SUMS = """
 SELECT model, level, count(DISTINCT thread || ' ' || turn), count(*), sum(input), sum(cached),
-       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds)
+       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds),
+       offline
 FROM kept
 WHERE role = 'assistant' AND model IS NOT NULL AND NOT copied AND at >= ?
-GROUP BY model, level
-ORDER BY model, level
+GROUP BY model, level, offline
+ORDER BY model, level, offline
 """
 
 
@@ -237,9 +239,8 @@ class _Total:
 def spent(database: Database, *, since: float | None) -> tuple[Spent, ...]:
     """Return what each model took at each level since then, without the copies of forks."""
     database.aggregate("total_cost", _Total)
-    return tuple(
-        Spent(*row) for row in database.rows(_SUMS, (float("-inf") if since is None else since,))
-    )
+    rows = database.rows(_SUMS, (float("-inf") if since is None else since,))
+    return tuple(Spent(*row) for row in rows)
 
 
 def priced(database: Database, thread: str) -> bool:
