@@ -105,6 +105,41 @@ def _row(entry: Entry) -> list[str]:
     return [f"{entry.family}", entry.capability.default, *cells]
 
 
+def controls() -> str:
+    """Return by provider who takes a number, who can be off, whose thinking can be hidden."""
+    rows = []
+    for provider in shipped().providers.values():
+        thinking = [e for e in _one_a_family(provider.name) if e.capability.thinks]
+        if thinking:
+            rows.append([f"`{provider.name}`", *(_who(thinking, can) for can in CONTROLS.values())])
+    return table(["provider", *CONTROLS], rows)
+
+
+CONTROLS: dict[str, Callable[[Entry], bool]] = {
+    "takes a number of tokens": lambda entry: entry.capability.by_number,
+    "takes levels": lambda entry: bool(entry.capability.efforts),
+    "can be off": lambda entry: entry.capability.off,
+    "shows thinking when asked": lambda entry: entry.capability.shown == "ask",
+    "shows it by itself": lambda entry: entry.capability.shown in ("full", "summary"),
+    "can hide it": lambda entry: (
+        entry.placement.hide is not None or entry.capability.shown in ("ask", "never")
+    ),
+}
+
+
+def _who(entries: list[Entry], can: Callable[[Entry], bool]) -> str:
+    """Return which families can: all, none, or their names where they are few."""
+    names = [entry.family for entry in entries if can(entry)]
+    if len(names) in (0, len(entries)):
+        return "all" if names else "-"
+    others = [entry.family for entry in entries if entry.family not in names]
+    if len(names) <= 4:
+        return ", ".join(names)
+    if len(others) <= 4:
+        return f"all but {', '.join(others)}"
+    return f"{len(names)} of {len(entries)}"
+
+
 def codes() -> str:
     """Return the closed list of adjustment codes."""
     rows = [[f"`{c}`", text, "passes" if c in BENIGN else "raises"] for c, text in CODES.items()]
@@ -215,6 +250,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "codes": codes,
     "policies": policies,
     "figures": figures,
+    "controls": controls,
     "contradictions": contradictions,
     "size": size,
     "ledger": ledger,

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from tests.laws import test_dial as laws
@@ -142,4 +143,22 @@ def test_a_mistake_in_its_file_is_one_error_that_says_where(folder):
             lookup()
     finally:
         path.write_text(ACME, "utf-8")
+        lookup.cache_clear()
+
+
+def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_path, monkeypatch):
+    assist = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[1]
+    (tmp_path / "providers").mkdir()
+    (tmp_path / "providers" / "code-assist.toml").write_text(assist, "utf-8")
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    lookup.cache_clear()
+    try:
+        client = pondero.Client(transport=Emulator())
+        sent = client.prepare("code-assist:gemini-2.5-pro", "What is 17 * 23?", "low").request
+        assert sent.url.startswith("https://cloudcode-pa.googleapis.com/v1internal:stream")
+        body = msgspec.json.decode(sent.body)
+        assert (body["model"], body["project"]) == ("gemini-2.5-pro", "my-project")
+        assert body["request"]["generationConfig"]["thinkingConfig"]["thinkingBudget"] == 11008
+        assert "391" in client.ask("code-assist:gemini-2.5-pro", "What is 17 * 23?", "low").text
+    finally:
         lookup.cache_clear()
