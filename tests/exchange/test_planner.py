@@ -252,3 +252,10 @@ def test_off_that_only_hides_says_that_it_is_still_billed(model):
     [note] = made.adjustments
     assert note.code == "cannot_disable"
     assert note.why.endswith("it is hidden, and still billed")
+
+
+def test_a_model_that_is_only_guessed_keeps_its_tools():
+    known = pondero.plan("openai-chat:gpt-6-astra", "low", tools=True)
+    guessed = pondero.plan("openai-chat:gpt-9", "low", tools=True)
+    assert (known.dropped, guessed.dropped) == (("tools",), ())
+    assert guessed.family == known.family
