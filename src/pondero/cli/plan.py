@@ -20,7 +20,7 @@ from .output import echo, styled
     epilog=examples(
         "pondero plan claude-sonnet-4-5/high --temperature 0.2",
         "pondero plan gpt-5 --thinking off",
-        "pondero plan claude-opus-5 gpt-5.1 gemini-2.5-pro --thinking medium   side by side",
+        "pondero plan claude-opus-5 gpt-5.1 --thinking low    side by side",
         "pondero plan openrouter:anthropic/claude-opus-5/8k --json",
         "pondero plan gemini-2.5-pro/medium --policy budgets=fixed",
     )
@@ -57,7 +57,10 @@ def plan(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Show what would be sent to MODEL for a level, and why; several stand side by side."""
+    """Show what would be sent to MODEL for a level, and why.
+
+    Several models stand side by side.
+    """
     wish, policy = _wish(thinking), policy_of(policies)
     plans = [planned(model, wish, policy=policy, **asked) for model in models]
     if as_json:
@@ -75,7 +78,7 @@ def plan(
     epilog=examples(
         "pondero levels claude-opus-5",
         "pondero levels gemini-2.5-flash --policy budgets=fixed",
-        "pondero levels claude-opus-5 gpt-5.1 gemini-2.5-pro    side by side",
+        "pondero levels claude-opus-5 gpt-5.1    side by side",
         "pondero levels gpt-5.1 --json",
     )
 )
@@ -88,7 +91,10 @@ def plan(
 def levels(
     models: tuple[str, ...], *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool
 ) -> None:
-    """Show every level of MODEL, and what each becomes there; several stand side by side."""
+    """Show every level of MODEL, and what each becomes there.
+
+    Several models stand side by side.
+    """
     policy = policy_of(policies)
     ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
     if as_json:
