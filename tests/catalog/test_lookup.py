@@ -329,3 +329,8 @@ def test_a_resource_name_goes_where_it_belongs_and_stands_there_once(named, vers
 @pytest.mark.parametrize("named", ["grok-4.6", "grok-latest", "grok-3-mini"])
 def test_a_bare_grok_is_asked_where_its_thinking_goes_back_to_it(named):
     assert pondero.plan(named).model == f"xai-responses:{named}"
+
+
+def test_a_model_that_is_guessed_keeps_the_tools_that_its_relative_refuses():
+    assert pondero.plan("openai-chat:gpt-6-astra", "high", tools=True).dropped == ("tools",)
+    assert pondero.plan("openai-chat:gpt-9", "high", tools=True).dropped == ()

@@ -130,6 +130,8 @@ class Lookup:
         facts = provider.override.get(hit.family.name, hit.family.capability)
         if facts.shown == "ask" and model.startswith(provider.unshown):
             facts = replace(facts, shown="never")
+        if hit.inferred and not facts.off:
+            facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
         placement = provider.placement.get(facts.style or "", NOWHERE)
         if provider.unshown and model.startswith(provider.unshown):
             placement = replace(placement, show=None, hide=None)
