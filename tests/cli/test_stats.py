@@ -6,8 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pondero.canon import Message, Origin, Text, Usage
-from pondero.cli.stats import rows_of
-from pondero.cli.stats_chart import chart
+from pondero.cli.stats import chart, rows_of
 from pondero.emulator import Emulator, serving
 from pondero.store import Kept, Spent, Threads
 
@@ -132,7 +131,7 @@ def test_a_chart_is_well_formed_whatever_the_names(name):
 
 def test_a_plot_is_drawn_on_a_terminal_and_nowhere_else(stats, asked, monkeypatch, capsys):
     pytest.importorskip("plotext")
-    from pondero.cli.stats_chart import print_plot
+    from pondero.cli.stats import print_plot
 
     with Threads.open() as threads:
         rows = rows_of(threads.stats(), by=None)
@@ -148,7 +147,7 @@ def test_a_plot_is_drawn_on_a_terminal_and_nowhere_else(stats, asked, monkeypatc
 
 
 def test_without_plotext_the_table_is_all_there_is(asked, monkeypatch, capsys):
-    from pondero.cli.stats_chart import print_plot
+    from pondero.cli.stats import print_plot
 
     monkeypatch.setitem(__import__("sys").modules, "plotext", None)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

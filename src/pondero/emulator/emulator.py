@@ -15,13 +15,12 @@ from ..exchange import Timeouts
 from .answer import Answered, Played, answered, whole, with_ids
 from .faults import FOREVER, AsyncSleep, Break, Fault, Pause, Sleep, asyncio_sleep, instead
 from .log import Entry, Log
-from .model_lists import model_answer
+from .models import Taken, accept_as_relative, model_answer
 from .question import read
 from .responder import Mind, ponder, settled
 from .routes import Route, meant_for, route
 from .script import Script, Scripted
 from .tokens import PromptCache
-from .unknown_models import Taken, accept_as_relative
 
 _USUAL = Timeouts()
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request

@@ -1,0 +1,134 @@
+"""The emulator's models: the lists it gives, and a relative that answers for an unknown name."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from ..canon import Head, HttpRequest, HttpResponse, Json
+from ..catalog import Entry, Lookup
+from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
+from ..errors import NotFound, UsageError
+from ..store import lookup
+from .routes import Route, provider_at, provider_living_at
+from .tokens import asked
+
+
+class Taken(NamedTuple):
+    """An accepted request, and the model name that was asked for."""
+
+    accepted: Accepted[Json]
+    name: str
+
+
+def accept_as_relative(request: HttpRequest, to: Route, refusal: Rejected) -> Taken:
+    """Return a refused request as a model of its family accepts it, else any of the provider's.
+
+    Raises the refusal as it is where the model is known and was found: then the request is at
+    fault. Where no relative accepts it either, raises the first refusal that is not about the
+    model.
+    """
+    name = to.wire.service().model_of(request)
+    known = _entry(to.provider, name) if name else None
+    unknown = known is None or known.inferred
+    if name is None or not (unknown or _is_not_found(to, refusal)):
+        raise refusal
+    why: Rejected | None = None
+    for provider in dict.fromkeys((to.provider, to.wire.service().home)):
+        for relative in _relatives(provider, known.family if known else None):
+            again = to.wire.service().with_model(request, relative)
+            try:
+                return Taken(to.wire.service().accept(again, to.provider), name)
+            except Rejected as no:
+                if why is None and not _is_not_found(to, no):
+                    why = no
+        if why is not None:
+            break  # else none of its models is known to the wire, as at a user's own provider
+    raise why or refusal
+
+
+def _is_not_found(to: Route, refusal: Rejected) -> bool:
+    response = refusal.response
+    head = Head(response.status, response.headers)
+    return isinstance(to.wire.caller().error(head, response.body), NotFound)
+
+
+def _relatives(provider: str, family: str | None) -> Iterator[str]:
+    """Yield the models of a provider, those of one family first."""
+    entries = _entries(lookup(), provider)
+    yield from (each.model for each in entries if each.family == family)
+    yield from (each.model for each in entries if each.family != family)
+
+
+def _entry(provider: str, name: str) -> Entry | None:
+    try:
+        return lookup().entry(f"{provider}:{name}")
+    except UsageError:
+        return None
+
+
+@cache
+def _entries(finder: Lookup, provider: str) -> tuple[Entry, ...]:
+    return tuple(finder.entries(provider))
+
+
+_KEY_REFUSED = (401, 403)
+
+
+class ModelAnswer(NamedTuple):
+    """The response to such a request, and who gave it."""
+
+    response: HttpResponse
+    dialect: str
+    provider: str
+
+
+def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelAnswer | None:
+    """Return the answer or the service's refusal; None where the request is neither kind.
+
+    Several dialects list models at one path: the provider at this address answers, else the first
+    that accepts the key.
+    """
+    asked_of = {
+        name: models
+        for name in _wires(provider)
+        if (models := dialect(name).service().models) is not None
+        and models.asks(request) is not None
+    }
+    answers = [
+        ModelAnswer(_answer(request, name, asked_of[name], here), name, here)
+        for name, here in _candidates(request.url, list(asked_of), provider)
+    ]
+    taken = (each for each in answers if each.response.status not in _KEY_REFUSED)
+    return next(taken, answers[0] if answers else None)
+
+
+def _answer(request: HttpRequest, name: str, models: Models, provider: str) -> HttpResponse:
+    try:
+        if models.asks(request) == "models" or models.counts is None or models.counted is None:
+            return models.listed(request, _known(lookup(), provider), provider)
+        accepted = dialect(name).service().accept(models.counts(request), provider)
+    except Rejected as no:
+        return no.response
+    return models.counted(asked(accepted.request))
+
+
+def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:
+    """Return (dialect, provider) pairs: the named, else those at this address, else the homes."""
+    if provider is not None:
+        return [(name, provider) for name in wires]
+    for where in (provider_living_at, provider_at):
+        if found := [(name, here) for name in wires if (here := where(url, name)) is not None]:
+            return found
+    return [(name, dialect(name).service().home) for name in wires]
+
+
+def _wires(provider: str | None) -> tuple[str, ...]:
+    """Return the dialect of a provider, or every dialect where none is named."""
+    found = lookup().catalog.providers.get(provider or "")
+    return NAMES if found is None else (found.dialect,)
+
+
+@cache
+def _known(finder: Lookup, provider: str) -> tuple[Listed, ...]:
+    entries = finder.entries(provider)
+    return tuple(Listed(each.model, each.capability.context) for each in entries)
