@@ -190,7 +190,7 @@ def test_another_model_is_handed_the_conversation_and_the_manifest_says_what_it_
     assert not any(seal in str(emulator.log.entries[-1].body) for seal in seals)
     assert chat.messages[: len(before)] == before
     chat.model = "claude-opus-5/low"
-    assert chat.handoff.withheld == 1  # only what the other one thought since
+    assert chat.handoff.withheld == 2  # only what the other one thought and signed since
     chat.send("What is 5 * 5?")
 
 

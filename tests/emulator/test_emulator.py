@@ -234,3 +234,64 @@ def test_a_refusal_is_said_where_the_wire_has_a_place_for_it(model, stream):
     data = b"".join(Emulator().send(encoded(model, "low", question, stream=stream)))
     assert b'"content":"I cannot' not in data
     assert b"output_text.delta" not in data
+
+
+@pytest.mark.parametrize(
+    ("model", "level"),
+    [
+        (entry.id, entry.capability.default)
+        for name in NAMES
+        for entry in {e.family: e for e in lookup().entries(dialect(name).service().home)}.values()
+        if entry.capability.default in ("minimal", "low", "medium", "high", "xhigh", "max")
+    ],
+)
+def test_thinking_that_nobody_asked_for_is_at_the_models_stated_default(model, level):
+    """Of a level that the wire can also be asked for, as much comes unasked."""
+    unasked = talk(Emulator(), model, None, "Tell me about owls.").end.usage.thinking
+    asked = talk(Emulator(), model, level, "Tell me about owls.").end.usage.thinking
+    assert unasked == asked
+
+
+def test_gemini_counts_thoughts_and_words_before_the_end_of_a_stream():
+    request = encoded("gemini-3-flash-preview", "high", "Tell me about owls.")
+    frames = b"".join(Emulator().send(request)).split(b"\r\n\r\n")[:-1]
+    chunks = [msgspec.json.decode(frame.removeprefix(b"data: ")) for frame in frames]
+    spoken = [c for c in chunks if "thought" not in c["candidates"][0]["content"]["parts"][0]]
+    thought = [c for c in chunks if c not in spoken]
+    assert thought
+    assert all("thoughtsTokenCount" not in chunk["usageMetadata"] for chunk in thought[:-1])
+    assert len(spoken) > 2
+    for chunk in spoken:
+        assert chunk["usageMetadata"]["thoughtsTokenCount"] > 0
+        assert chunk["usageMetadata"]["candidatesTokenCount"] > 0
+
+
+@pytest.mark.parametrize("question", ["Hello.", "[emulator: signature-only] Hello."])
+def test_gemini_3_signs_an_answer_without_a_call(question):
+    got = talk(Emulator(), "gemini-3-flash-preview", "high", question)
+    assert got.message.parts[-1].text == ""
+    assert got.message.parts[-1].seal is not None
+    again = talk(Emulator(), "gemini-3-flash-preview", "high", question, got.message, "And?")
+    assert again.end.finish == "stop"
+
+
+@pytest.mark.parametrize("base", ["http://emulator/deepseek", "https://api.deepseek.com"])
+def test_deepseek_answers_on_its_anthropic_address(base):
+    body = {
+        "model": "deepseek-v4-flash",
+        "max_tokens": 4096,
+        "messages": [{"role": "user", "content": "What is 17 * 23?"}],
+    }
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+
+    def asked(url: str, **fields: object) -> tuple[int, bytes]:
+        data = msgspec.json.encode(body | fields)
+        answer = Emulator().send(HttpRequest("POST", url, headers, data))
+        return answer.head.status, b"".join(answer)
+
+    status, said = asked(f"{base}/anthropic/v1/messages")
+    assert (status, b"391" in said, b'"thinking"' in said) == (200, True, True)
+    off = asked(f"{base}/anthropic/v1/messages", thinking={"type": "disabled"})
+    assert (off[0], b'"thinking"' in off[1]) == (200, False)
+    assert asked(f"{base}/anthropic/v1/messages", model="claude-opus-5")[0] == 404
+    assert asked("http://emulator/v1/messages")[0] == 404

@@ -246,12 +246,14 @@ class Answering(Struct, Generic[C], frozen=True, kw_only=True):
 class Accepted(Answering[C], Generic[C], frozen=True, kw_only=True):
     """A request that the service's rules let pass; its answer is signed by the emulated service.
 
-    ``thinks`` is whether this model will think, given ``intent``. ``caches`` is which prefixes of
-    a prompt the service's cache serves: none, those that the request marks, or all.
+    ``thinks`` is whether this model will think, given ``intent``, and ``default`` the level at
+    which it does where the request does not say. ``caches`` is which prefixes of a prompt the
+    service's cache serves: none, those that the request marks, or all.
     """
 
     intent: Intent = UNSET
     thinks: bool = False
+    default: str | None = None
     caches: Literal["never", "marked", "always"] = "never"
 
 
@@ -308,6 +310,19 @@ class Models(Struct, frozen=True, kw_only=True):
     counted: Callable[[int], HttpResponse] | None = None
 
 
+class Stores(Struct, frozen=True, kw_only=True):
+    """How a service goes on from an answer that it stored, without the conversation sent again.
+
+    - ``named`` returns the id of the stored answer that a request goes on from.
+    - ``kept`` returns the id under which an answer is stored; None where it is not.
+    - ``resumed`` returns the request with the stored request and its answer put before its own.
+    """
+
+    named: Callable[[HttpRequest], str | None]
+    kept: Callable[[Answering[Json]], str | None]
+    resumed: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """What a service does with a wire.
 
@@ -323,6 +338,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``call_id`` makes a tool call's id, as the service writes ids, of 32 hexadecimal digits.
     - ``restated`` puts an error into one provider's shape, where those of a wire differ.
     - ``models`` answers requests for lists of models and counts of tokens, if it has them.
+    - ``stores`` goes on from stored answers, where the service stores any.
     - ``filtered`` are the wire's words for an answer that a filter withheld.
     - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
     - ``own_headers`` are headers that only callers of this wire send.
@@ -340,6 +356,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     call_id: Callable[[str], str]
     restated: Callable[[HttpResponse, str], HttpResponse] | None = None
     models: Models | None = None
+    stores: Stores | None = None
     filtered: tuple[str | None, ...] = (None,)
     bad_key: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()

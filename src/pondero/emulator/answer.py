@@ -59,8 +59,12 @@ def events(reply: Reply) -> Iterator[Event]:
     # What was read is known before a word is said, and some wires begin with it.
     yield UsageNow(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
     yield Started(reply.model, reply.request_id)
+    spoken = False
     for index, part in enumerate(reply.message.parts):
         named = (part.id, part.name) if isinstance(part, ToolCall) else ()
+        if not spoken and not isinstance(part, Thinking):
+            spoken = True  # from the first word on, one wire says what the thinking cost
+            yield UsageNow(reply.usage)
         yield PartStart(index, _KINDS[type(part)], *named)
         match part:
             case Text():
@@ -144,7 +148,9 @@ def _frames(
     stream: ByteStream, reply: Reply, fault: Fault | None, wire: Dialect
 ) -> Iterator[bytes]:
     kind = fault.kind if fault else None
-    for number, event in enumerate(events(reply)):
+    number = -1
+    for event in events(reply):
+        number += number < 0 or not isinstance(event, UsageNow)  # later counts are no step
         last = isinstance(event, Finished)
         if fault is not None and kind == "error_event":
             begun = _BEGUN if fault.at is None else fault.at

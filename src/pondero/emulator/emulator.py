@@ -15,11 +15,12 @@ from ..exchange import Timeouts
 from .answer import Answered, Played, answered, whole, with_ids
 from .faults import FOREVER, AsyncSleep, Break, Fault, Pause, Sleep, asyncio_sleep, instead
 from .log import Entry, Log
-from .models import Taken, accept_as_relative, model_answer
+from .models import Taken, accept_as_relative, model_answer, with_default
 from .question import read
 from .responder import Mind, ponder, settled
 from .routes import Route, meant_for, route
 from .script import Script, Scripted
+from .stored_answers import StoredAnswers
 from .tokens import PromptCache
 
 _USUAL = Timeouts()
@@ -57,6 +58,7 @@ class Emulator:
         self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
         self.log = Log()
         self._cache = PromptCache()
+        self._stored = StoredAnswers()
         self._mind = mind
         self._provider = service
         self._any_model = any_model
@@ -91,11 +93,12 @@ class Emulator:
         self.script.expect(*turns)
 
     def reset(self) -> None:
-        """Forget script, faults, log and what was cached."""
+        """Forget script, faults, log, and what was cached and stored."""
         self.script.clear()
         self.faults.clear()
         self.log.clear()
         self._cache.clear()
+        self._stored.clear()
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
@@ -113,11 +116,12 @@ class Emulator:
         if to is None:
             return self._no_conversation(request, entry)
         entry.dialect, entry.service = to.wire.name, to.provider
+        request = self._stored.resumed(request, to.wire)
         try:
             accepted, entry.model = self._taken(request, to)
         except Rejected as no:
             return _refused(no.response, entry)
-        return self._answer(to, accepted, entry)
+        return self._answer(to, with_default(accepted, to.provider), entry, request)
 
     def _no_conversation(self, request: HttpRequest, entry: Entry) -> Played:
         if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
@@ -137,7 +141,9 @@ class Emulator:
             return accept_as_relative(request, to, no)
         return Taken(accepted, accepted.request.model)
 
-    def _answer(self, to: Route, accepted: Accepted[Json], entry: Entry) -> Played | Pause | None:
+    def _answer(
+        self, to: Route, accepted: Accepted[Json], entry: Entry, request: HttpRequest
+    ) -> Played | Pause | None:
         turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
         entry.scripted = turn is not None
         fault = (turn.fault if turn is not None else None) or self._fault(accepted)
@@ -156,6 +162,7 @@ class Emulator:
             reply = msgspec.structs.replace(reply, usage=usage)
         if entry.model != accepted.request.model and reply.model is None:
             reply = msgspec.structs.replace(reply, model=entry.model)
+        self._stored.keep(request, accepted, reply, to.wire)
         return answered(to.wire, accepted, reply, fault)
 
     def _fault(self, accepted: Accepted[Json]) -> Fault | None:

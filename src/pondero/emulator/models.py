@@ -1,8 +1,10 @@
 """The emulator's models: the lists it gives, and a relative that answers for an unknown name."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
+
+import msgspec
 
 from ..canon import Head, HttpRequest, HttpResponse, Json
 from ..catalog import Entry, Lookup
@@ -62,6 +64,22 @@ def _relatives(provider: str, family: str | None) -> Iterator[str]:
 def _entry(provider: str, name: str) -> Entry | None:
     try:
         return lookup().entry(f"{provider}:{name}")
+    except UsageError:
+        return None
+
+
+def with_default(accepted: Accepted[Json], provider: str) -> Accepted[Json]:
+    """Return a request with the level at which its model thinks unasked, where that matters."""
+    if not accepted.thinks or accepted.intent.level not in (None, "default"):
+        return accepted
+    stated = _default(lookup(), provider, accepted.request.model)
+    return msgspec.structs.replace(accepted, default=stated)
+
+
+@lru_cache(maxsize=1024)
+def _default(finder: Lookup, provider: str, name: str) -> str | None:
+    try:
+        return finder.entry(f"{provider}:{name}").capability.default
     except UsageError:
         return None
 

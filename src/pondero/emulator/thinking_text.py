@@ -6,7 +6,7 @@ from .arithmetic import Sum
 from .tokens import clip, count
 
 _TOKENS = {
-    "minimal": 32, "low": 64, "default": 128, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
+    "minimal": 32, "low": 64, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
 }  # fmt: skip
 _BEYOND = 640  # a level of the service's own, above all of ours
 _USUAL = "medium"
@@ -33,7 +33,10 @@ def depth(accepted: Accepted[Json]) -> int:
     budget = accepted.intent.tokens
     if budget is not None and budget > 0:
         return min(budget, _LEAST + budget // _SHARE, _MOST)
-    return _TOKENS.get(accepted.intent.level or _USUAL, _BEYOND)
+    level = accepted.intent.level
+    if level in (None, "default"):
+        level = accepted.default if accepted.default in _TOKENS else _USUAL
+    return _TOKENS.get(level, _BEYOND)
 
 
 def thoughts(question: str, *, worked: Sum | None, tools: tuple[str, ...], tokens: int) -> str:

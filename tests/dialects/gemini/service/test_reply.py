@@ -123,7 +123,7 @@ def test_thinking_is_shown_only_to_who_asked():
     parts = said(Thinking("hm"), Text("42"), body={"contents": [USER]})["candidates"][0]["content"][
         "parts"
     ]
-    assert parts == [{"text": "42"}]
+    assert [part["text"] for part in parts] == ["42"]
     assert b"hm" not in streamed(*told(Thinking("hm"), Text("42")), body={"contents": [USER]})
 
 
@@ -132,6 +132,24 @@ def test_only_the_first_call_is_signed_and_only_from_gemini_3_on():
     for model, signs in ((NEW, [True, False]), (OLD, [False, False])):
         parts = said(*calls, finish="tool_calls", model=model)["candidates"][0]["content"]["parts"]
         assert ["thoughtSignature" in part for part in parts] == signs
+
+
+def test_an_answer_in_text_ends_on_a_signature_from_gemini_3_on():
+    """Recorded: on the last text of a whole answer, in an empty text of its own in a stream."""
+    for model, signs in ((NEW, True), (OLD, False)):
+        parts = said(Thinking("hm"), Text("42"), model=model)["candidates"][0]["content"]["parts"]
+        assert ("thoughtSignature" in parts[-1]) is signs
+        message, _ = assembled(decoded(streamed(*told(Thinking("hm"), Text("42")), model=model)))
+        ends = [part for part in message.parts if isinstance(part, Text) and part.seal is not None]
+        assert bool(ends) is signs
+        assert [part.text for part in ends] == [""] * signs
+        assert [part.seal.value for part in ends] == [parts[-1].get("thoughtSignature")] * signs
+
+
+def test_text_beside_a_signed_call_is_not_signed():
+    parts = said(Text("look"), ToolCall("a", "f", {}), finish="tool_calls")
+    parts = parts["candidates"][0]["content"]["parts"]
+    assert ["thoughtSignature" in part for part in parts] == [False, True]
 
 
 def test_an_empty_text_is_the_part_that_carries_a_signature_alone():
@@ -227,7 +245,7 @@ def test_server_sent_pieces_have_the_services_line_ends_and_counts_on_each():
     chunks = [json.loads(frame.removeprefix(b"data: ")) for frame in frames]
     assert all(each["usageMetadata"]["totalTokenCount"] == 1290 for each in chunks)
     assert {(each["modelVersion"], each["responseId"]) for each in chunks} == {("gemini-y", "r-9")}
-    assert ["finishReason" in each["candidates"][0] for each in chunks] == [False, True]
+    assert ["finishReason" in each["candidates"][0] for each in chunks] == [False, False, True]
 
 
 def test_without_alt_the_stream_is_one_pretty_array():
@@ -235,7 +253,7 @@ def test_without_alt_the_stream_is_one_pretty_array():
     assert data.startswith(b"[{\n  ")
     assert b"\n,\r\n{" in data
     assert data.endswith(b"\n]")
-    assert len(json.loads(data)) == 2
+    assert len(json.loads(data)) == 3
 
 
 def test_a_stream_of_nothing_is_an_empty_array():
@@ -248,7 +266,7 @@ def test_a_request_that_came_wrapped_is_answered_wrapped():
     body = json.loads(
         SERVICE.reply(found, Reply(Message("assistant", (Text("a"),)), "stop", USED)).body
     )
-    assert body["response"]["candidates"][0]["content"]["parts"] == [{"text": "a"}]
+    assert body["response"]["candidates"][0]["content"]["parts"][0]["text"] == "a"
     assert body["traceId"]
 
 

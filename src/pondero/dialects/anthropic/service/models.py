@@ -49,6 +49,7 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     off_below: tuple[str, ...] | None = None
     bound: bool = False
     turns: bool = False
+    at: str | None = None
 
 
 class _Service(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,16 +57,23 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _families() -> dict[str, Family]:
+def _families() -> dict[str | None, dict[str, Family]]:
     text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    service = converted(tomllib.loads(text), _Service)
-    return {name: row for row in service.family for name in row.match}
+    found: dict[str | None, dict[str, Family]] = {}
+    for row in converted(tomllib.loads(text), _Service).family:
+        found.setdefault(row.at, {}).update(dict.fromkeys(row.match, row))
+    return found
+
+
+def family(model: str, url: str = "") -> Family | None:
+    """Return the family of a model at this address, be it named with a date or as the latest."""
+    places = (at for at in _families() if at is not None and re.search(at, url))
+    return _family(model, next(places, None))
 
 
 @cache
-def family(model: str) -> Family | None:
-    """Return the family of a model, be it named with a date or as the latest."""
-    for name, row in _families().items():
+def _family(model: str, at: str | None) -> Family | None:
+    for name, row in _families()[at].items():
         if model.startswith(name) and _SUFFIX.fullmatch(model, len(name)):
             return row
     return None
@@ -89,7 +97,7 @@ def counts(http: HttpRequest) -> HttpRequest:
     for name in _UNCOUNTED:
         if name in body:
             raise refuse(f"{name}: Extra inputs are not permitted")
-    row = family(str(body.get("model")))
+    row = family(str(body.get("model")), http.url)
     room = {"max_tokens": row.max_output if row else 1}
     url = http.url.replace(_COUNT, "/messages")
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(body | room))
@@ -107,10 +115,10 @@ def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpRe
     found = _MODELS.fullmatch(parts.path)
     named = found["model"] if found else None
     if named is None:
-        rows = [(each, row) for each in known if (row := family(each.name)) is not None]
+        rows = [(each, row) for each in known if (row := family(each.name, http.url)) is not None]
         return _answer(_page([_model(*row) for row in rows], parse_qs(parts.query)))
     name = unquote(named)
-    row = family(name)
+    row = family(name, http.url)
     if row is None:
         raise refuse(f"model: {name}", status=404)
     facts = next((each for each in known if each.name == name), Listed(name))

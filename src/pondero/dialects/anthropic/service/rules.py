@@ -30,7 +30,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
     sent = _check_predict(http, path) if predicts(path) else http.body
     raw: dict[str, Json] = typed(sent, dict)
     body = parse.body(sent)
-    row = family(body.model)
+    row = family(body.model, http.url)
     if row is None:
         raise refuse(f"model: {body.model}", status=404)
     betas = frozenset(

@@ -26,16 +26,17 @@ _STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_
 def sealer(provider: str, model: str, *, signs: bool) -> Sealer:
     """Return what signs the parts of one answer: the first call, if the model signs at all.
 
-    A part that brings its own signature keeps it. The service signs text too, in an empty part
-    behind it; a reply that wants that has an empty text.
+    A part that brings its own signature keeps it. Where no call is signed, the end of the last text
+    is: ``shown`` is empty there.
     """
 
-    def seal(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
+    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         own = None if isinstance(part, ToolResult) else part.seal
         if own is not None and own.dialect == NAME:
             return own.value
         signed_before = any("thoughtSignature" in block for block in before)
-        if not signs or signed_before or not (isinstance(part, ToolCall) or part == Text("")):
+        ends = isinstance(part, Text) and not shown
+        if not signs or signed_before or not (ends or isinstance(part, ToolCall)):
             return None
         return sign(provider, msgspec.json.encode([model, part]).decode())
 

@@ -1,8 +1,8 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service
+from pondero.dialects.dialect import Models, Service, Stores
 
-from . import address, errors, models, parse, reply, rules, stream
+from . import address, errors, models, parse, reply, rules, stored, stream
 
 SERVICE = Service(
     home=address.HOME,
@@ -19,4 +19,5 @@ SERVICE = Service(
         asks=models.asks,
         listed=models.listed,
     ),
+    stores=Stores(named=stored.named, kept=stored.kept, resumed=stored.resumed),
 )

@@ -23,6 +23,8 @@ from .types import AnyCreate, AnyFunction, AnyJsonSchema, Create, Function, Json
 from .validation import kind_of, read
 
 SEALED = "reasoning.encrypted_content"
+RESUMED = "x-emulated-previous-response"
+"""The header with the id of the stored response whose conversation was put into the input."""
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
     "your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not "
@@ -52,7 +54,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
     ``settings`` are the fields of the body that the answer repeats as they came; ``reasoning`` is
     repeated as the service understood it. ``sealed`` is whether thinking has its opaque slot
-    (``encrypted_content``), ``stored`` whether the answer is marked as stored. ``namespaces`` has
+    (``encrypted_content``), ``stored`` whether the answer is marked as stored, and ``previous`` the
+    stored response it goes on from. ``namespaces`` has
     the namespace of each tool that was offered in one; calls of that tool name it again.
 
     Two facts depend on the model, so only the rules set them: ``phases``, whether messages are
@@ -64,6 +67,7 @@ class Context(Struct, frozen=True, kw_only=True):
     reasoning: Json
     sealed: bool = False
     stored: bool = True
+    previous: str | None = None
     namespaces: Mapping[str, str] = {}
     phases: bool = False
     preliminary: bool = False

@@ -105,10 +105,9 @@ def answer(
 ) -> Item:
     """Return the response object; without ``end``, as a stream begins with it."""
     settings = answering.context.settings
-    stem = stem_of(answering.seed)
     done = end is not None and end.status == "completed"
     return {
-        "id": f"resp_{stem}{stem}",
+        "id": response_id(answering),
         "object": "response",
         "created_at": _CREATED_AT,
         "status": end.status if end else "in_progress",
@@ -124,7 +123,7 @@ def answer(
         "output": output,
         "parallel_tool_calls": settings.get("parallel_tool_calls") is not False,
         "presence_penalty": 0.0,
-        "previous_response_id": None,
+        "previous_response_id": answering.context.previous,
         "prompt_cache_key": settings.get("prompt_cache_key"),
         "reasoning": answering.context.reasoning,
         "safety_identifier": settings.get("safety_identifier"),
@@ -141,6 +140,12 @@ def answer(
         "user": settings.get("user"),
         "metadata": settings.get("metadata") or {},
     }
+
+
+def response_id(answering: Answering[Context]) -> str:
+    """Return the id of an answer."""
+    stem = stem_of(answering.seed)
+    return f"resp_{stem}{stem}"
 
 
 def _or(value: Json, otherwise: float) -> Json:

@@ -63,6 +63,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         sealed=thought.sealed,
         phases=model.phases,
         preliminary=True,
+        previous=http.headers.get(parse.RESUMED),
         namespaces={},  # no recording shows what the service makes of them
     )
     seed = msgspec.json.encode(raw)

@@ -1,0 +1,58 @@
+"""Answers that a service stored, so that a request can go on from one by its id.
+
+The emulator keeps them until it is reset, the latest thousand. What a stored answer said is written
+again when a request names it: most are never asked for.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import NamedTuple
+
+from ..canon import HttpRequest, Json, Reply
+from ..dialects import Accepted, Dialect
+
+_KEPT = 1_000
+
+
+class _Stored(NamedTuple):
+    request: HttpRequest
+    accepted: Accepted[Json]
+    reply: Reply
+
+
+class StoredAnswers:
+    """The answers of one emulator by their ids."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[str, _Stored] = OrderedDict()
+
+    def keep(
+        self, request: HttpRequest, accepted: Accepted[Json], reply: Reply, wire: Dialect
+    ) -> None:
+        """Store an answer where its service does."""
+        stores = wire.service().stores
+        if stores is None or (id := stores.kept(accepted)) is None:
+            return
+        with self._lock:
+            self._kept[id] = _Stored(request, accepted, reply)
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+
+    def resumed(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
+        """Return a request with the conversation it goes on from; as it came if there is none."""
+        stores = wire.service().stores
+        id = stores.named(request) if stores is not None else None
+        if stores is None or id is None:
+            return request
+        with self._lock:
+            found = self._kept.get(id)
+        if found is None:
+            return request
+        answer = wire.service().reply(found.accepted, found.reply)
+        return stores.resumed(request, found.request, answer)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept.clear()
