@@ -5,18 +5,26 @@ awaiting, streamed and at once.
 """
 
 import asyncio
+import json
 import re
+import time
+import traceback
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
 from tests.exchange.driving import Drive, exchange
 from tests.shells import each_shell
+from tests.transport.scripted import Scripted
 
+import pondero
 from pondero import errors
-from pondero.canon import TextDelta, ThinkingDelta
+from pondero.canon import Head, TextDelta, ThinkingDelta
+from pondero.dialects import NAMES
 from pondero.emulator import Emulator
-from pondero.errors import PonderoError
+from pondero.errors import BadParameter, PonderoError, UnknownProvider
 from pondero.exchange import Retry
+from pondero.store import lookup
 
 DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
 HEADING = "| fault | tried again | what it is if it stays |"
@@ -193,3 +201,46 @@ def test_a_fault_between_two_steps_of_a_turn_leaves_no_half_turn(shell, model):
     assert "it is fine in Paris" in shell.send(chat, "What is the weather in Paris?").text
     assert runs == ["Paris"] * 3
     assert len(chat.messages) == 4
+
+
+KEY = "sk-test-0123456789-secret"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_a_key_that_a_service_echoes_is_not_in_the_error(name, status):
+    provider = next(p for p in lookup().catalog.providers.values() if p.dialect == name and p.keys)
+    model = next(entry for entry in lookup().entries(provider.name)).id
+    said = f"Incorrect API key provided: {KEY}. Got 'Authorization: Bearer {KEY}'."
+    body = json.dumps({"error": {"message": said, "type": "x", "code": KEY}, "message": said})
+    echo = Scripted((Head(status, {"x-request-id": KEY}), [body.encode()]))
+    client = pondero.Client(
+        transport=echo, keys={provider.name: KEY}, retry=Retry(attempts=1, waits=False)
+    )
+    with pytest.raises(pondero.PonderoError) as raised:
+        client.ask(model, "Hello", stream=False)
+    assert any(KEY in value for value in echo.sent[0].headers.values())
+    shown = "".join(traceback.format_exception(raised.value))
+    assert KEY not in shown + repr(raised.value) + repr(vars(raised.value))
+
+
+@pytest.mark.parametrize("argument", ["keys", "urls"])
+def test_a_key_or_address_of_nobody_is_refused(argument):
+    with pytest.raises(UnknownProvider, match="did you mean 'anthropic'"):
+        pondero.Client(**{argument: {"anthropc": "http://127.0.0.1"}})
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "[::1", "http://[zz]/x"])
+def test_an_address_that_is_none_is_an_error_of_ours(url):
+    client = pondero.Client(urls={"openai-chat": url}, keys={"openai-chat": KEY})
+    with pytest.raises(BadParameter, match="no address"):
+        client.ask("openai-chat:gpt-5.1", "Hello")
+
+
+def test_a_date_to_try_again_at_counts_from_now_where_the_answer_has_no_date():
+    later = formatdate(time.time() + 40, usegmt=True)
+    refusal = Head(429, {"retry-after": later}), [b"{}"]
+    client = pondero.Client(transport=Scripted(refusal), retry=Retry(attempts=1))
+    with pytest.raises(pondero.RateLimited) as raised:
+        client.ask("claude-opus-5", "Hello")
+    assert raised.value.retry_after == pytest.approx(40, abs=10)

@@ -184,3 +184,50 @@ def test_what_no_service_would_take_for_a_tool_is_refused():
         Tools([boom, boom])
     with pytest.raises(BadParameter, match="a tool is a function"):
         Tools([3])
+
+
+class Unspeakable:
+    """Raises where it is to be said in words."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+
+class UnspeakableError(Exception):
+    """An error that cannot say why."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def cycle() -> list[object]:
+    """Return a list that has itself inside."""
+    made: list[object] = []
+    made.append(made)
+    return made
+
+
+def unspeakable() -> Unspeakable:
+    """Return what cannot be said."""
+    return Unspeakable()
+
+
+def unspeakable_error() -> str:
+    """Fail without a word."""
+    raise UnspeakableError
+
+
+@pytest.mark.parametrize("tool", [cycle, unspeakable, unspeakable_error])
+def test_a_result_that_cannot_be_said_goes_back_as_an_error(tool):
+    tools, call = Tools([tool]), ToolCall("1", tool.__name__, {})
+    for result in (tools.run(call), asyncio.run(tools.arun(call))):
+        assert result.error
+        assert "Error" in result.content[0].text
+
+
+@pytest.mark.parametrize("given", [get_weather, Tool("look"), {"type": "web_search"}, "look", 7])
+def test_one_tool_without_a_list_is_an_error_of_ours(given):
+    with pytest.raises(BadParameter, match="tools is a list"):
+        Tools(given)

@@ -299,7 +299,7 @@ def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
     [
         ([b'{"id": "msg_1", '], Truncated, "its end is missing"),
         ([b"", Unreachable("reset")], Truncated, "reset"),
-        ([b"<html>"], Malformed, "not JSON"),
+        ([b"<html>"], Malformed, "a web page"),
         ([b'{"a": ' * 5000], Malformed, "recursion"),
         ([b" " * MAX_FRAME, b" ", b" "], Malformed, f"more than {MAX_FRAME:,} bytes"),
     ],
@@ -316,3 +316,28 @@ def test_of_a_refusal_no_more_is_read_than_it_takes_to_understand_it():
     with pytest.raises(BadRequest) as refused:
         drive.run(exchange(), Retry(attempts=1))
     assert len(refused.value.body or b"") < 5 * len(piece)
+
+
+PAGE = b"<!DOCTYPE html><html><title>Sign in</title><body>Please sign in.</body></html>"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("headers", [{"content-type": "text/html; charset=utf-8"}, {}])
+def test_a_web_page_with_status_200_says_that_it_is_one(stream, headers):
+    with pytest.raises(Malformed, match=r"a web page came.*Please sign in"):
+        Drive((Head(200, headers), [PAGE])).run(exchange(stream=stream))
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("packing", "body"), [("zstd", b"(\xb5/\xfd\x04X"), ("br", b"\x8b\x05\x80")]
+)
+def test_an_answer_that_is_packed_as_nobody_asked_says_so(stream, packing, body):
+    head = Head(200, {"content-type": "text/event-stream", "content-encoding": packing})
+    with pytest.raises(Malformed, match=f"packed as '{packing}'"):
+        Drive((head, [body])).run(exchange(stream=stream))
+
+
+def test_a_packing_that_the_transport_has_undone_is_none():
+    head = Head(200, {"content-encoding": "br"})
+    assert Drive((head, answer("391"))).run(exchange()).text == "391"

@@ -1,6 +1,7 @@
 """Laws of every dialect of the registry: the two sides agree, and nothing breaks them."""
 
 import json
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -433,3 +434,20 @@ def _strings(value: Json) -> list[str]:
     if isinstance(value, list | tuple):
         return [each for item in value for each in _strings(item)]
     return []
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["9" * 20_000, "-" + "9" * 20_000, "1." * 10_000, "1m" * 10_000, "1 " * 10_000, "1s " * 7_000],
+    ids=lambda text: text[:3],
+)
+def test_an_error_whose_numbers_are_absurd_is_read_at_once(name, hostile):
+    """A reset header of 20,000 digits once cost 8 seconds."""
+    said = f"Rate limit reached. Please try again in {hostile}"
+    bodies = (b"", json.dumps({"error": {"message": said}}), json.dumps({"message": hostile}))
+    limits = ("retry-after", "retry-after-ms", "x-ratelimit-reset-requests", "date")
+    begun = time.process_time()
+    for body in bodies:
+        head = Head(429, dict.fromkeys((*limits, "x-ratelimit-reset-tokens"), hostile))
+        dialect(name).caller().error(head, body if isinstance(body, bytes) else body.encode())
+    assert time.process_time() - begun < 1

@@ -17,7 +17,7 @@ from .events import (
     Usage,
     UsageNow,
 )
-from .http import LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
+from .http import HIDDEN, LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
 from .json import dumped, loaded, overlaid, visible
 from .parts import (
     Blob,
@@ -41,6 +41,7 @@ from .reply import Reply, V, Verdict, only_thought
 from .request import Cure, Output, Request, Takes, Target, Tool, ToolChoice
 
 __all__ = [
+    "HIDDEN",
     "LEAST_LEARNED",
     "Assembler",
     "Blob",

@@ -69,6 +69,8 @@ def duration(text: str | None) -> float | None:
 # Found where nobody registered them (a header, a variable), shorter values are rather words:
 # "EMPTY", "lm-studio", "not-needed".
 LEAST_LEARNED = 12
+HIDDEN = "REDACTED"
+"""What stands where a secret was."""
 
 _VARIABLE = re.compile(
     r"(?:.*_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)|AWS_BEARER_TOKEN_.*", re.IGNORECASE

@@ -137,10 +137,16 @@ class Lookup:
             placement = replace(placement, show=None, hide=None)
         return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near, typed)
 
+    def provider(self, name: str) -> Provider:
+        """Return a provider by its name; raises UnknownProvider."""
+        if name not in self.catalog.providers:
+            raise UnknownProvider(self._no_provider(name))
+        return self.catalog.providers[name]
+
     def entries(self, provider: str | None = None) -> list[Entry]:
         """Return every catalogued model that is served, of one provider or of all."""
-        if provider is not None and provider not in self.catalog.providers:
-            raise UnknownProvider(self._no_provider(provider))
+        if provider is not None:
+            self.provider(provider)
         names = [provider] if provider else list(self.catalog.providers)
         return [
             self.entry(f"{name}:{model}")

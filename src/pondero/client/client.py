@@ -10,7 +10,7 @@ from ..canon import Reply
 from ..errors import UsageError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare
 from ..handoff import Refusal
-from ..store import Credentials
+from ..store import Credentials, lookup
 from ..thinking import Policy, ThinkingLike
 from .dial import PolicyLike, planned, policy_of, warn
 from .options import Options, Prompt, Question, asked_in, check, kind_of, request_of
@@ -37,6 +37,8 @@ class _Client(Generic[T]):
         self._transport = transport
         self._retry = retry or Retry()
         self._timeouts = timeouts or Timeouts()
+        for name in (*(keys or ()), *(urls or ())):
+            lookup().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
         self._refusals: tuple[Refusal, ...] = ()
         self._made: dict[str, T] = {}

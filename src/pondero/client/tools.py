@@ -29,6 +29,9 @@ class Tools:
         self.tools: list[Tool] = []
         self._functions: dict[str, Callable[..., object]] = {}
         self._arguments: dict[str, type[msgspec.Struct]] = {}
+        if isinstance(tools, Tool | Mapping | str) or not isinstance(tools, Iterable):
+            message = f"tools is a list, also where there is one: tools=[{_short(tools)}]"
+            raise BadParameter(message)
         for each in tools:
             self._add(each)
 
@@ -134,7 +137,7 @@ def _is_async(function: Callable[..., object]) -> bool:
 def _result(call: ToolCall, made: object) -> ToolResult:
     try:
         return ToolResult(call.id, _content(made), name=call.name)
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # noqa: BLE001 - what was made may refuse to be written in any way
         return _failed(call, error)
 
 
@@ -151,8 +154,19 @@ def _content(made: object) -> Content:
 
 
 def _failed(call: ToolCall, error: Exception) -> ToolResult:
-    words = f"{type(error).__name__}: {error}"
+    words = f"{type(error).__name__}: {_words(error)}"
     return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+
+
+def _words(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error of a tool may be broken itself
+        return "it cannot say why"
+
+
+def _short(given: object) -> str:
+    return getattr(given, "__name__", type(given).__name__)
 
 
 # -- JSON Schema, from hints and docstrings --------------------------------------------------------

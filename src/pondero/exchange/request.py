@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json, Origin, Request, Takes, Target
+from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, dialect
 from ..errors import Unsupported
@@ -239,6 +239,29 @@ def _dialect_of(provider: Provider) -> str:
         f"talked to; these can: {' '.join(NAMES)}"
     )
     raise Unsupported(message)
+
+
+def hide(error: BaseException | None, request: HttpRequest) -> None:
+    """Take the key of a request out of an error, and of those behind it: some services echo it."""
+    for name, before in _HEADERS.values():
+        key = request.headers.get(name, "").removeprefix(before)
+        if len(key) >= LEAST_LEARNED:
+            behind = error
+            while behind is not None:
+                _without(behind, key)
+                behind = behind.__cause__ or behind.__context__
+
+
+def _without(error: BaseException, key: str) -> None:
+    error.args = tuple(_hidden(each, key) for each in error.args)
+    for name, value in vars(error).items():
+        setattr(error, name, _hidden(value, key))
+
+
+def _hidden(value: Json, key: str) -> Json:
+    if isinstance(value, str):
+        return value.replace(key, HIDDEN)
+    return value.replace(key.encode(), HIDDEN.encode()) if isinstance(value, bytes) else value
 
 
 def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:

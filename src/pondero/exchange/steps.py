@@ -37,8 +37,8 @@ from ..errors import (
     Truncated,
     Unreachable,
 )
-from ..framing import MAX_FRAME
-from .request import Exchange
+from ..framing import MAX_FRAME, readable
+from .request import Exchange, hide
 from .retry import Retry
 from .verdicts import cap_to_retry, verdict
 
@@ -92,6 +92,7 @@ def flow(
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
+            hide(error, exchange.http)
             if attempt.shown:
                 raise
             if failed is not None and isinstance(error, CassetteError):
@@ -157,6 +158,7 @@ class _Attempt:
             raise Truncated(f"the answer was cut: {error}") from error
         if len(body) > MAX_FRAME:
             raise Malformed(f"an answer of more than {MAX_FRAME:,} bytes")
+        _refuse_pages(head, body)
         try:
             events = self._wire.decode(head, body, self._where)
         except Malformed as error:
@@ -171,9 +173,11 @@ class _Attempt:
         so_far = self._so_far
         try:
             data = yield _READ
-            if data is not None and _is_whole(head, data):
-                yield from self._whole(head, data)
-                return
+            if data is not None:
+                _refuse_pages(head, data)
+                if _is_whole(head, data):
+                    yield from self._whole(head, data)
+                    return
             while data is not None:
                 if (events := stream.feed(data)) and (shown := self._taken(events)):
                     data = yield Emit(shown, so_far)
@@ -244,6 +248,26 @@ def _is_whole(head: Head, first: bytes) -> bool:
     """Return whether the answer is one piece though a stream was asked for, as some proxies do."""
     kind = head.headers.get("content-type", "")
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
+
+
+def _refuse_pages(head: Head, first: bytes) -> None:
+    """Raise Malformed for a web page, or for a packing that nobody asked for."""
+    headers = head.headers
+    page = headers.get("content-type", "").startswith("text/html")
+    if page or first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc"):
+        words = readable(first, status=head.status)
+        raise Malformed(f"a web page came and no answer; is the address right? {words}")
+    packing = headers.get("content-encoding", "")
+    if packing and packing not in _UNPACKED and not _is_text(first):
+        raise Malformed(f"the answer is packed as {packing!r}, which was not asked for")
+
+
+_UNPACKED = ("gzip", "x-gzip", "deflate", "identity")  # what is asked for, and transports undo
+
+
+def _is_text(first: bytes) -> bool:
+    """Return whether bytes begin like JSON or a stream of events, and not like a packed body."""
+    return first[:1] in b"{[:deir \r\n" and first[:16].isascii()
 
 
 def _is_cut(body: bytes) -> bool:

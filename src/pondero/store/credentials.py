@@ -86,7 +86,12 @@ def url_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
     named = given.get(provider.name) or next(
         (os.environ[name] for name in provider.url_env if os.environ.get(name)), None
     )
-    url = (provider.url if named is None else _whole(named, provider.url)) + provider.path
+    try:
+        whole = provider.url if named is None else _whole(named, provider.url)
+    except ValueError as error:
+        message = f"{named!r} is no address of {provider.label}: {error}"
+        raise BadParameter(message) from None
+    url = whole + provider.path
     return _BLANK.sub(lambda blank: _filled(provider, blank[1], needed=needed), url)
 
 

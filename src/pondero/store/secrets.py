@@ -13,11 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
-from ..canon import LEAST_LEARNED, Json, converted, decoded, secrets_of
+from ..canon import HIDDEN, LEAST_LEARNED, Json, converted, decoded, secrets_of
 from ..errors import StoreError
 from .files import config_folder, write_whole
-
-HIDDEN = "REDACTED"
 
 Kind = TypeVar("Kind")
 

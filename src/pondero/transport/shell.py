@@ -67,7 +67,7 @@ class Shell:
         self.close()
         answer = self._answer = self._transport.send(step.request, self._timeouts)
         self._pieces = iter(answer)
-        return answer.head
+        return _dated(answer.head)
 
 
 class AsyncShell:
@@ -114,7 +114,17 @@ class AsyncShell:
         await self.aclose()
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
         self._pieces = aiter(answer)
-        return answer.head
+        return _dated(answer.head)
+
+
+def _dated(head: Head) -> Head:
+    """Return a head that says when it came, where it names a date to try again at and no other."""
+    again = head.headers.get("retry-after", "0")
+    if again[:1].isdigit() or "date" in head.headers:
+        return head
+    from email.utils import formatdate  # noqa: PLC0415 - dates are rare
+
+    return Head(head.status, {**head.headers, "date": formatdate(usegmt=True)})
 
 
 async def _sleep(seconds: float) -> None:

@@ -69,7 +69,8 @@ _BY_MESSAGE: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
     (re.compile(r"(?i)^model not found|model .{1,200} does not exist"), NotFound),
 )
 _AGAIN_IN = re.compile(r"(?:try|retry)(?: again)? (?:in|after) ([\d.hms ]{1,24})", re.IGNORECASE)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)")
+_LONGEST = 32  # characters of a duration; what is longer is none
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SNIPPET = 200
 _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
@@ -179,6 +180,8 @@ def _until_reset(head: Head) -> float | None:
 
 def _duration(text: str) -> float | None:
     """Return the seconds of ``6m0s``, ``20ms``, ``1.2s`` or a bare number."""
+    if len(text) > _LONGEST:
+        return None
     steps = _DURATION.findall(text)
     if steps:
         return sum(float(number) * _SECONDS[unit] for number, unit in steps)
