@@ -26,10 +26,9 @@ _THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it think
 
 def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
     """Return the plan for one model and one wish; raises only under a strict policy."""
-    facts = entry.capability
-    if entry.inferred:  # a relative's facts are a guess, and not worth the loss of all tools
-        facts = msgspec.structs.replace(facts, tools="ok")
-    decision = resolve(intent, facts, policy=policy, asked=asked, surface=entry.provider.surface)
+    decision = resolve(
+        intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
+    )
     adjustments = (*_names(entry), *_hiding(entry, decision, policy))
     if policy.unsupported == "strict":
         insist(entry, adjustments)
