@@ -380,3 +380,108 @@ def test_what_is_prepared_for_the_network_needs_a_key_and_hides_it():
     prepared = pondero.Client(keys={"openai": "sk-secret"}).prepare("gpt-5.1", SUM)
     assert prepared.request.headers["authorization"] == "Bearer sk-secret"
     assert "secret" not in repr(prepared)
+
+
+# -- per question: how long to wait, and what goes along -------------------------------------------
+
+
+class Patience(Emulator):
+    """Remembers how long it might have taken."""
+
+    waited: Timeouts
+
+    def send(self, request, timeouts):
+        self.waited = timeouts
+        return super().send(request, timeouts)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "stream", "waits"),
+    [
+        (5, True, Timeouts(5, 5, 5)),
+        (90.0, True, Timeouts(10, 90, 90)),
+        (90.0, False, Timeouts(10, 90, 90)),
+        (Timeouts(1, 2, 3), True, Timeouts(1, 2, 3)),
+        (None, True, Timeouts()),
+    ],
+)
+def test_a_question_may_have_a_timeout_of_its_own(timeout, stream, waits):
+    emulator = Patience()
+    pondero.Client(transport=emulator).ask("gpt-5.1", SUM, timeout=timeout, stream=stream)
+    assert emulator.waited == waits
+
+
+@pytest.mark.parametrize("timeout", [0, -1, True, "5", float("nan"), float("inf")])
+def test_a_timeout_that_cannot_be_is_an_error(timeout):
+    with pytest.raises(BadParameter, match="timeout"):
+        pondero.Client(transport=Emulator()).ask("gpt-5.1", SUM, timeout=timeout)
+
+
+def test_headers_of_the_callers_own_go_along():
+    client = pondero.Client(transport=Emulator())
+    headers = {"X-Team": "blue", "anthropic-beta": "context-1m"}
+    tool = Tool("look", "Look.", {"type": "object"})
+    plain = client.prepare("claude-sonnet-4-5/high", SUM, tools=[tool])
+    prepared = client.prepare("claude-sonnet-4-5/high", SUM, tools=[tool], headers=headers)
+    assert prepared.request.headers["x-team"] == "blue"
+    betas = prepared.request.headers["anthropic-beta"].split(",")
+    assert betas == [*plain.plan.headers["anthropic-beta"].split(","), "context-1m"]
+    assert client.ask("claude-sonnet-4-5/high", SUM, headers=headers).text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer mine"},
+        {"x-api-key": "mine"},
+        {"X-Goog-Api-Key": "mine"},
+        {"content-type": "text/plain"},
+        {"x-team": "blue\r\nx-evil: 1"},
+        {"x team": "blue"},
+        {"x-team": 7},
+        {"x-team": "blü"},
+    ],
+)
+def test_a_header_that_is_ours_or_none_is_refused(headers):
+    with pytest.raises(BadParameter) as raised:
+        pondero.Client(transport=Emulator()).ask("gpt-5.1", SUM, headers=headers)
+    assert "mine" not in str(raised.value)
+
+
+# -- how things look -------------------------------------------------------------------------------
+
+
+def test_what_one_holds_in_hand_says_what_it_is():
+    client = pondero.Client(transport=Emulator())
+    stream = client.stream("gpt-5.1/low", SUM)
+    assert repr(stream) == "<pondero.Stream of openai:gpt-5.1, not begun, 0 characters>"
+    with stream:
+        next(event for event in stream if isinstance(event, TextDelta))
+        assert "under way" in repr(stream)
+    chat = pondero.Chat("gpt-5.1", "low", client=client)
+    reply = chat.send(SUM)
+    assert repr(chat) == "<pondero.Chat 'gpt-5.1' at 'low', 2 messages>"
+    assert str(reply) == reply.text == reply._repr_markdown_()
+    assert chat._repr_markdown_().startswith(f"**user**\n\n{SUM}\n\n**assistant**")
+
+
+def test_a_log_has_models_and_levels_and_no_secret(caplog):
+    key = "sk-test-0123456789-secret"
+    emulator = Emulator(faults=[None, 400])
+    client = pondero.Client(
+        transport=emulator, keys={"anthropic": key}, urls={"anthropic": "https://me:pw@x.test/v1"}
+    )
+    with caplog.at_level("DEBUG", logger="pondero"):
+        client.ask("anthropic:claude-opus-5/low", SUM, headers={"x-token": "hush-hush"})
+        with pytest.raises(pondero.ServiceError):
+            client.ask("anthropic:claude-opus-5/low", SUM)
+    lines = [record.getMessage() for record in caplog.records if record.name == "pondero"]
+    assert "anthropic:claude-opus-5 at level low" in lines[0]
+    assert lines[1].startswith("answered: stop")
+    assert lines[-1].startswith("failed: BadRequest (HTTP 400)")
+    assert not any(secret in " ".join(lines) for secret in (key, "hush", "pw", SUM))
+
+
+def test_nothing_is_logged_where_nobody_listens(caplog):
+    pondero.Client(transport=Emulator()).ask("gpt-5.1", SUM)
+    assert caplog.records == []

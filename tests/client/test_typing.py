@@ -48,6 +48,8 @@ pondero.ask(MODEL, "Hello", "hgih")
 pondero.ask(MODEL, "Hello", max_tokens="many")
 pondero.ask(MODEL, "Hello", max_token=7)
 pondero.ask(MODEL, 7)
+pondero.ask(MODEL, "Hello", timeout="5")
+pondero.ask(MODEL, "Hello", headers={"x-team": 7})
 asyncio.run(pondero.aask(MODEL, "Hello", object()))
 client.ask(MODEL, "Hello", "hgih")
 client.ask(MODEL, "Hello", output=City).value.nam

@@ -82,6 +82,8 @@ def the_client(client: pondero.Client) -> None:
         for event in stream:
             assert event is not None
     assert_type(stream.reply.value, Model)
+    client.ask(MODEL, "Hello", timeout=30, headers={"x-team": "blue"})
+    client.ask(MODEL, [{"role": "user", "content": "Hello"}], timeout=pondero.Timeouts())
     prepared = client.prepare(MODEL, [pondero.Message("user", (pondero.Text("Hello"),))], "max")
     assert_type(prepared, pondero.Prepared)
 

@@ -16,7 +16,8 @@ from ..store import lookup
 from ..thinking import Policy, ThinkingLike
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
-from .options import ChatOptions, Common, Options, Prompt, check, messages_of
+from .messages import Prompt, messages_of
+from .options import ChatOptions, Common, Options, check
 from .saved import dump_chat, load_chat, options_of
 from .stream import AsyncStream, Stream
 from .tools import ToolLike, Tools
@@ -128,6 +129,14 @@ class _Chat(Generic[C]):
         )
         chat.refusals = saved.refusals
         return chat
+
+    def __repr__(self) -> str:
+        wish = "" if self._thinking is None else f" at {self._thinking!r}"
+        what = f"{self._model!r}{wish}, {len(self.messages)} messages"
+        return f"<pondero.{type(self).__name__} {what}>"
+
+    def _repr_markdown_(self) -> str:
+        return "\n\n".join(f"**{each.role}**\n\n{each.text}" for each in self.messages if each.text)
 
     def _checked(self, client: C | None) -> C:
         """Return the client to ask through; raises UsageError for one of the other kind."""

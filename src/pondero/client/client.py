@@ -8,12 +8,13 @@ from typing import Generic, Self, TypeVar, Unpack, overload
 
 from ..canon import Reply
 from ..errors import UsageError
-from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare
+from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare, with_headers
 from ..handoff import Refusal
 from ..store import Credentials, lookup
 from ..thinking import Policy, ThinkingLike
 from .dial import PolicyLike, planned, policy_of, warn
-from .options import Options, Prompt, Question, asked_in, check, kind_of, request_of
+from .messages import Prompt
+from .options import Options, Question, asked_in, check, kind_of, request_of, timeouts_of
 from .stream import AsyncStream, Stream
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
@@ -74,13 +75,16 @@ class _Client(Generic[T]):
             at=time(),
             refusals=(*self._refusals, *options.get("refusals", ())),
         )
+        if headers := options.get("headers"):
+            prepared = with_headers(prepared, headers)
         if policy.unsupported == "warn":
             notes = prepared.plan.adjustments
             warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
         return prepared
 
-    def _waits(self, prepared: Prepared) -> Timeouts:
-        return self._timeouts if prepared.exchange.stream else self._timeouts.whole()
+    def _waits(self, prepared: Prepared, options: Options) -> Timeouts:
+        usual = self._timeouts if prepared.exchange.stream else self._timeouts.whole()
+        return timeouts_of(options.get("timeout"), usual)
 
     def _way(self) -> T:
         """Return what moves the bytes, one for all threads; raises UsageError after closing."""
@@ -155,7 +159,7 @@ class Client(_Client[Transport]):
             prepared,
             self._way(),
             retry=self._retry,
-            timeouts=self._waits(prepared),
+            timeouts=self._waits(prepared, options),
             remember=self._remember,
             kind=kind_of(options.get("output")),
         )
@@ -255,7 +259,7 @@ class AsyncClient(_Client[AsyncTransport]):
             prepared,
             self._way(),
             retry=self._retry,
-            timeouts=self._waits(prepared),
+            timeouts=self._waits(prepared, options),
             remember=self._remember,
             kind=kind_of(options.get("output")),
         )

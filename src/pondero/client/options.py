@@ -5,23 +5,18 @@ from typing import Any, TypedDict
 
 from ..canon import (
     Json,
-    Message,
     Output,
-    Part,
     Request,
-    Text,
     Tool,
     ToolChoice,
 )
 from ..errors import BadParameter
+from ..exchange import Timeouts
 from ..handoff import Refusal
 from ..thinking import Asked, ThinkingLike
 from .dial import PolicyLike, asked_of
+from .messages import Prompt, System, messages_of, system_of
 from .tools import ToolLike, Tools, schema_of
-
-_Piece = str | Part | Message | Mapping[str, Json]
-Prompt = _Piece | Sequence[_Piece]
-System = str | Text | Sequence[str | Text] | None
 
 _MODES = {
     "auto": ToolChoice("auto"),
@@ -45,6 +40,8 @@ class Common(TypedDict, total=False):
     policy: PolicyLike
     stream: bool
     context: int | None
+    timeout: float | Timeouts | None
+    headers: Mapping[str, str] | None
 
 
 class ChatOptions(Common, total=False):
@@ -54,7 +51,8 @@ class ChatOptions(Common, total=False):
     for any JSON. ``extras`` are the service's own fields. ``stream`` is how the answer travels: in
     one piece if False, where a long thought could outlast the wait for its first byte. ``context``
     is how many tokens the conversation has already, for the policy's context_cap; a chat knows by
-    itself.
+    itself. ``timeout`` is how many seconds to wait for a connection, for the first byte and between
+    bytes. ``headers`` go along with ours; a key is given to the client and not here.
     """
 
     output: Any
@@ -119,29 +117,6 @@ def asked_in(request: Request, context: int | None) -> Asked:
     )
 
 
-def messages_of(prompt: Prompt) -> tuple[Message, ...]:
-    """Return the conversation that a prompt is: words, parts of one message, or messages."""
-    if isinstance(prompt, str) and prompt.strip():  # what most prompts are
-        return (Message("user", (Text(prompt),)),)
-    if isinstance(prompt, Message):
-        return (prompt,)
-    given = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
-    if given and all(isinstance(each, Message | Mapping) for each in given):
-        return tuple(_message(each) for each in given)
-    parts = tuple(_part(each) for each in given)
-    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
-        raise BadParameter("there is nothing to ask; give words, parts or messages")
-    return (Message("user", parts),)
-
-
-def system_of(given: System) -> tuple[Text, ...]:
-    """Return the system prompt as texts."""
-    if given is None or given == "":
-        return ()
-    texts = [given] if isinstance(given, str | Text) else given
-    return tuple(text if isinstance(text, Text) else Text(text) for text in texts)
-
-
 def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoice | None:
     """Return the tool choice: a word, or a tool's name."""
     if given is None or isinstance(given, ToolChoice):
@@ -171,23 +146,14 @@ def kind_of(given: Any) -> Any:
     return None if isinstance(given, bool | Mapping | Output) else given
 
 
-def _part(given: object) -> Part:
-    if isinstance(given, str):
-        return Text(given)
-    if isinstance(given, Part):
-        return given
-    message = f"a prompt is made of words, parts or messages, not {given!r}"
-    raise BadParameter(message)
-
-
-def _message(given: object) -> Message:
-    if isinstance(given, Message):
-        return given
-    role, content = (
-        (given.get("role"), given.get("content")) if isinstance(given, Mapping) else (0, 0)
-    )
-    if role not in ("system", "user", "assistant") or not isinstance(content, str | list | tuple):
-        message = f"a message has a role (system, user, assistant) and content, not {given!r}"
+def timeouts_of(given: Any, usual: Timeouts) -> Timeouts:
+    """Return how long to wait: what was given for this question, else as usual."""
+    if given is None or isinstance(given, Timeouts):
+        return given or usual
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < _FOR_EVER:
+        message = f"timeout={given!r} cannot be; use seconds above 0, or a pondero.Timeouts"
         raise BadParameter(message)
-    parts = [content] if isinstance(content, str) else content
-    return Message(role, tuple(_part(each) for each in parts))
+    return Timeouts(min(given, usual.connect), given, given)
+
+
+_FOR_EVER = 1e9

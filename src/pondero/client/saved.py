@@ -9,7 +9,8 @@ from ..canon import Json, Message, Output, Text, ToolChoice, converted, dumped, 
 from ..errors import BadParameter
 from ..handoff import Refusal
 from ..thinking import Policy
-from .options import ChatOptions, output_of, system_of
+from .messages import system_of
+from .options import ChatOptions, output_of
 
 VERSION = 1
 

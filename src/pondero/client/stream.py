@@ -45,6 +45,11 @@ class _Stream(Generic[V]):
         self._kind = kind
         self._reply: Reply[V] | None = None
 
+    def __repr__(self) -> str:
+        state = "ended" if self._reply is not None else "under way" if self._so_far else "not begun"
+        what = f"{self.plan.model}, {state}, {len(self.message.text):,} characters"
+        return f"<pondero.{type(self).__name__} of {what}>"
+
     @property
     def plan(self) -> Plan:
         """Return the plan; the reply's plan also has what was repaired on the way."""

@@ -1,10 +1,12 @@
-"""A span for each exchange, where the application traces with OpenTelemetry; nothing otherwise.
+"""A span for each exchange, where the application traces with OpenTelemetry, and two lines of log.
 
-An application that traces has imported OpenTelemetry's API itself: as long as nobody has, nothing
-is imported here.
+An application that traces or logs has imported OpenTelemetry's API, or ``logging``, itself: as long
+as nobody has, nothing is imported here. The logger is called "pondero", its lines are for debugging
+and name no key, no header and nothing that was said.
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ..canon import Reply
@@ -18,6 +20,7 @@ class Span:
     """One exchange as a span by the conventions of ``gen_ai``; ends once."""
 
     def __init__(self, exchange: Exchange) -> None:
+        self._log = _debug(exchange)
         api = sys.modules.get(_API)
         self._span: Any = None
         if api is not None:
@@ -29,6 +32,9 @@ class Span:
 
     def end(self, reply: Reply | None = None, error: BaseException | None = None) -> None:
         """End the span with the reply, or with the error."""
+        log, self._log = self._log, None
+        if log is not None:
+            log("%s", _outcome(reply, error))
         span, self._span = self._span, None
         if span is None:
             return
@@ -40,6 +46,32 @@ class Span:
                 span.set_attribute("http.response.status_code", error.status)
             span.set_status(self._failed)
         span.end()
+
+
+def _debug(exchange: Exchange) -> Callable[..., None] | None:
+    """Log what is asked, and return where to log its end; None where nobody reads it."""
+    logging = sys.modules.get("logging")
+    logger = logging.getLogger("pondero") if logging is not None else None
+    if logging is None or logger is None or not logger.isEnabledFor(logging.DEBUG):
+        return None
+    plan, http = exchange.plan, exchange.http
+    level = plan.level if plan.budget is None else f"{plan.level}, {plan.budget} tokens"
+    address = http.url.partition("?")[0].rpartition("@")[2]
+    logger.debug("%s %s: %s at level %s", http.method, address, plan.model, level)
+    for note in plan.adjustments:
+        logger.debug("%s: %s (%s)", plan.model, note.why, note.code)
+    log: Callable[..., None] = logger.debug
+    return log
+
+
+def _outcome(reply: Reply | None, error: BaseException | None) -> str:
+    if reply is not None:
+        thought, wrote = reply.usage.thinking, reply.usage.output
+        return f"answered: {reply.finish}, thinking {thought}, output {wrote}, {reply.verdict}"
+    if error is None or isinstance(error, GeneratorExit):
+        return "left before its end"
+    status = f" (HTTP {error.status})" if isinstance(error, ServiceError) else ""
+    return f"failed: {type(error).__name__}{status}"
 
 
 def _asked(exchange: Exchange) -> dict[str, Any]:

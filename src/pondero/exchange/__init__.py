@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .decoded import Decoded, decode
     from .refusals import refusal_of, refused_by, seals_of
-    from .request import Exchange, Prepared, Signing, compose, destination, prepare
+    from .request import Exchange, Prepared, Signing, compose, destination, prepare, with_headers
     from .retry import Retry
     from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
@@ -39,6 +39,7 @@ _HOMES = {
     "refused_by": "refusals",
     "seals_of": "refusals",
     "verdict": "verdicts",
+    "with_headers": "request",
 }
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "refused_by",
     "seals_of",
     "verdict",
+    "with_headers",
 ]
 
 # Load what needs the dialects on first use: a plan needs none of them.

@@ -6,6 +6,7 @@ The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``ponde
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +14,7 @@ from msgspec import Struct
 from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, dialect
-from ..errors import Unsupported
+from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .limits import acceptable, continued
@@ -30,6 +31,12 @@ _HEADERS = {
     "x-goog-api-key": ("x-goog-api-key", ""),
     "api-key": ("api-key", ""),
 }
+
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OURS = frozenset(
+    (*(name for name, _ in _HEADERS.values()), "content-type", "content-length", "host")
+)
 
 
 class Signing(Struct, frozen=True):
@@ -239,6 +246,33 @@ def _dialect_of(provider: Provider) -> str:
         f"talked to; these can: {' '.join(NAMES)}"
     )
     raise Unsupported(message)
+
+
+def with_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
+    """Return a request with headers of the caller's own; raises BadParameter for a key's."""
+    exchange = prepared.exchange
+    headers = dict(exchange.http.headers)
+    for named, value in given.items():
+        _check_header(named, value)
+        name = named.lower()
+        before = headers.get(name)
+        # A header of the plan is a list that both may add to; of another there is one.
+        both = before and name in exchange.plan.headers and value not in before.split(",")
+        headers[name] = f"{before},{value}" if both else value
+    http = msgspec.structs.replace(exchange.http, headers=headers)
+    return msgspec.structs.replace(prepared, exchange=msgspec.structs.replace(exchange, http=http))
+
+
+def _check_header(name: Any, value: Any) -> None:
+    if not (isinstance(name, str) and isinstance(value, str) and _HEADER_NAME.fullmatch(name)):
+        message = f"headers have names and text, not {name!r}: {type(value).__name__}"
+    elif name.lower() in _OURS:
+        message = f"the header {name!r} is ours to set; keys are given to the client: keys={{...}}"
+    elif not (value.isascii() and value.isprintable()):
+        message = f"the header {name!r} has letters that no header can carry"
+    else:
+        return
+    raise BadParameter(message)
 
 
 def hide(error: BaseException | None, request: HttpRequest) -> None:

@@ -1,0 +1,116 @@
+"""What a prompt may be: our parts and messages, and the dicts that chat programs have."""
+
+from base64 import b64encode
+
+import pytest
+
+import pondero
+from pondero.canon import Blob, Image, Message, Text, ToolCall, ToolResult
+from pondero.client.messages import messages_of
+from pondero.emulator import Emulator
+from pondero.errors import BadParameter
+
+PIXEL = b"\x89PNG\r\n\x1a\n"
+CODED = b64encode(PIXEL).decode()
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look", "arguments": '{"at": "it"}'},
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"type": "text", "text": "hi"}, Text("hi")),
+        ({"type": "input_text", "text": "hi"}, Text("hi")),
+        ({"type": "output_text", "text": "hi"}, Text("hi")),
+        (
+            {"type": "image_url", "image_url": {"url": "https://x.test/a.png", "detail": "low"}},
+            Image(url="https://x.test/a.png", detail="low"),
+        ),
+        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{CODED}"}}, Image("image/png", PIXEL)),
+        ({"type": "input_image", "image_url": f"data:image/png;base64,{CODED}"}, Image("image/png", PIXEL)),
+        (
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{CODED}"}},
+            Blob("application/pdf", PIXEL, name="a.pdf"),
+        ),
+        ({"type": "input_audio", "input_audio": {"data": CODED, "format": "wav"}}, Blob("audio/wav", PIXEL)),
+    ],
+    ids=lambda given: given.get("type") if isinstance(given, dict) else "",
+)  # fmt: skip
+def test_a_part_may_be_a_dict(given, part):
+    for prompt in (
+        [given],
+        {"role": "user", "content": [given]},
+        [{"role": "user", "content": [given]}],
+    ):
+        assert messages_of(prompt) == (Message("user", (part,)),)  # fmt: skip
+
+
+def test_words_parts_and_dicts_may_stand_together():
+    given = ["look", {"type": "text", "text": "here"}, Text("now")]
+    assert messages_of(given) == (Message("user", (Text("look"), Text("here"), Text("now"))),)
+
+
+def test_a_conversation_with_tools_may_be_dicts():
+    other = {**CALL, "id": "call_2"}
+    given = [
+        {"role": "developer", "content": "Be short."},
+        {"role": "user", "content": "Look twice."},
+        {"role": "assistant", "content": None, "tool_calls": [CALL, other]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "a cat"},
+        {"role": "tool", "tool_call_id": "call_2", "content": [{"type": "text", "text": "a dog"}]},
+        {"role": "user", "content": "So?"},
+    ]
+    calls = tuple(ToolCall(id, "look", {"at": "it"}) for id in ("call_1", "call_2"))
+    results = (
+        ToolResult("call_1", (Text("a cat"),), name="look"),
+        ToolResult("call_2", (Text("a dog"),), name="look"),
+    )
+    assert messages_of(given) == (
+        Message("system", (Text("Be short."),)),
+        Message("user", (Text("Look twice."),)),
+        Message("assistant", calls),
+        Message("user", results),
+        Message("user", (Text("So?"),)),
+    )
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.1", "gemini-3-flash-preview", "groq:qwen/qwen3-32b"])  # fmt: skip
+def test_such_a_conversation_is_taken_by_every_wire(model):
+    given = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "a cat"},
+    ]
+    tool = pondero.Tool(
+        "look", "Look.", {"type": "object", "properties": {"at": {"type": "string"}}}
+    )
+    reply = pondero.Client(transport=Emulator()).ask(model, given, tools=[tool])
+    assert reply.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"role": "robot", "content": "hi"},
+        {"role": "user"},
+        {"role": "user", "content": 7},
+        {"role": "user", "content": [{"type": "hologram"}]},
+        {"role": "user", "content": [{"type": "text"}]},
+        {"role": "user", "content": [{"type": "text", "text": 7}]},
+        {"role": "user", "content": [{"type": ["text"], "text": "hi"}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": "data:image/png;base64,%%%"}]},
+        {"role": "tool", "content": "hi"},
+        {"role": "tool", "tool_call_id": "1", "content": None},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "assistant", "content": None, "tool_calls": 7},
+        {"role": "assistant", "content": "hi", "tool_calls": 7},
+        {"role": "assistant", "content": None, "tool_calls": [7]},
+        {"type": "hologram"},
+    ],
+)  # fmt: skip
+def test_what_is_none_of_this_is_an_error_of_ours(given):
+    with pytest.raises(BadParameter):
+        messages_of([given])
