@@ -14,7 +14,8 @@ from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..framing import json_of
 from ..store import lookup
-from ..thinking import SAMPLING, Asked, Placement, Plan, Policy, parse
+from ..thinking import SAMPLING, Asked, Plan, Policy, depth_paths, parse, shown_paths
+from .dial import wish_for
 
 Path = tuple[str, ...]
 
@@ -27,11 +28,12 @@ def set_level(
     entry = _entry(request, policy) if body else None
     if entry is None:
         return request, None
-    intent = parse(thinking, words=entry.capability.extra_words)
+    wish = wish_for(entry, thinking, lookup())
+    intent = parse(wish, words=entry.capability.extra_words)
     if intent.kind == "unset":
         return request, None
     made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
-    for path in _paths(entry.placement):
+    for path in (*depth_paths(entry.placement), *shown_paths(entry.placement)):
         _take(body, path)
     for name in made.dropped:
         _take(body, entry.provider.parameters.get(name, (name,)))
@@ -114,21 +116,6 @@ def _is_forced(request: HttpRequest, entry: Entry) -> bool:
     except Rejected:
         return False
     return choice is not None and choice.forced
-
-
-def _paths(placement: Placement) -> Iterator[Path]:
-    """Yield every place where a body may speak of thinking."""
-    own = (getattr(placement, name) for name in ("off", "on", "level", "budget", "show", "hide"))
-    for template in (*own, *(form for forms in placement.also for form in forms.values())):
-        yield from _leaves(template or {})
-
-
-def _leaves(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
-    for key, value in template.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*above, key))
-        else:
-            yield (*above, key)
 
 
 def _at(body: Mapping[str, Json], path: Path) -> Json:

@@ -1,14 +1,14 @@
 """The dial as a library call: ``plan``, ``levels``, ``models``, and completion of their names."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
 from ..catalog import Entry, Lookup, read_toml
-from ..errors import BadConfig, BadParameter, BadPolicy, PonderoWarning, UsageError
+from ..errors import BadConfig, BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
 from ..store import config_text, lookup
 from ..thinking import LEVELS, Adjustment, Asked, Choices, Intent, Plan, Policy, ThinkingLike, parse
@@ -32,7 +32,8 @@ def plan(
     """Return what would be sent to this model for this wish, and why.
 
     ``model`` is ``[provider:]model[/level]``. ``thinking`` is a level, True, False, a number of
-    tokens, or the service's own fields as a mapping; it wins over the model's suffix.
+    tokens, the service's own fields as a mapping, or a mapping of any of these by provider or
+    dialect, where ``"*"`` is for all others; it wins over the model's suffix.
     """
     asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
     return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
@@ -70,10 +71,29 @@ def _made(
     finder: Lookup, model: str, thinking: object, effort: object, policy: Policy, *asked: Any
 ) -> tuple[Entry, Plan]:
     entry, wish = _entry(finder, model, policy.unknown)
+    thinking = wish_for(entry, thinking, finder)
     if thinking is None and effort is None:
         thinking = wish
     intent = parse(thinking, effort, words=entry.capability.extra_words)
     return entry, make_plan(entry, intent, asked=Asked(*asked), policy=policy)
+
+
+def wish_for(entry: Entry, thinking: object, finder: Lookup) -> object:
+    """Return the wish for this model, of a mapping by provider or dialect; ``*`` is all others'.
+
+    Any other wish is for every model, a mapping of the service's own fields among them.
+    """
+    if not isinstance(thinking, Mapping):
+        return thinking
+    provider, others = entry.provider, finder.catalog.providers
+    names = {"*", *others, *(each.dialect for each in others.values())}
+    if names.isdisjoint(thinking):
+        return thinking
+    if odd := [name for name in thinking if name not in names]:
+        message = f"no provider or dialect is called {odd[0]!r}; use {' '.join(sorted(names))}"
+        raise BadThinking(message)
+    mine = (name for name in (provider.name, provider.dialect, "*") if name in thinking)
+    return thinking.get(next(mine, None))
 
 
 def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = None) -> list[Plan]:

@@ -1,5 +1,6 @@
 """Makes the plan: what a model will be sent for a wish, from the catalog's facts and the dial."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from ..thinking import (
     Plan,
     Policy,
     headers,
+    own,
     place,
     resolve,
 )
@@ -47,6 +49,25 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
         adjustments=adjustments,
         facts=Facts(entry.capability.source, entry.capability.checked, entry.inferred),
     )
+
+
+def with_own_fields(
+    entry: Entry, made: Plan, extras: Mapping[str, Any], *, asked: Asked, policy: Policy
+) -> Plan:
+    """Return the plan with what extras says of thinking in the service's own fields: that wins."""
+    said = own(extras, entry.placement)
+    if said.depth and overlaid(made.fields, said.depth) != made.fields:
+        intent = Intent("native", fields=said.depth)
+        native = plan(entry, intent, asked=asked, policy=policy.but(unsupported="adjust"))
+        if made.asked is None:
+            return native
+        why = f"extras says it in the service's own fields: {' '.join(said.depth)}"
+        note = Adjustment("native_wins", "thinking", made.asked, "native", why)
+        notes = (*native.adjustments, note)
+        return msgspec.structs.replace(native, asked=made.asked, adjustments=notes)
+    if said.shown:
+        return msgspec.structs.replace(made, fields=overlaid(made.fields, said.shown))
+    return made
 
 
 def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .limits import acceptable, continued
-from .planner import insist
+from .planner import insist, with_own_fields
 from .planner import plan as make_plan
 from .refusals import noting_withheld, refused_by, seals_of, without_refused
 
@@ -113,6 +113,8 @@ def prepare(
     repaired.
     """
     before, repairs = plan.adjustments, policy.unsupported != "strict"
+    if isinstance(request.extras, Mapping):
+        plan = with_own_fields(entry, plan, request.extras, asked=asked, policy=policy)
     known = refused_by(entry, refusals) if repairs else ()
     view = handoff(request.messages, destination(entry, policy, refused=seals_of(known)))
     if view.open_loop_without_thinking and _must_begin_thinking(entry, plan):

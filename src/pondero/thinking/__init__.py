@@ -16,7 +16,18 @@ from .intent import (
     parse,
     vocabulary,
 )
-from .placement import NOWHERE, Placement, Reading, headers, place, read
+from .placement import (
+    NOWHERE,
+    Own,
+    Placement,
+    Reading,
+    depth_paths,
+    headers,
+    own,
+    place,
+    read,
+    shown_paths,
+)
 from .plan import Facts, Plan, describe, outcome, said
 from .policy import CHOICES, DEFAULT, TOKENS, Choices, Policy
 from .resolve import resolve
@@ -53,6 +64,7 @@ __all__ = [
     "Facts",
     "Intent",
     "Kind",
+    "Own",
     "Placement",
     "Plan",
     "Policy",
@@ -61,12 +73,14 @@ __all__ = [
     "ThinkingLike",
     "Word",
     "closest",
+    "depth_paths",
     "describe",
     "headers",
     "is_wish",
     "nearest",
     "offered_levels",
     "outcome",
+    "own",
     "parse",
     "percent_of_output",
     "place",
@@ -74,6 +88,7 @@ __all__ = [
     "refusal",
     "resolve",
     "said",
+    "shown_paths",
     "vocabulary",
     "why_substituted",
 ]

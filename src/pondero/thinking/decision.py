@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "tools_refused": "the model takes no function tools on this surface; they were left out",
     "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
     "model_spelt": "the model's name is sent in the service's spelling",
+    "native_wins": "extras has the service's own fields for thinking, which win over the level",
     "unknown_model": "the model is not in the catalog; the newest of its line stands in",
     "cannot_hide": "the thinking cannot be kept out of the answer here; it comes all the same",
     "summary_refused": "readable thinking was asked for and cannot be had",

@@ -4,7 +4,7 @@
 templates. Only paths are known here, no policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from .decision import Decision
 from .intent import OFF, ON, UNSET, Intent
 
 EFFORT, BUDGET = "$effort", "$budget"
+Path = tuple[str, ...]
 
 
 class Placement(
@@ -209,8 +210,71 @@ def _agrees(value: Any, wanted: Any, placement: Placement, found: dict[str, Any]
 def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
     if key in body or not placement.folded:
         return body.get(key, _MISSING)
+    return body.get(_spelt(body, key), _MISSING)
+
+
+class Own(Struct, frozen=True):
+    """What a caller wrote of thinking in a body's own fields.
+
+    ``depth`` is whether and how much to think, with all that stands beside it; ``shown`` is what of
+    it is readable. Each is the part of the body that says it, and empty where nothing does.
+    """
+
+    depth: dict[str, Any]
+    shown: dict[str, Any]
+
+
+def own(body: Mapping[str, Any], placement: Placement) -> Own:
+    """Return what a body itself says of thinking."""
+    depth: dict[str, Any] = {}
+    for path in depth_paths(placement):
+        if found := _found(body, path, placement):
+            above = found[:-1] if len(found) == len(path) > 1 else found
+            _put(depth, above, _get(body, above))
+    shown: dict[str, Any] = {}
+    for path in shown_paths(placement):
+        if found := _found(body, path, placement):
+            _put(shown, found, _get(body, found))
+    return Own(depth, shown)
+
+
+def depth_paths(placement: Placement) -> Iterator[Path]:
+    """Yield every place where a body may say whether, and how much, to think."""
+    forms = (placement.off, placement.on, placement.level, placement.budget)
+    for template in (*forms, *(form for each in placement.also for form in each.values())):
+        yield from _paths(template or {})
+
+
+def shown_paths(placement: Placement) -> Iterator[Path]:
+    """Yield every place where a body may say what of the thinking is readable."""
+    for template in (placement.show, placement.hide):
+        yield from _paths(template or {})
+
+
+def _paths(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+    for key, value in template.items():
+        if isinstance(value, Mapping):
+            yield from _paths(value, (*above, key))
+        else:
+            yield (*above, key)
+
+
+def _found(body: Any, path: Path, placement: Placement) -> Path:
+    """Return a path as this body spells it, as far as there are objects; empty where it is not."""
+    found: Path = ()
+    for key in path:
+        if not isinstance(body, Mapping):
+            break
+        spelt = key if key in body or not placement.folded else _spelt(body, key)
+        if spelt not in body:
+            return ()
+        found, body = (*found, spelt), body[spelt]
+    return found
+
+
+def _spelt(body: Mapping[str, Any], key: str) -> str:
     folded = key.replace("_", "").lower()
-    return next((v for k, v in body.items() if k.replace("_", "").lower() == folded), _MISSING)
+    return next((each for each in body if each.replace("_", "").lower() == folded), key)
 
 
 def _shown(body: Mapping[str, Any], placement: Placement) -> bool | None:

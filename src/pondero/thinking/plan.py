@@ -68,7 +68,7 @@ def said(asked: str | int | None) -> str:
 
 def outcome(plan: Plan) -> str:
     """Return in words what the model will get."""
-    if plan.asked == "native":
+    if plan.asked == "native" or any(note.code == "native_wins" for note in plan.adjustments):
         return "your own fields, untouched"
     if plan.budget is not None:
         words = f"{plan.level}, {plan.budget:,} tokens" if plan.level else f"{plan.budget:,} tokens"
