@@ -77,7 +77,7 @@ def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
         terminal.press("\x03")  # ctrl+c clears the words that came back
         terminal.until("│ Say something")
         terminal.press("say six\r")
-        terminal.until("▌ say six", "cost unknown")
+        terminal.until("▌ say six", "offline")
         terminal.press("\x04")
         assert terminal.ended() == 0
     with Threads.open(tmp_path / "data" / "threads.db") as threads:

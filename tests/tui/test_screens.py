@@ -67,7 +67,17 @@ async def test_a_handoff_says_what_the_other_model_is_not_shown():
         await chat.say(QUESTION)
         await chat.say("/model gpt-5/high")
         assert "Handoff: 2 parts kept, 1 withheld" in chat.text
+        assert "(at " not in chat.text
         assert chat.matches("handoff")
+
+
+async def test_another_level_of_the_same_model_says_nothing_of_a_handoff():
+    async with stage() as chat:
+        await chat.say(QUESTION)
+        await chat.say("/model gpt-5/high")
+        await chat.say("/thinking low")
+        assert "low effort" in chat.text
+        assert chat.text.count("Handoff:") == 1
 
 
 async def test_an_error_is_a_sentence_and_a_way_on_and_the_words_come_back():

@@ -82,7 +82,7 @@ def chat(
     session = Session(client, keeper, dial, clock=monotonic, paid=not offline)
     state = begin(dial, *_model(model, settled), system=system)
     app = ChatApp(
-        state.but(unsaved=keeper.unsaved, unpriced=session.unpriced),
+        state.but(unsaved=keeper.unsaved),
         dial,
         session,
         tap=tap,

@@ -3,6 +3,7 @@
 No seal and no word of the conversation stands in a manifest: it can be shown and logged.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -13,8 +14,6 @@ from .surrogates import whole_json
 
 Action = Literal["withheld", "rewritten", "added", "merged"]
 Place = tuple[int, int]
-
-_PLACES_SHOWN = 5
 
 
 class Change(Struct, frozen=True, gc=False):
@@ -69,22 +68,29 @@ class Manifest(Struct, frozen=True):
     def __str__(self) -> str:
         if not self.changes:
             return f"all {self.kept:,} parts kept as they are"
-        counts = (
-            f"{self.kept:,} parts kept, {self.withheld:,} withheld, "
-            f"{self.rewritten:,} rewritten, {self.added:,} added"
+        others = (
+            (self.withheld, "withheld"),
+            (self.rewritten, "rewritten"),
+            (self.added, "added"),
         )
-        return "\n".join([counts, *_lines(self.changes)])
+        counts = [f"{self.kept:,} parts kept", *(f"{n:,} {what}" for n, what in others if n)]
+        return "\n".join([", ".join(counts), *_lines(self.changes)])
+
+
+_PHRASES = {
+    ("rewritten", "seal"): "removed the signature of another model",
+    ("rewritten", "id"): "changed the id of a tool call",
+    ("rewritten", "place"): "moved a tool result",
+}
+_NOUNS = {"blob": "file", "call": "tool call", "result": "tool result", "other": "unreadable part"}
 
 
 def _lines(changes: Iterable[Change]) -> Iterator[str]:
-    """Yield a line for each kind of change, with the places where it was made."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for change in changes:
-        alike.setdefault((change.action, change.what, change.why), []).append(change.where)
-    for (action, what, why), places in alike.items():
-        more = len(places) - _PLACES_SHOWN
-        at = ", ".join(places[:_PLACES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-        yield f"  {action} {what}: {why} (at {at})"
+    """Yield a line for each kind of change; the places are in the changes themselves."""
+    alike = Counter((change.action, change.what, change.why) for change in changes)
+    for (action, what, why), times in alike.items():
+        phrase = _PHRASES.get((action, what)) or f"{action} {_NOUNS.get(what, what)}"
+        yield f"  {phrase}: {why}{f' ({times:,} times)' if times > 1 else ''}"
 
 
 class ChangeLog:

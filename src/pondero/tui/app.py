@@ -68,7 +68,7 @@ class ChatApp(App[None]):
         theme: str = DARK.name,
     ) -> None:
         super().__init__()
-        self.state = state
+        self.state = state.but(paid=session.paid, unpriced=session.unpriced)
         self._dial = dial
         self._session = session
         self._tap = tap

@@ -35,13 +35,13 @@ class Session:
         self._client = client
         self._dial = dial
         self._clock = clock
-        self._paid = paid
+        self.paid = paid
         self._tools = tuple(tools)
 
     @property
     def unpriced(self) -> str:
         """Return why the price of an answer may not be known."""
-        if not self._paid:
+        if not self.paid:
             return "the emulator answers, and nothing is paid"
         if not has_prices():
             return "pip install 'pondero[prices]' has most of them"
@@ -49,7 +49,7 @@ class Session:
 
     def warm_up(self) -> None:
         """Load the prices in advance: the import takes a third of a second."""
-        if self._paid:
+        if self.paid:
             cost("", "", Usage(input=1, output=1))
 
     async def aclose(self) -> None:
@@ -58,7 +58,7 @@ class Session:
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
-        recorder = Recorder(self._clock, paid=self._paid)
+        recorder = Recorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
         stopped = False
         replies: tuple[Reply, ...] = ()
@@ -96,13 +96,17 @@ class Session:
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
-        manifest = self._chat(move.model, move.wish, self.keeper.messages).handoff
-        lines = [f"  {line}" for line in str(manifest).splitlines()] if manifest.changes else []
-        if lines:
-            lines[0] = f"  Handoff: {lines[0].strip()}"
+        lines = [] if move.same else self._losses(move)
         if move.cached:
             lines.append(f"  Cache: {move.cached:,} cached tokens are read anew{self._worth(move)}")
         return actions.HandedOff(tuple(lines))
+
+    def _losses(self, move: effects.Handoff) -> list[str]:
+        manifest = self._chat(move.model, move.wish, self.keeper.messages).handoff
+        if not manifest.changes:
+            return []
+        first, *rest = str(manifest).splitlines()
+        return [f"  Handoff: {first}", *(f"  {line}" for line in rest)]
 
     def _chat(self, model: str, wish: str | None, messages: Sequence[Message]) -> AsyncChat:
         chat = AsyncChat(
@@ -126,13 +130,13 @@ class Session:
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
-        said = cost_of(reply) if self._paid else None
+        said = cost_of(reply) if self.paid else None
         return None if said is None else Decimal(said)
 
     def _worth(self, move: effects.Handoff) -> str:
         provider, _, model = move.model.partition(":")
         read = Usage(input=move.cached, output=0)
-        worth = cost(provider, model, read) if self._paid else None
+        worth = cost(provider, model, read) if self.paid else None
         return f" (about ${worth:.4f})" if worth else ""
 
 

@@ -87,8 +87,9 @@ def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
     usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5, thinking=4, total=9_519)
     exchange = actions.Exchanged(usage, "stop", "as_planned")
     state = do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
-    assert say(state, dial, "/thinking low")[1][-1].cached == 9_500
-    assert say(state, dial, "/model gpt-5")[1][-1].cached == 9_500
+    level, other = say(state, dial, "/thinking low")[1][-1], say(state, dial, "/model gpt-5")[1][-1]
+    assert (level.cached, level.same) == (9_500, True)
+    assert (other.cached, other.same) == (9_500, False)
 
 
 def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
@@ -219,6 +220,13 @@ def test_cost_says_what_is_unknown(chat, dial):
 def test_cost_says_why_a_price_is_not_known(chat, dial):
     state = had(chat.but(unpriced="nothing is paid"), dial)
     assert told(say(state, dial, "/cost")[0]).endswith("a price is not known: nothing is paid")
+
+
+def test_cost_offline_is_no_question(chat, dial):
+    state = had(chat.but(paid=False, unpriced="nothing is paid"), dial)
+    said = told(say(state, dial, "/cost")[0])
+    assert said.endswith("\nnothing is paid")
+    assert "cost" not in said
 
 
 def test_what_is_written_to_a_cache_is_input_in_both_columns(chat, dial):

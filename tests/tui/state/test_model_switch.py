@@ -25,6 +25,16 @@ SAID = {
         "  Thinking: medium effort (~50% of output budget)",
         "  Recommended output buffer: 25,000 tokens",
     ),
+    "openai-chat:o3/med": (
+        "✓ Switched to OpenAI (Chat Completions) o3",
+        "  Thinking: medium effort (~50% of output budget)",
+        "  Recommended output buffer: 25,000 tokens",
+    ),
+    "azure-chat:o3/med": (
+        "✓ Switched to Azure OpenAI (Chat Completions) o3",
+        "  Thinking: medium effort (~50% of output budget)",
+        "  Recommended output buffer: 25,000 tokens",
+    ),
     "o3-mini/none": (
         "✓ Switched to OpenAI o3-mini",
         "  ⚠ This model does not support disabling thinking",

@@ -112,6 +112,8 @@ def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
     )
     lines = [f"{'':<10}{'last':>12}{'all':>12}"]
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
+    if tally.cost is None and not state.paid:
+        return state.tell(*lines, state.unpriced), ()
     lines.append(f"{'cost':<10}{money(tally.last_cost):>12}{money(tally.cost):>12}")
     if tally.cost is None:
         lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")

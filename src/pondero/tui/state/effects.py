@@ -18,11 +18,16 @@ class Stop(Struct, frozen=True):
 
 
 class Handoff(Struct, frozen=True):
-    """Work out what a handoff to this model loses; HandedOff follows."""
+    """Work out what a move to this model or level loses; HandedOff follows.
+
+    ``same`` is whether the model stays: it sees of the past what it saw before. ``cached`` tokens
+    will be read anew.
+    """
 
     model: str
     wish: str | None
     cached: int = 0
+    same: bool = False
 
 
 class Note(Struct, frozen=True):

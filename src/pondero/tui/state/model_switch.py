@@ -91,7 +91,8 @@ def _moving(before: State, after: State) -> Effects:
     note = Note(after.model, after.wish, after.system)
     if not before.count:
         return (note,)
-    return (note, Handoff(after.model, after.wish, cached=_cached(before, after)))
+    same = before.model == after.model
+    return (note, Handoff(after.model, after.wish, cached=_cached(before, after), same=same))
 
 
 def _cached(before: State, after: State) -> int:

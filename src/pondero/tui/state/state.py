@@ -114,7 +114,8 @@ class State(Struct, frozen=True, kw_only=True):
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
     is the thinking as the user asked for it; ``plan`` is what the model gets. ``turns`` has a
     pair for each turn of this chat: the number of its first message, which its cells carry, and
-    the number after its last. ``unpriced`` is why a price may be unknown; ``noted`` are the
+    the number after its last. ``paid`` is whether a service
+    answers, not the emulator; ``unpriced`` is why a price may be unknown; ``noted`` are the
     repairs of requests that were shown already.
     """
 
@@ -133,6 +134,7 @@ class State(Struct, frozen=True, kw_only=True):
     last: int = 0
     count: int = 0
     tally: Tally = Tally()
+    paid: bool = True
     unpriced: str = ""
     verdict: str | None = None
     show: Show = "auto"

@@ -1,7 +1,9 @@
 """The status line: as much as fits, the least important left out first."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ...canon import visible
 from .state import State, money
 
 BETWEEN = " · "
@@ -15,27 +17,60 @@ class Piece(Struct, frozen=True):
     tone: str = "plain"
 
 
+_SPARE = 6
+"""From this rank on, a piece goes before the model's name is shortened."""
+_SHORTEST = 16
+"""Characters that stay of a model's name, where there are so many."""
+_VERDICTS = {
+    "as_planned": "as planned",
+    "did_not_think": "did not think",
+    "thought_though_off": "thought though off",
+    "overran_budget": "over its budget",
+    "exhausted": "no room for an answer",
+}
+
+
 def status(state: State, width: int) -> tuple[Piece, ...]:
-    """Return the pieces that fit into this width, in their order; the model always does."""
-    pieces = [piece for piece in _pieces(state) if piece.text]
-    while len(pieces) > 1 and _width(pieces) > width:
-        pieces.remove(max(pieces, key=lambda piece: piece.rank))
-    return tuple(pieces)
+    """Return the pieces that fit into this width, in their order; the model always does.
+
+    On 80 columns there is room for the model, its level, the answer's tokens and the cost; a name
+    that is too long for that is shortened.
+    """
+    pieces = _dropped([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
+    model, *others = pieces
+    if _width(pieces) <= width:
+        return tuple(pieces)
+    _, *others = _dropped([replace(model, text=_cut(model.text, _SHORTEST)), *others], width)
+    room = width - _width([replace(model, text=""), *others])
+    return (replace(model, text=_cut(model.text, room)), *others) if others else (model,)
+
+
+def _dropped(pieces: list[Piece], width: int, *, least: int = 1) -> list[Piece]:
+    """Return the pieces without those that do not fit, of this rank at least."""
+    left = list(pieces)
+    while _width(left) > width and (spare := [piece for piece in left if piece.rank >= least]):
+        left.remove(max(spare, key=lambda piece: piece.rank))
+    return left
+
+
+def _cut(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
 def _pieces(state: State) -> list[Piece]:
     tally = state.tally
-    odd = state.verdict not in (None, "as_planned", "unknown")
+    verdict = _VERDICTS.get(state.verdict or "", "")
+    odd = state.verdict != "as_planned"
     return [
-        Piece(state.name, 0, "model"),
+        Piece(visible(state.name), 0, "model"),
         Piece(_level(state), 1, "level"),
         Piece("unsaved" if state.unsaved else "", 2, "warning"),
-        Piece(_context(state), 5),
-        Piece(_count("in", tally.all_input), 6),
-        Piece(_count("thinking", tally.thinking), 4),
-        Piece(_count("out", tally.output), 7),
-        Piece(_cost(state), 8),
-        Piece((state.verdict or "").replace("_", " "), 3 if odd else 9, _tone(odd=odd)),
+        Piece(_context(state), 8),
+        Piece(_count("in", tally.all_input), 7),
+        Piece(_count("thinking", tally.thinking), 6),
+        Piece(_count("out", tally.output), 5),
+        Piece(_cost(state), 4),
+        Piece(verdict, 3 if odd else 9, _tone(odd=odd)),
     ]
 
 
@@ -46,7 +81,7 @@ def _level(state: State) -> str:
     if plan.asked is None:
         return "thinking unset"
     asked = f"{plan.asked:,}" if isinstance(plan.asked, int) else plan.asked
-    return asked if asked == got else f"{asked} → {got or 'up to the model'}"
+    return asked if asked == got else f"{asked} → {got or 'up to it'}"
 
 
 def _count(what: str, tokens: int | None) -> str:
@@ -58,24 +93,16 @@ def _context(state: State) -> str:
     context = state.tally.context
     if context is None:
         return ""
-    if not state.window:
-        return f"{context:,} context"
-    return f"{context * 100 / state.window:.0f}% of {_short(state.window)}"
-
-
-def _short(tokens: int) -> str:
-    return (
-        f"{tokens / 1_000_000:.1f}M".replace(".0M", "M")
-        if tokens >= 1_000_000
-        else f"{tokens // 1000}k"
-    )
+    share = f"{context * 100 / state.window:.0f}%" if state.window else f"{context:,}"
+    return f"context {share}"
 
 
 def _cost(state: State) -> str:
     if not state.tally.used:
         return ""
-    cost = state.tally.cost
-    return "cost unknown" if cost is None else money(cost)
+    if (cost := state.tally.cost) is not None:
+        return money(cost)
+    return "cost unknown" if state.paid else "offline"
 
 
 def _tone(*, odd: bool) -> str:
