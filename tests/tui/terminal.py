@@ -95,7 +95,7 @@ def running(
         stdin=slave,
         stdout=slave,
         stderr=slave,
-        env=dict(environment),
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environment},
         start_new_session=True,
     )
     os.close(slave)

@@ -22,16 +22,17 @@ def environment(tmp_path):
 
 
 def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
-    with running("chat", "--offline", "claude-opus-5/low", environment=environment) as terminal:
+    low = ("chat", "--offline", "claude-opus-5/low")
+    with running(*low, environment=environment, lines=60) as terminal:
         terminal.until("Anthropic claude-opus-5", "low effort", "offline", "/help")
         terminal.press("What is 17 * 23?\r")
-        terminal.until("▸ thought", "17 * 23 = 391", "thinking ")
+        terminal.until("▸ thought", "17 * 23 = 391", " · thinking 53 · out 4 ")
         terminal.press("\x0f")  # ctrl+o
         terminal.until("▾ thought", "First, 17 * 23 = 391.")
         terminal.press("/model gemini-3-pro/none\r")
         terminal.until("✓ Switched to Google gemini-3-pro", "Handoff:", "off → low")
         terminal.press("My number is 17.\r")
-        terminal.until("Noted: number is 17.")
+        terminal.until("Noted: number is 17.", " · out 9 ")
         terminal.press("/raw\r")
         terminal.until("thinkingLevel", "text/event-stream")
         terminal.resize(60, 20)
@@ -44,7 +45,7 @@ def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
     with running("chat", "--offline", "--resume", environment=environment) as terminal:
         terminal.until("Noted: number is 17.", "gemini-3-pro")
         terminal.press("What is my number?\r")
-        terminal.until("number is 17.\n", "thinking ")
+        terminal.until("number is 17.\n", " · thinking ")
         terminal.press("/quit\r")
         assert terminal.ended() == 0
 
@@ -77,7 +78,7 @@ def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
         terminal.press("\x03")  # ctrl+c clears the words that came back
         terminal.until("│ Say something")
         terminal.press("say six\r")
-        terminal.until("▌ say six", "offline")
+        terminal.until("▌ say six", " · offline")
         terminal.press("\x04")
         assert terminal.ended() == 0
     with Threads.open(tmp_path / "data" / "threads.db") as threads:
