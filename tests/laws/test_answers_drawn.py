@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 
 from pondero.tui import ChatApp
 from pondero.tui.state import Spoken
-from pondero.tui.text import document
-from pondero.tui.views import SpokenView
+from pondero.tui.views import SpokenView, document
 
 WIDTHS = (40, 80, 120)
 HEIGHT = 100

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 from tests.tui.stage import stage
 
-from pondero.tui.picker import Picker
 from pondero.tui.state import Said, Spoken, Thought, Told, effects
+from pondero.tui.views import Picker
 
 pytestmark = pytest.mark.anyio
 

@@ -34,6 +34,8 @@ def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
         terminal.press("My number is 17.\r")
         terminal.until("Noted: number is 17.", " · out 9 ")
         terminal.press("/raw\r")
+        terminal.until("usageMetadata")
+        terminal.press("\x1b[5~")  # page up, from the end of the answer
         terminal.until("thinkingLevel", "text/event-stream")
         terminal.resize(60, 20)
         terminal.until("gemini-3-pro")

@@ -4,9 +4,9 @@
 """
 
 from .app import ChatApp
-from .colours import theme_of
 from .keeper import Keeper
 from .session import Session
 from .state import Action, Dial, actions, begin
+from .views import theme_of
 
 __all__ = ["Action", "ChatApp", "Dial", "Keeper", "Session", "actions", "begin", "theme_of"]

@@ -16,9 +16,7 @@ from ..canon import Event, visible
 from ..errors import PonderoError, UnknownThread
 from ..store import hidden
 from ..transport import AsyncTap
-from .colours import DARK, THEMES
 from .page import Page
-from .picker import Picker
 from .prompt import Completion, Prompt
 from .reports import cleaned, examined, export, wire
 from .session import Session, unforeseen
@@ -34,7 +32,7 @@ from .state import (
     reduce,
     trouble,
 )
-from .views import Bar, ThoughtView
+from .views import DARK, THEMES, Bar, Picker, ThoughtView
 
 _FRAMES_A_SECOND = 30
 

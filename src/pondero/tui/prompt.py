@@ -12,7 +12,7 @@ from textual.widgets import Static, TextArea
 
 from ..canon import visible
 from .state import COMMANDS
-from .text import content
+from .views import content
 
 
 class Completion(Static):

@@ -1,21 +1,108 @@
-"""How each cell looks, and the status line."""
+"""What the chat draws: cells, the status line, the picker; texts made safe to draw, and colours."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from textwrap import wrap
 from time import perf_counter
+from typing import ClassVar
 
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
-from textual.widgets import Static
+from textual.screen import ModalScreen
+from textual.theme import Theme
+from textual.widgets import Markdown, OptionList, Static
+from textual.widgets.option_list import Option
 
 from ..canon import visible
-from .state import BETWEEN, Called, Cell, Piece, Said, Spoken, State, Thought, Told, Waiting, status
-from .text import content, document
+from .state import (
+    BETWEEN,
+    Called,
+    Cell,
+    Choosing,
+    Piece,
+    Said,
+    Spoken,
+    State,
+    Thought,
+    Told,
+    Waiting,
+    status,
+)
+
+
+def content(text: str, style: str = "") -> Content:
+    """Return words to draw, in a style."""
+    return Content.styled(visible(text), style) if style else Content(visible(text))
+
+
+def document() -> Markdown:
+    """Return an empty Markdown document; what is appended to it is made visible before."""
+    return Markdown(parser_factory=_parser, open_links=False)
+
+
+def _parser() -> MarkdownIt:
+    """Return the parser Textual uses, but HTML is text: Textual would leave it out."""
+    parser = MarkdownIt("gfm-like", {"html": False})
+    parser.core.ruler.push("visible", _make_visible)
+    return parser
+
+
+def _make_visible(state: StateCore) -> None:
+    """Make visible what entities stand for: ``&#8238;`` turns the text round."""
+    waiting: list[Token] = list(state.tokens)
+    while waiting:
+        token = waiting.pop()
+        token.content = visible(token.content)
+        waiting += token.children or ()
+
+
+DARK = Theme(
+    name="dark",
+    primary="#7aa2f7",
+    secondary="#bb9af7",
+    accent="#7dcfff",
+    foreground="#c8d0e7",
+    background="#15171e",
+    surface="#1b1e27",
+    panel="#232733",
+    success="#9ece6a",
+    warning="#e0af68",
+    error="#f7768e",
+    dark=True,
+)
+LIGHT = Theme(
+    name="light",
+    primary="#2f5fc4",
+    secondary="#7a3fb5",
+    accent="#00708f",
+    foreground="#22252e",
+    background="#fbfbf9",
+    surface="#f1f1ee",
+    panel="#e6e6e1",
+    success="#3b7a1e",
+    warning="#94640b",
+    error="#b3233c",
+    dark=False,
+)
+THEMES = (DARK, LIGHT)
+
+
+def theme_of(environment: Mapping[str, str]) -> str:
+    """Return the theme for this terminal: PONDERO_THEME, else by the background in COLORFGBG."""
+    if (named := environment.get("PONDERO_THEME", "").lower()) in {each.name for each in THEMES}:
+        return named
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT.name if background in ("7", "15") else DARK.name
+
 
 _TAIL = 6
 """How many lines of a thought are seen while it goes on."""
@@ -283,3 +370,40 @@ class Bar(Static):
         """Draw it again for the new width."""
         if self._state is not None:
             self.show(self._state)
+
+
+class Picker(ModalScreen[str | None]):
+    """Returns the value that was picked, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "dismiss(None)", show=False),
+    ]
+
+    def __init__(self, choosing: Choosing) -> None:
+        super().__init__()
+        self._choosing = choosing
+
+    def compose(self) -> ComposeResult:
+        """Lay out the title and the choices."""
+        label = max(len(choice.label) for choice in self._choosing.choices)
+        label = min(label, 40)
+        rows = [
+            Option(content(f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()))
+            for choice in self._choosing.choices
+        ]
+        with Vertical(id="picker"):
+            yield Static(content(self._choosing.title), classes="title")
+            yield OptionList(*rows)
+            yield Static(content("↑ ↓ Enter · Esc closes"), classes="keys")
+
+    def on_mount(self) -> None:
+        """Begin at the present choice."""
+        self.query_one(OptionList).highlighted = self._choosing.at
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return what was picked."""
+        self.dismiss(self._choosing.choices[event.option_index].value)
+
+    def action_next(self) -> None:
+        """Go one down, and from the last to the first."""
+        self.query_one(OptionList).action_cursor_down()

@@ -18,6 +18,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
     arguments_of,
+    only_thought,
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
@@ -63,6 +64,7 @@ class Parts:
         self._open: Piece | None = None
         self._texts: list[str] = []
         self._next = 0
+        self.ended: list[Part] = []
 
     def begin(self, piece: Piece, events: list[Event]) -> None:
         """Begin a part."""
@@ -92,7 +94,9 @@ class Parts:
         """End the part that is open, if one is."""
         if self._open is None:
             return
-        events.append(PartEnd(self._next, self._part(self._open, proof or self._open.proof)))
+        part = self._part(self._open, proof or self._open.proof)
+        self.ended.append(part)
+        events.append(PartEnd(self._next, part))
         self._open = None
         self._next += 1
 
@@ -108,7 +112,9 @@ class Parts:
         return Seal(NAME, proof, self._where.model, self._where.route) if proof else None
 
 
-def finished(word: str, counts: Counts, model: str | None) -> Finished:
-    """Return the end of an answer."""
+def finished(word: str, counts: Counts, model: str | None, parts: list[Part]) -> Finished:
+    """Return the end of an answer; one that spent all its tokens on thinking is exhausted."""
     finish = _FINISHES.get(word, "other")
+    if finish == "length" and only_thought(parts, counts.usage()):
+        finish = "exhausted"
     return Finished(finish, usage=counts.usage(), raw_finish=word, model=model)

@@ -30,7 +30,7 @@ def decode(_head: Head, body: bytes, where: Where) -> list[Event]:
     for piece in answer.parts:
         parts.begin(piece, events)
         parts.end(events)
-    events.append(finished(answer.finish, answer.counts, answer.model))
+    events.append(finished(answer.finish, answer.counts, answer.model, parts.ended))
     return events
 
 

@@ -80,7 +80,7 @@ class _Reading:
 
     def _end(self, frame: Frame, events: list[Event]) -> None:
         self._parts.end(events)
-        events.append(finished(frame.finish, frame.counts, self._model))
+        events.append(finished(frame.finish, frame.counts, self._model, self._parts.ended))
         self.over = True
 
     def _error(self, frame: Frame, _events: list[Event]) -> None:

@@ -27,7 +27,7 @@ from pondero.dialects.dialect import Answering
 
 from .parse import Context
 
-_FINISHES = {"stop": "end", "length": "limit", "tool_calls": "calls"}
+_FINISHES = {"stop": "end", "length": "limit", "exhausted": "limit", "tool_calls": "calls"}
 
 
 def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
