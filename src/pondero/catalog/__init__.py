@@ -1,10 +1,18 @@
 """What each model can do and where it is served: facts in rows of TOML, none in code."""
 
 from ..lazy import lazily
-from .load import compiled, extended, from_files, shipped, write_compiled
+from .load import (
+    TomlFile,
+    compiled,
+    did_you_mean,
+    extended,
+    from_files,
+    read_toml,
+    shipped,
+    write_compiled,
+)
 from .lookup import Entry, Lookup, Name
 from .schema import Catalog, Family, Fill, Group, Provider
-from .toml_file import TomlFile, did_you_mean, read_toml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

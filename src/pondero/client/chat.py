@@ -1,13 +1,16 @@
 """A conversation that goes on: with tools, with another level, with another model.
 
-A turn that fails leaves the history as it was.
+A turn that fails leaves the history as it was. ``dump_chat`` and ``load_chat`` save one as JSON.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from typing import Generic, Self, TypeVar, Unpack, overload
+from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
-from ..canon import Event, Message, Reply
+import msgspec
+from msgspec import Struct
+
+from ..canon import Event, Json, Message, Output, Reply, Text, ToolChoice, converted, dumped, loaded
 from ..catalog import Entry
 from ..errors import BadParameter, UsageError
 from ..exchange import Prepared, destination, refused_by, seals_of
@@ -16,12 +19,107 @@ from ..store import lookup
 from ..thinking import Policy, ThinkingLike
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
-from .messages import Prompt, messages_of
-from .options import ChatOptions, Common, Options, check
-from .saved import dump_chat, load_chat, options_of
+from .messages import Prompt, messages_of, system_of
+from .options import ChatOptions, Common, Options, check, output_of
 from .stream import AsyncStream, Stream
 from .tools import ToolLike, Tools
 from .turn import AsyncTurn, Turn
+
+VERSION = 1
+
+
+class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is written. Tools and keys are not: they are given again when it is read."""
+
+    pondero: int = 0
+    model: str
+    thinking: Json = None
+    thinking_effort: Json = None
+    system: tuple[Text, ...] = ()
+    tool_choice: str | ToolChoice | None = None
+    output: Output | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    extras: Json = None
+    policy: dict[str, Any] | None = None
+    steps: int = 20
+    messages: tuple[Message, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+_PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
+
+
+def dump_chat(
+    model: str,
+    thinking: object,
+    messages: tuple[Message, ...],
+    steps: int,
+    options: ChatOptions,
+    *,
+    refusals: tuple[Refusal, ...] = (),
+) -> str:
+    """Return a chat as JSON text."""
+    stop = options.get("stop") or ()
+    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
+    policy = options.get("policy")
+    return dumped(
+        Saved(
+            pondero=VERSION,
+            model=model,
+            thinking=thinking,
+            system=system_of(options.get("system")),
+            output=output_of(options.get("output")),
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            policy=None if policy is None else dict(Policy.of(policy)),
+            steps=steps,
+            messages=messages,
+            refusals=refusals,
+            **plain,
+        )
+    )
+
+
+def load_chat(text: str | bytes) -> Saved:
+    """Return a saved chat; raises BadParameter for text that is not one."""
+    try:
+        found = _read(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        message = f"this is no saved chat: {error}"
+        raise BadParameter(message) from None
+    if found.pondero != VERSION:
+        message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
+        raise BadParameter(message)
+    return found
+
+
+def _read(text: str | bytes) -> Saved:
+    """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
+    try:
+        return loaded(text, Saved)
+    except msgspec.ValidationError:
+        raw: Json = loaded(text, dict)
+        messages = raw.get("messages")
+        for message in messages if isinstance(messages, list) else ():
+            parts = message.get("parts") if isinstance(message, dict) else None
+            for part in parts if isinstance(parts, list) else ():
+                if isinstance(part, dict) and part.get("type") == "reasoning":
+                    part["type"] = "thinking"
+        return converted(raw, Saved)
+
+
+def options_of(saved: Saved) -> ChatOptions:
+    """Return the options a saved chat was made with."""
+    options = {
+        name: value
+        for name in (*_PLAIN, "system", "output", "stop", "policy")
+        if (value := getattr(saved, name)) not in (None, ())
+    }
+    return cast("ChatOptions", options)
+
 
 STEPS = 20
 C = TypeVar("C", Client, AsyncClient)

@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from .refusals import refusal_of, refused_by, seals_of
     from .request import Exchange, Prepared, Signing, compose, destination, prepare, with_headers
     from .retry import Retry
-    from .steps import Emit, Flow, Read, Send, Sleep, Step, flow
+    from .steps import Emit, Flow, Read, Send, Sleep, Step, flow, verdict
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
-    from .verdicts import verdict
 
 _HOMES = {
     "Answer": "transport",
@@ -38,7 +37,7 @@ _HOMES = {
     "prepare": "request",
     "refused_by": "refusals",
     "seals_of": "refusals",
-    "verdict": "verdicts",
+    "verdict": "steps",
     "with_headers": "request",
 }
 
