@@ -19,7 +19,8 @@ PURE := catalog dialects exchange framing handoff laws thinking
 # Where decisions are made, with the least per cent of lines and branches that these tests must run.
 FLOORS := thinking:97 handoff:96 exchange:94 dialects/*/caller:96
 COVERING := thinking exchange handoff/test_view.py handoff/test_destination.py dialects/*/caller \
-	laws/test_dial.py client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
+	laws/test_dial.py client/test_client.py client/test_deployments.py client/test_native.py \
+	client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
 CATALOG := src/pondero/catalog/data/catalog.json
 
 .PHONY: help

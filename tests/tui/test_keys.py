@@ -162,6 +162,21 @@ async def test_one_thought_or_all_open_and_fold():
         assert [thought.open for thought in cells(chat, Thought)] == [False, False]
 
 
+async def test_a_long_thought_can_be_read_from_its_first_line_to_its_last():
+    async with stage("claude-opus-5/max") as chat:
+        await chat.say(f"{QUESTION} [emulator: long]")
+        (thought,) = cells(chat, Thought)
+        lines = thought.text.split("\n\n")
+        assert len(thought.text) > 80 * 20  # more than a screen of it
+        await chat.press("ctrl+o")
+        seen = ""
+        for _ in range(40):
+            seen += chat.text
+            await chat.press("pageup")
+        words = " ".join(seen.split())
+        assert all(line.split(".")[0][-30:] in words for line in lines)
+
+
 async def test_a_thought_opens_where_it_is_clicked():
     async with stage() as chat:
         await chat.say(QUESTION)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from textwrap import wrap
 from time import perf_counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -20,6 +20,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.theme import Theme
 from textual.widgets import Markdown, OptionList, Static
+from textual.widgets.markdown import MarkdownBlock
 from textual.widgets.option_list import Option
 
 from ..canon import visible
@@ -47,6 +48,20 @@ def content(text: str, style: str = "") -> Content:
 def document() -> Markdown:
     """Return an empty Markdown document; what is appended to it is made visible before."""
     return Markdown(parser_factory=_parser, open_links=False)
+
+
+def is_whole(drawn: Markdown, text: str) -> bool:
+    """Return whether a document that was drawn in pieces has the blocks of the whole text.
+
+    Textual parses a piece with the last block before it, not with all that came before: a line may
+    have begun a block that turned out to be none, and a link may have been defined later.
+    """
+    definitions: dict[str, Any] = {}
+    tokens = _parser().parse(text, definitions)
+    blocks = [(token.type, *token.map) for token in tokens if token.map and not token.level]
+    children = [child for child in drawn.children if isinstance(child, MarkdownBlock)]
+    shown = [(child.name, *child.source_range) for child in children]
+    return shown == blocks and not definitions.get("references")
 
 
 def _parser() -> MarkdownIt:
@@ -204,24 +219,24 @@ class SpokenView(Vertical):
         self._drawing = False
 
     async def _add(self, text: str, *, live: bool) -> None:
-        """Append what is new. A finished answer, and one that was replaced, is drawn as one.
+        """Append what is new; draw all of it where the pieces do not show what the whole would.
 
-        Textual parses a piece with the last block before it, not with all that came before, so
-        that what it shows may differ a little from the whole; the first piece is appended too,
-        because after ``Markdown.update`` (8.2) it would not find the beginning of that block.
+        The first piece is appended too: after ``Markdown.update``, Textual 8.2 does not find the
+        beginning of the last block again.
         """
         drawn, self._drawn = self._drawn, text
-        if not drawn:
-            await self._markdown.append(text)
-        elif live and text.startswith(drawn):
-            self._pieced = True
+        if not text.startswith(drawn):
+            await self._redraw(text)
+        elif text != drawn:
+            self._pieced = bool(drawn)
             try:
                 await self._markdown.append(text[len(drawn) :])
             except UnboundLocalError:  # Textual 8.2: the last row of a table turned out to be none
                 await self._redraw(text)
-        else:
+        if self._pieced and not live:
             self._pieced = False
-            await self._redraw(text)
+            if not is_whole(self._markdown, text):
+                await self._redraw(text)
 
     async def _redraw(self, text: str) -> None:
         """Draw the text into a new document, and show that in place of the old one when it is done.
