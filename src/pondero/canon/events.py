@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .parts import Json, Part
+from .parts import Json, Part, Seal
 
 
 class Usage(Struct, frozen=True):
@@ -54,12 +54,16 @@ class Started(Struct, frozen=True, tag="started"):
 
 
 class PartStart(Struct, frozen=True, tag="part_start"):
-    """A part began; a tool call says its name at once."""
+    """A part began; a tool call says its name at once.
+
+    ``seal`` is what is known of the part's seal this early; the one that counts comes at its end.
+    """
 
     index: int
     kind: PartKind
     id: str | None = None
     name: str | None = None
+    seal: Seal | None = None
 
 
 class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):

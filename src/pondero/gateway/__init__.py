@@ -1,0 +1,1 @@
+"""The gateway: clients of any wire in front, models of any provider behind, seals kept."""
