@@ -4,8 +4,9 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.emulator.talking import WEATHER
+from tests.emulator.talking import WEATHER, talk
 
+import pondero
 from pondero.canon import (
     Blob,
     Image,
@@ -21,11 +22,12 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import Accepted
-from pondero.emulator import ponder
+from pondero.emulator import Emulator, ponder
 from pondero.emulator.tokens import count
 from pondero.thinking import LEVELS, Intent
 
 SUM = "What is 17 * 23?"
+ONLY_LEVELS, ONLY_NUMBERS = "meta:muse-spark-1.3", "claude-sonnet-4-5"
 CALCULATOR = Tool(
     "calculator",
     "Works out an arithmetic expression.",
@@ -67,13 +69,16 @@ def test_a_budget_is_kept_and_a_bigger_one_is_not_less(one, other):
     assert thought(kind="budget", budget=smaller) <= thought(kind="budget", budget=bigger)
 
 
-def test_a_budget_of_any_size_is_thought_about_for_a_bounded_time():
-    assert 200_000 // 128 < thought(kind="budget", budget=10**9) <= 2_048
+@given(st.integers(1, 10_000_000))
+def test_a_number_of_tokens_is_the_level_it_is_on_a_model_that_has_only_levels(tokens):
+    level = pondero.plan(ONLY_LEVELS, tokens).level
+    assert thought(kind="budget", budget=tokens) == min(tokens, thought(kind="level", level=level))
 
 
-def test_the_budgets_of_the_levels_are_told_apart():
-    counts = [thought(kind="budget", budget=n) for n in (1_024, 22_016, 43_008, 59_904)]
-    assert counts == sorted(set(counts))
+@given(st.integers(1_024, 59_904))
+def test_a_model_with_levels_and_one_with_numbers_think_alike_at_a_number(tokens):
+    both = [talk(Emulator(), each, tokens, SUM) for each in (ONLY_LEVELS, ONLY_NUMBERS)]
+    assert len({each.end.usage.thinking for each in both}) == 1
 
 
 @given(st.integers(1, 400), st.sampled_from(LEVELS[1:]), st.text(max_size=300))

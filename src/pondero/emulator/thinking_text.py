@@ -1,7 +1,12 @@
-"""Makes up the emulator's thinking: longer with every level, never above the budget."""
+"""Makes up the emulator's thinking: longer with every level, never above the budget.
+
+A number of tokens means the level that it means to a model which takes only words
+(``thinking.nearest``), so that both are answered alike. ``responder`` calls this.
+"""
 
 from ..canon import Json
 from ..dialects import Accepted
+from ..thinking import nearest
 from .arithmetic import Sum
 from .tokens import clip, count
 
@@ -10,9 +15,6 @@ _TOKENS = {
 }  # fmt: skip
 _BEYOND = 640  # a level of the service's own, above all of ours
 _USUAL = "medium"
-_LEAST = 24
-_SHARE = 128  # of a budget, one token in so many is used
-_MOST = 2_048  # however large the budget: a text of a million tokens would be written for minutes
 _DOUBTS = (
     "Is anything assumed here that was not said? No.",
     "Another way would be to begin at the end and go back; it leads to the same place.",
@@ -32,7 +34,7 @@ def depth(accepted: Accepted[Json]) -> int:
         return 0
     budget = accepted.intent.tokens
     if budget is not None and budget > 0:
-        return min(budget, _LEAST + budget // _SHARE, _MOST)
+        return min(budget, _TOKENS[nearest(budget)])
     level = accepted.intent.level
     if level in (None, "default"):
         level = accepted.default if accepted.default in _TOKENS else _USUAL
