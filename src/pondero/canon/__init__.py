@@ -38,7 +38,7 @@ from .parts import (
     minted,
 )
 from .reply import Reply, V, Verdict, only_thought
-from .request import Cure, Output, Request, Takes, Target, Tool, ToolChoice
+from .request import Cure, Output, Request, Takes, Target, Tool, ToolChoice, ToolKind
 
 __all__ = [
     "HIDDEN",
@@ -79,6 +79,7 @@ __all__ = [
     "ToolCall",
     "ToolChoice",
     "ToolDelta",
+    "ToolKind",
     "ToolResult",
     "Usage",
     "UsageNow",

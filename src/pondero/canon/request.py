@@ -7,9 +7,20 @@ from msgspec import Struct
 
 from .parts import Cache, Json, Message, Part, Text
 
+ToolKind = Literal["function", "text", "web_search", "code_execution", "other"]
+"""What a tool is, in words that no wire owns.
+
+A ``text`` tool takes one text, which need not be JSON. The service itself runs a ``web_search``
+and a ``code_execution``. Only one wire has what is ``other``.
+"""
+
 
 class Tool(Struct, frozen=True):
-    """A function the model may call; ``raw`` holds a service's own tool as it is written there."""
+    """A function the model may call, or another ``kind`` of tool.
+
+    ``raw`` holds a service's own tool as ``dialect`` writes it; None is the one it is sent on. The
+    ``parameters`` of a ``text`` tool, if there are any, are the schema of the text.
+    """
 
     name: str
     description: str = ""
@@ -17,6 +28,8 @@ class Tool(Struct, frozen=True):
     strict: bool | None = None
     cache: Cache | None = None
     raw: Json = None
+    dialect: str | None = None
+    kind: ToolKind = "function"
 
 
 class ToolChoice(Struct, frozen=True):

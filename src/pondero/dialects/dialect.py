@@ -232,7 +232,8 @@ class Answering(Struct, Generic[C], frozen=True, kw_only=True):
     ``context`` is the data of the request that the answer repeats. ``seal`` fills its opaque
     slots, its ids are made from ``seed``, and ``shown`` is whether readable thinking goes into it.
     ``refuses`` says that the answer is going to be a refusal, which some wires announce at the
-    start.
+    start. ``place`` is where thinking goes on a wire that has several places for it, by the wire's
+    own names for them; None is its usual one.
     """
 
     request: Request
@@ -241,6 +242,7 @@ class Answering(Struct, Generic[C], frozen=True, kw_only=True):
     seed: bytes = b""
     shown: bool = False
     refuses: bool = False
+    place: str | None = None
 
 
 class Accepted(Answering[C], Generic[C], frozen=True, kw_only=True):
