@@ -1,0 +1,1 @@
+"""Sweep: which level is enough for this work, measured on the user's own questions."""

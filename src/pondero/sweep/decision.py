@@ -1,0 +1,151 @@
+"""The decision: which arms are good enough, which are worse, and which are still asked.
+
+Pure: ``runner`` calls it after each look with the estimates so far, ``verdicts`` calls it again to
+tell what was decided, and the simulations of the tests call nothing else.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .intervals import Estimate
+from .looks import ALPHA, boundaries
+
+MARGIN = 0.05
+
+Versus = Callable[[int, int], Estimate]
+"""The estimate of how much better one arm is than another."""
+
+
+class Rule(Struct, frozen=True):
+    """What was declared before anything was asked: how much worse is still good enough."""
+
+    margin: float = MARGIN
+    alpha: float = ALPHA
+    looks: int = 4
+
+    def z(self, look: int, families: int = 1) -> float:
+        """Return the boundary of a look, counted from 1, where so many families share the error."""
+        return boundaries(self.looks, self.alpha / families)[min(look, self.looks) - 1]
+
+    def passes(self, estimate: Estimate, z: float) -> bool:
+        """Return whether an arm is shown to be no worse than the margin allows."""
+        return estimate.lower(z) > -self.margin
+
+    def fails(self, estimate: Estimate, z: float) -> bool:
+        """Return whether an arm is shown to be worse than the margin allows."""
+        return estimate.upper(z) < -self.margin
+
+
+class Chain(Struct, frozen=True):
+    """One model's arms in the order they are tested, dearest first, and how far that has come.
+
+    An arm is tested once the one before it has passed: the fixed sequence needs no correction for
+    its length. ``passed`` counts from the front; ``worse`` are arms shown to be worse.
+    """
+
+    arms: tuple[int, ...]
+    passed: int = 0
+    worse: frozenset[int] = frozenset()
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every arm has passed."""
+        return self.passed == len(self.arms)
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether nothing more can be decided: all passed, or the next one is worse."""
+        return self.is_whole or self.arms[self.passed] in self.worse
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Return the arms that are still asked: the lowest that passed, and those in reach below.
+
+        An arm below one that is worse is out of reach, since the sequence ends there.
+        """
+        if self.is_closed:
+            return ()
+        reach = []
+        for arm in self.arms[self.passed :]:
+            if arm in self.worse:
+                break
+            reach.append(arm)
+        return (*self.arms[max(0, self.passed - 1) : self.passed], *reach)
+
+
+def looked(
+    chains: Sequence[Chain], estimates: Callable[[int], Estimate], *, look: int, rule: Rule
+) -> tuple[Chain, ...]:
+    """Return the chains after one look; ``estimates`` compares an arm with the reference.
+
+    Across models the error is Holm's: it is shared by the chains that have not passed whole, and a
+    chain that has hands its share to the others.
+    """
+    found = list(chains)
+    while True:
+        z = rule.z(look, _families(found))
+        before = _families(found)
+        found = [_advanced(chain, estimates, z, rule) for chain in found]
+        if _families(found) == before:
+            break
+    return tuple(_without_worse(chain, estimates, z, rule) for chain in found)
+
+
+def _families(chains: Iterable[Chain]) -> int:
+    return max(1, sum(not chain.is_whole for chain in chains))
+
+
+def _advanced(chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: Rule) -> Chain:
+    passed = chain.passed
+    for arm in chain.arms[passed:]:
+        if arm in chain.worse or arm not in chain.asked or not rule.passes(estimates(arm), z):
+            break
+        passed += 1
+    return replace(chain, passed=passed)
+
+
+def _without_worse(
+    chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: Rule
+) -> Chain:
+    candidates = [arm for arm in chain.asked if arm in chain.arms[chain.passed :]]
+    worse = {arm for arm in candidates if rule.fails(estimates(arm), z)}
+    return replace(chain, worse=chain.worse | worse)
+
+
+class Field(Struct, frozen=True):
+    """Arms that are held against the best of them, whichever that is; cheapest first.
+
+    An arm passes where it passes against every other one: an intersection-union test, which needs
+    no correction for their number.
+    """
+
+    arms: tuple[int, ...]
+    passed: frozenset[int] = frozenset()
+    worse: frozenset[int] = frozenset()
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the cheapest arm that is left has passed, or only one is left."""
+        left = self.left
+        return len(left) < 2 or left[0] in self.passed
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """Return the arms that are not shown to be worse than another."""
+        return tuple(arm for arm in self.arms if arm not in self.worse)
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Return the arms that are still asked."""
+        return () if self.is_closed else self.left
+
+
+def looked_for_best(field: Field, versus: Versus, *, look: int, rule: Rule) -> Field:
+    """Return the field after one look."""
+    z, left = rule.z(look), field.left
+    others = {arm: [versus(arm, other) for other in left if other != arm] for arm in left}
+    passed = {arm for arm, found in others.items() if all(rule.passes(e, z) for e in found)}
+    worse = {arm for arm, found in others.items() if any(rule.fails(e, z) for e in found)}
+    return replace(field, passed=field.passed | passed, worse=field.worse | (worse - passed))

@@ -1,0 +1,68 @@
+"""Tests beside the decision: does a level think more than its neighbour, do two arms differ.
+
+``thinks_more`` is the reality check of a ladder: services take a level and do nothing with it, or
+think less at a higher one. ``mcnemar`` is a secondary figure; neither decides a recommendation.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+Effect = Literal["more", "no_effect", "inverted", "unknown"]
+
+_SURE = 0.05
+
+
+class Check(Struct, frozen=True):
+    """Whether an arm thinks more than its cheaper neighbour, and how sure that is."""
+
+    effect: Effect
+    p: float | None = None
+
+
+def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> Check:
+    """Compare thinking tokens question by question: those of an arm, and of its cheaper neighbour.
+
+    ``no_effect`` is where a one-sided sign test does not show more; ``inverted`` where it shows
+    less. Where no question has both counts, nothing is known.
+    """
+    known = [(above, below) for above, below in pairs if above is not None and below is not None]
+    if not known:
+        return Check("unknown")
+    more = sum(above > below for above, below in known)
+    less = sum(above < below for above, below in known)
+    p = sign_test(more, less)
+    if p <= _SURE:
+        return Check("more", p)
+    return Check("inverted" if sign_test(less, more) <= _SURE else "no_effect", p)
+
+
+def sign_test(more: int, less: int) -> float:
+    """Return the probability of at least so many of ``more`` where both are equally likely."""
+    count = more + less
+    return _tail(more, count) if count else 1.0
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """Return the exact two-sided probability of a discordance as uneven as this one."""
+    count = gained + lost
+    return min(1.0, 2 * _tail(max(gained, lost), count)) if count else 1.0
+
+
+def _tail(least: int, count: int) -> float:
+    """Return the probability of at least ``least`` heads among ``count`` fair coins."""
+    ways: int = sum(math.comb(count, k) for k in range(least, count + 1))
+    return ways / (1 << count)
+
+
+def holm(values: Sequence[float], alpha: float) -> tuple[bool, ...]:
+    """Return which hypotheses fall at this error for all of them together, by Holm's steps."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    fallen = set()
+    for step, number in enumerate(order):
+        if values[number] > alpha / (len(values) - step):
+            break
+        fallen.add(number)
+    return tuple(number in fallen for number in range(len(values)))
