@@ -62,6 +62,8 @@ class Provider(
     has several. ``start``, for a server that users run themselves, is the hint how to start it and
     which variable holds its address.
 
+    Tools: ``hosted`` are the kinds of tools that the service runs itself.
+
     Limits: ``override`` has the facts of a family that are different here. ``ranges`` are the
     least and the most of a parameter (of ``stop``: how many), the least alone where there is no
     most. ``output_buffer`` is how many tokens of output the provider advises to leave room for.
@@ -91,6 +93,7 @@ class Provider(
     placement: Mapping[str, Placement] = {}
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
+    hosted: tuple[str, ...] = ()
     api: str = ""
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str

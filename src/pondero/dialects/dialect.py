@@ -167,6 +167,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``cured`` makes the same change again from the cure that was kept, before a refusal.
     - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
     - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
+    - ``hosted`` are tools that services of this wire run themselves, as they are offered on it, by
+      their kind; the catalog says which deployment has which.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -182,6 +184,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     cured: Callable[[HttpRequest, Cure], Repair | None] | None = None
     unsaid: frozenset[str] = frozenset()
     signed_as: str | None = None
+    hosted: Mapping[str, Json] = {}
 
 
 # -- the service's side --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from .planner import insist, plan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .decoded import Decoded, decode
+    from .foreign_tools import TextCalls
     from .refusals import refusal_of, refused_by, seals_of
     from .request import Exchange, Prepared, Signing, compose, destination, prepare, with_headers
     from .retry import Retry
@@ -27,6 +28,7 @@ _HOMES = {
     "Signing": "request",
     "Sleep": "steps",
     "Step": "steps",
+    "TextCalls": "foreign_tools",
     "Timeouts": "transport",
     "Transport": "transport",
     "compose": "request",
@@ -56,6 +58,7 @@ __all__ = [
     "Signing",
     "Sleep",
     "Step",
+    "TextCalls",
     "Timeouts",
     "Transport",
     "compose",

@@ -17,6 +17,7 @@ from ..dialects import NAMES, dialect
 from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
+from .foreign_tools import fitted
 from .limits import acceptable, continued
 from .planner import insist, with_own_fields
 from .planner import plan as make_plan
@@ -58,7 +59,8 @@ class Exchange(Struct, frozen=True):
     ``origin`` is what the answer's message will have as its origin. ``repairs`` is whether a
     refusal that names its own cure is repaired. ``no_server_hint`` is added to the error where no
     server answers, ``bad_key_hint`` where the key is refused. ``signing`` is there where the
-    request is signed instead of bearing a key.
+    request is signed instead of bearing a key. ``texts`` are tools that take a text and are
+    offered as functions.
     """
 
     dialect: str
@@ -71,6 +73,7 @@ class Exchange(Struct, frozen=True):
     no_server_hint: str = ""
     bad_key_hint: str = ""
     signing: Signing | None = None
+    texts: frozenset[str] = frozenset()
 
 
 class Prepared(Struct, frozen=True):
@@ -161,6 +164,7 @@ def compose(
     provider = entry.provider
     wire = dialect(_dialect_of(provider)).caller()
     unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
+    request, plan, texts = fitted(request, plan, provider, wire.hosted)
     request, plan = acceptable(request, plan, entry, unsaid)
     target = Target(
         route=provider.name,
@@ -185,6 +189,7 @@ def compose(
         if provider.start
         else "",
         bad_key_hint=_bad_key_hint(provider, signed=signed),
+        texts=texts,
     )
 
 

@@ -44,6 +44,7 @@ from ..errors import (
 )
 from ..framing import MAX_FRAME, readable
 from ..thinking import Plan
+from .foreign_tools import TextCalls
 from .request import Exchange, hide
 from .retry import Retry
 
@@ -193,6 +194,7 @@ class _Attempt:
         self._end: Finished | None = None
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
+        self._texts = TextCalls(exchange.texts) if exchange.texts else None
         self._held: list[Event] = [Note(msgspec.to_builtins(note)) for note in self._notes]
 
     def steps(self) -> Flow:
@@ -250,6 +252,8 @@ class _Attempt:
 
     def _taken(self, events: list[Event]) -> list[Event]:
         """Return the events to show now: none until there is something to see."""
+        if self._texts is not None and not (events := self._texts.take(events)):
+            return []
         self._so_far.extend(events)
         if isinstance(last := events[-1], Finished):
             self._end = self._judged(last)

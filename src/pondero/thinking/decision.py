@@ -44,6 +44,8 @@ CODES: dict[str, str] = {
     "forced_tool_choice": "a forced tool choice and thinking do not go together here",
     "tools_without_thinking": "function tools and thinking do not go together on this surface",
     "tools_refused": "the model takes no function tools on this surface; they were left out",
+    "tool_replaced": "the service's own kind of this tool, or a function, stands in its place",
+    "tool_left_out": "a tool that only another service has was left out",
     "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
     "model_spelt": "the model's name is sent in the service's spelling",
     "native_wins": "extras has the service's own fields for thinking, which win over the level",
@@ -60,7 +62,7 @@ CODES: dict[str, str] = {
 BENIGN = frozenset(
     {
         *("answer_room", "context_cap", "level_as_budget", "model_spelt", "off_floor"),
-        *("on_as_level", "unknown_model"),
+        *("on_as_level", "tool_replaced", "unknown_model"),
     }
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""

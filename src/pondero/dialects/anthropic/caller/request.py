@@ -38,6 +38,12 @@ from pondero.thinking import Plan
 
 from .parts import NAME
 
+HOSTED = {
+    "web_search": {"type": "web_search_20250305", "name": "web_search"},
+    "code_execution": {"type": "code_execution_20250825", "name": "code_execution"},
+}
+"""Tools that the service runs itself, as they are offered (anthropic 2.8.0 types)."""
+
 _VERSION = "2023-06-01"  # every host takes it, and system messages with it
 _VERSION_IN_BODY = "vertex-2023-10-16"  # where the model stands in the address
 _ID = re.compile(r"[a-zA-Z0-9_-]+")

@@ -16,4 +16,5 @@ CALLER = Caller(
     repair=repair.repair,
     quirks=request.Quirks,
     cured=repair.cured,
+    hosted=request.HOSTED,
 )

@@ -25,6 +25,12 @@ from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
+HOSTED: dict[str, Json] = {
+    "web_search": {"googleSearch": {}},
+    "code_execution": {"codeExecution": {}},
+}
+"""Tools that the service runs itself, as they are offered (google-genai 3.1.0 types)."""
+
 _RESOURCES = ("models/", "projects/", "publishers/", "tunedModels/")
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
 _FORMATS = frozenset({"float", "double", "int32", "int64", "enum", "date-time"})

@@ -17,4 +17,5 @@ CALLER = Caller(
     quirks=request.Quirks,
     cured=repair.cured,
     unsaid=request.UNSAID,
+    hosted=request.HOSTED,
 )

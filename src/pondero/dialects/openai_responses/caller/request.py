@@ -29,6 +29,12 @@ from .input import Thread, unpaired
 UNSAID = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
 
+HOSTED = {
+    "web_search": {"type": "web_search"},
+    "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
+}
+"""Tools that services of this wire run themselves, as they are offered (openai 3.49.0 types)."""
+
 _SEALED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
