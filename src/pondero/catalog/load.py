@@ -34,6 +34,13 @@ class TomlFile(msgspec.Struct, frozen=True):
         spot = ".".join(part for part in (f"{table}[{number}]" if table else "", key) if part)
         return f"{where}: {spot}" if spot else where
 
+    def line(self, *path: str | int) -> int:
+        """Return the line of what stands at a path, else of the table around it; else 0."""
+        lines = _lines(self)
+        while path and path not in lines:
+            path = path[:-1]
+        return lines.get(path, 0)
+
     def only(self, *allowed: str) -> None:
         """Raise BadCatalog for a key of the file that is none of these."""
         for key in self.values:
@@ -91,6 +98,57 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
     close = get_close_matches(word, list(names), n=1)
     return f"did you mean {close[0]!r}? " if close else ""
+
+
+def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
+    """Return the line of every table and key, by its path; numbers count an array's tables."""
+    found: dict[tuple[str | int, ...], int] = {}
+    seen: dict[tuple[str | int, ...], int] = {}
+    table: tuple[str | int, ...] = ()
+    for number, line in enumerate(file.text.splitlines(), 1):
+        said = line.strip()
+        if header := said.startswith("["):
+            path: tuple[str | int, ...] = ()
+            names = _names(said)
+        else:
+            path, names = table, _names(f"{said.partition('=')[0]} = 0" if "=" in said else "")
+        for name in names:
+            path = (*path, name)
+            if path in seen and not (said.startswith("[[") and name == names[-1]):
+                path = (*path, seen[path])
+        if said.startswith("[[") and names:
+            seen[path] = seen.get(path, -1) + 1
+            path = (*path, seen[path])
+        if names and _stands(file.values, path):
+            found.setdefault(path, number)
+            table = path if header else table
+    return found
+
+
+def _names(line: str) -> list[str]:
+    """Return the dotted names of a table's header or of a key; none where it is neither."""
+    import tomllib  # noqa: PLC0415 - see read_toml
+
+    try:
+        value: Any = tomllib.loads(line)
+    except ValueError:  # a line inside a value of several lines
+        return []
+    names = []
+    while isinstance(value, dict) and value:
+        [(name, value)] = value.items()
+        names.append(name)
+        value = value[0] if isinstance(value, list) and value else value
+    return names
+
+
+def _stands(values: Any, path: tuple[str | int, ...]) -> bool:
+    """Return whether something stands at a path: a line of a long text may look like a key."""
+    for step in path:
+        inside = isinstance(values, dict if isinstance(step, str) else list)
+        if not inside or (step not in values if isinstance(step, str) else step >= len(values)):
+            return False
+        values = values[step]
+    return True
 
 
 def _too_deep(name: str, text: str) -> str:

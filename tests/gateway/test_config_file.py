@@ -1,0 +1,238 @@
+"""gateway.toml: what it says, and every mistake in it with its file, line and cure."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.errors import BadConfig
+from pondero.gateway.config import (
+    Budget,
+    Config,
+    Dial,
+    Key,
+    Limit,
+    Provider,
+    Route,
+    Server,
+    is_loopback,
+)
+from pondero.gateway.config_file import _EXAMPLES, found, from_environment, load, opened
+from pondero.store import lookup
+from pondero.thinking import FIGURES, LEVELS
+
+WHOLE = f"""\
+[server]
+host = "127.0.0.1"          # anything else refuses to start without keys
+port = 8787
+state = "memory"            # or "redis://host:6379/0"
+ledger = "sqlite"
+
+[[route]]
+match = "opus"
+to = ["anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"]
+thinking = {{ default = "medium", floor = "low", cap = "high" }}
+retries = 2
+
+[[route]]
+match = "claude-*"
+to = "google:gemini-3-flash-preview"
+
+[provider.anthropic]
+url = "http://127.0.0.1:9100"
+key = "env:ANTHROPIC_API_KEY"
+
+[[key]]
+name = "ci"
+hash = "sha256:{"a" * 64}"
+thinking = {{ cap = "medium" }}
+models = ["opus", "claude-*"]
+budget = {{ money = 50, thinking_tokens = 5000000, per = "month" }}
+limit = {{ requests = 60, tokens = 200000, per = "minute" }}
+"""
+SECRET = "sk-ant-api03-never-print-this"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text: str) -> Config:
+        path = tmp_path / "gateway.toml"
+        path.write_text(text, encoding="utf-8")
+        return load(path, lookup())
+
+    return read
+
+
+def test_the_whole_of_a_configuration_is_read(read, tmp_path):
+    assert read(WHOLE) == Config(
+        server=Server(),
+        routes=(
+            Route(
+                "opus",
+                ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"),
+                Dial("medium", "low", "high"),
+            ),
+            Route("claude-*", ("google:gemini-3-flash-preview",)),
+        ),
+        providers={"anthropic": Provider("http://127.0.0.1:9100", "env:ANTHROPIC_API_KEY")},
+        keys=(
+            Key(
+                "ci",
+                f"sha256:{'a' * 64}",
+                Dial(cap="medium"),
+                ("opus", "claude-*"),
+                Budget(50, 5_000_000, "month"),
+                Limit(60, 200_000, "minute"),
+            ),
+        ),
+        path=tmp_path / "gateway.toml",
+    )
+
+
+MISTAKES = [
+    ("port = 8787", "prot = 8787", 3, "did you mean 'port'?"),
+    ("port = 8787", 'port = "x"', 3, "write port = 8787"),
+    ("port = 8787", "port = 70000", 3, "write port = 8787"),
+    ("[server]", "[sever]", 1, "did you mean 'server'?"),
+    ('"memory"', "memory", 4, "this is not TOML"),
+    ('"memory"', '"mem"', 4, 'write state = "memory"'),
+    ('"memory"', '"redis://:hunter2@host/0"', 4, 'write state = "env:NAME"'),
+    ('"sqlite"', '"mysql://host/x"', 5, 'write ledger = "sqlite"'),
+    ('match = "opus"', "", 7, 'write match = "claude-*"'),
+    ('match = "opus"', 'match = "*"', 14, "put this route before that one"),
+    ('match = "claude-*"', 'match = "opus"', 14, "in line 8 is tried first; remove one"),
+    ("claude-opus-5", "claude-opuss-5", 9, "did you mean anthropic:claude-opus-5?"),
+    ("google:gemini", "gogle:gemini", 15, "did you mean 'google'?"),
+    ('to = "google:gemini-3-flash-preview"', 'to = "gemnii-3-flash"', 15, "did you mean"),
+    ('to = "google:gemini-3-flash-preview"', "to = []", 15, "write to = "),
+    ('flash-preview"', 'flash-preview/high"', 15, 'thinking = { default = "high" }'),
+    ('cap = "high"', 'cap = "hihg"', 10, "did you mean 'high'?"),
+    ('cap = "high"', 'cap = "on"', 10, 'write cap = "high"'),
+    ('cap = "high"', "cap = 2000", 10, "floor 'low' is above cap '2000'"),
+    ('floor = "low"', 'floor = "max"', 10, "lower the floor, or raise the cap"),
+    ('floor = "low"', 'flor = "low"', 10, "did you mean 'floor'?"),
+    ('{ cap = "medium" }', '"medium"', 24, "write thinking = {"),
+    ("retries = 2", "retries = -1", 11, "write retries = 2"),
+    ("retries = 2", 'show = "loud"', 11, "write show = "),
+    ("provider.anthropic", "provider.antropic", 17, "did you mean 'anthropic'?"),
+    ('"env:ANTHROPIC_API_KEY"', f'"{SECRET}"', 19, 'write key = "env:ANTHROPIC_API_KEY"'),
+    ("http://127.0.0.1:9100", "ftp://127.0.0.1", 18, 'write url = "http://'),
+    ("http://127.0.0.1:9100", f"http://me:{SECRET}@host", 18, "a password stands in"),
+    ("[[key]]", "[key]", 21, "write [[key]]"),
+    (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys make --gateway' prints"),
+    ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),
+    ("money = 50", 'money = "50"', 26, "write money = 50"),
+    ('per = "month"', 'per = "mont"', 26, 'write per = "month"'),
+    ("money = 50", "mony = 50", 26, "did you mean 'money'?"),
+    ("money = 50, thinking_tokens = 5000000, ", "", 26, "nothing is bounded"),
+    ("requests = 60, tokens = 200000, ", "", 27, "nothing is bounded"),
+    ("requests = 60", "requests = 0", 27, "write requests = 60"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "line", "cure"), MISTAKES)
+def test_a_mistake_names_its_file_line_and_cure(read, tmp_path, good, bad, line, cure):
+    assert good in WHOLE
+
+    with pytest.raises(BadConfig) as caught:
+        read(WHOLE.replace(good, bad, 1))
+
+    said = str(caught.value)
+    assert said.startswith(f"{tmp_path / 'gateway.toml'}:{line}: ")
+    assert cure in said
+    assert SECRET not in said
+    assert "hunter2" not in said
+
+
+def test_a_mistake_is_found_in_whatever_way_toml_writes_the_table(read):
+    tables = (
+        '[[route]]\nmatch = "a"\nto = "claude-opus-5"\n\n[route.thinking]\n# why\ncap = "hihg"\n',
+        '[[route]]\nmatch = "a"\nto = [\n  "claude-opus-5",\n]\n\n\nthinking.cap = "hihg"\n',
+    )
+    for text, line in zip(tables, (7, 8), strict=True):
+        with pytest.raises(BadConfig, match=rf":{line}: unknown level 'hihg'"):
+            read(text)
+
+
+def test_two_keys_of_one_name_or_hash_are_a_mistake(read):
+    second = f'\n[[key]]\nname = "NAME"\nhash = "sha256:{"b" * 64}"\n'
+    with pytest.raises(BadConfig, match=":30: an earlier key has this name too"):
+        read(WHOLE + second.replace("NAME", "ci"))
+    with pytest.raises(BadConfig, match=":31: an earlier key has this hash too"):
+        read(WHOLE + second.replace("NAME", "cd").replace("b" * 64, "a" * 64))
+
+
+def test_a_file_that_is_missing_or_no_text_is_a_mistake(tmp_path):
+    with pytest.raises(BadConfig, match="cannot be read: No such file"):
+        load(tmp_path / "nothing.toml", lookup())
+    (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadConfig, match="is not UTF-8"):
+        load(tmp_path / "odd.toml", lookup())
+
+
+def test_the_cure_of_every_setting_is_known():
+    kinds = (Server, Route, Provider, Key, Dial, Budget, Limit)
+    fields = {field for kind in kinds for field in kind.__struct_fields__}
+
+    assert fields == set(_EXAMPLES)
+
+
+@given(floor=st.sampled_from(LEVELS), cap=st.sampled_from(LEVELS))
+def test_a_floor_is_accepted_where_it_is_at_most_the_cap(tmp_path_factory, floor, cap):
+    path = tmp_path_factory.mktemp("gate") / "gateway.toml"
+    path.write_text(
+        f'[[route]]\nmatch = "a"\nto = "claude-opus-5"\nthinking = {{floor="{floor}", cap="{cap}"}}'
+    )
+
+    if LEVELS.index(floor) <= LEVELS.index(cap):
+        assert load(path, lookup()).routes[0].thinking == Dial(floor=floor, cap=cap)
+    else:
+        with pytest.raises(BadConfig, match="is above cap"):
+            load(path, lookup())
+
+
+def test_a_number_of_tokens_may_be_written_as_a_number(read):
+    route = '[[route]]\nmatch = "a"\nto = "claude-opus-5"\nthinking = { cap = 8000, floor = "low" }'
+
+    assert read(route).routes[0].thinking == Dial(floor="low", cap="8000")
+    assert FIGURES["low"] <= 8000
+
+
+def test_the_file_is_the_one_named_else_the_one_in_the_config_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+
+    assert found() is None
+    (tmp_path / "gateway.toml").write_text("")
+    assert found() == tmp_path / "gateway.toml"
+    assert found("other.toml") == Path("other.toml")
+
+
+def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, read):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+    for config in (from_environment(lookup()), read("[server]\nport = 9000\n")):
+        assert "google" in config.open
+        assert "ollama" in config.open, "it needs no key"
+        assert "anthropic" not in config.open
+
+    assert "anthropic" in read('[provider.anthropic]\nkey = "file:/run/key"\n').open
+    assert read(WHOLE).open == frozenset()
+    assert opened(Config(), lookup(), offline=True).open == set(lookup().catalog.providers)
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        *(("127.0.0.1", True), ("::1", True), ("[::1]", True), ("localhost", True)),
+        *(("0.0.0.0", False), ("::", False), ("192.168.1.2", False), ("gate.example", False)),
+    ],
+)
+def test_only_loopback_is_open_to_everybody(host, here):
+    assert is_loopback(host) is here
+    config = Config(server=Server(host=host))
+    assert config.is_exposed is not here
+    keyed = msgspec.structs.replace(config, keys=(Key("ci", f"sha256:{'a' * 64}"),))
+    assert not keyed.is_exposed
