@@ -1,0 +1,173 @@
+"""The questions of a sweep: read from JSONL or CSV, with the fields that inspect_ai has.
+
+``id, input, target, choices, metadata``; ``input`` is a string or messages. What other columns or
+keys there are becomes metadata. The order is drawn once, by a seed, and is the same for every arm.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+from string import ascii_uppercase
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Json
+from ..errors import BadParameter
+
+_FIELDS = ("id", "input", "target", "choices", "metadata")
+_LETTERED = "\n\nAnswer with the letter of one choice."
+
+
+class Question(Struct, frozen=True):
+    """One question. ``target`` is what is right, or several texts that are each right."""
+
+    id: str
+    input: Json
+    target: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    metadata: dict[str, Json] = {}
+
+    @property
+    def prompt(self) -> Json:
+        """Return what is asked: the input, and the choices with their letters."""
+        if not self.choices:
+            return self.input
+        lines = [f"{letter}) {each}" for letter, each in zip(ascii_uppercase, self.choices)]  # noqa: B905 - 26 at most, see _choices
+        listed = "\n\n" + "\n".join(lines) + _LETTERED
+        if isinstance(self.input, str):
+            return self.input + listed
+        *before, last = self.input
+        return [*before, {**last, "content": last["content"] + listed}]
+
+    @property
+    def words(self) -> str:
+        """Return the question as a text, for judges and reports."""
+        prompt = self.prompt
+        return prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode()
+
+
+Data = str | Path | Iterable[Mapping[str, Json]]
+"""Where questions come from: a file, or mappings with the same fields."""
+
+
+def questions_of(data: Data) -> tuple[Question, ...]:
+    """Return the questions; raises BadParameter with the place of what cannot be one."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        rows = list(_rows(path, _text(path)))
+    else:
+        rows = [(f"question {n}", dict(row)) for n, row in enumerate(data, 1)]
+    found = tuple(_question(place, row, n) for n, (place, row) in enumerate(rows, 1))
+    if not found:
+        message = f"there are no questions in {data}" if rows == [] else "there are no questions"
+        raise BadParameter(message)
+    seen: dict[str, str] = {}
+    for (place, _), question in zip(rows, found, strict=True):
+        if question.id in seen:
+            message = f"{place}: the id {question.id!r} is that of {seen[question.id]} too"
+            raise BadParameter(message)
+        seen[question.id] = place
+    return found
+
+
+def shuffled(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
+    """Return the questions in the order they are asked."""
+    return tuple(Random(seed).sample(questions, len(questions)))  # noqa: S311 - the same every time
+
+
+def digest(questions: Iterable[Question]) -> str:
+    """Return a hash of the questions, whatever their order."""
+    whole = msgspec.json.encode(sorted(questions, key=lambda each: each.id))
+    return blake2b(whole, digest_size=16).hexdigest()
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        message = f"{path} is no UTF-8 text; questions are JSONL or CSV"
+        raise BadParameter(message) from None
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}"
+        raise BadParameter(message) from None
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    if path.suffix.lower() == ".csv":
+        reader = csv.DictReader(io.StringIO(text))
+        for row in reader:
+            yield f"{path}:{reader.line_num}", {k: v for k, v in row.items() if v and k}
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            message = f"{path}:{number}: this line is no JSON: {error}"
+            raise BadParameter(message) from None
+        if not isinstance(row, dict):
+            message = f"{path}:{number}: a question is a JSON object, not {row!r}"
+            raise BadParameter(message)
+        yield f"{path}:{number}", row
+
+
+def _question(place: str, row: dict[str, Json], number: int) -> Question:
+    given: Json = row.get("input", "")
+    if not _is_prompt(given):
+        message = f"{place}: 'input' is a text or a list of messages, not {given!r}"
+        raise BadParameter(message)
+    choices = _choices(place, row.get("choices"))
+    if choices and not isinstance(given, str) and not isinstance(given[-1].get("content"), str):
+        message = f"{place}: choices are added to the last message, whose content must be a text"
+        raise BadParameter(message)
+    others = {key: value for key, value in row.items() if key not in _FIELDS}
+    return Question(
+        str(row.get("id") or number),
+        given,
+        _texts(row.get("target")),
+        choices,
+        {**others, **_metadata(place, row.get("metadata"))},
+    )
+
+
+def _is_prompt(given: Json) -> bool:
+    if isinstance(given, str):
+        return bool(given.strip())
+    return bool(given) and isinstance(given, list) and all(isinstance(m, dict) for m in given)
+
+
+def _texts(given: Json) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    listed = given if isinstance(given, list) else [given]
+    return tuple(each if isinstance(each, str) else json.dumps(each) for each in listed)
+
+
+def _choices(place: str, given: Json) -> tuple[str, ...]:
+    """Return the choices: a list, or in CSV a JSON list or texts between bars."""
+    if isinstance(given, str):
+        given = json.loads(given) if given.lstrip().startswith("[") else given.split("|")
+    if given and len(given) > len(ascii_uppercase):
+        message = f"{place}: {len(given)} choices; there are letters for {len(ascii_uppercase)}"
+        raise BadParameter(message)
+    return tuple(str(each).strip() for each in given or ())
+
+
+def _metadata(place: str, given: Json) -> dict[str, Json]:
+    try:
+        given = json.loads(given) if isinstance(given, str) else given
+    except ValueError:
+        given = [given]
+    if given is not None and not isinstance(given, dict):
+        message = f"{place}: 'metadata' is a JSON object"
+        raise BadParameter(message)
+    return given or {}
