@@ -1,5 +1,9 @@
 """A model's name to its facts: nothing guessed from parts of words."""
 
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import get_args
 from urllib.parse import urlsplit
 
 import pytest
@@ -7,8 +11,10 @@ from msgspec import structs
 
 import pondero
 from pondero.catalog import Lookup, shipped
+from pondero.catalog.load import DATA
 from pondero.emulator import Emulator
 from pondero.errors import BadThinking, UnknownModel, UnknownProvider
+from pondero.thinking import Evidence
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def test_dates_revisions_regions_and_makers_do_not_matter(finder, text, found, f
 
 @pytest.mark.parametrize(
     ("text", "family"),
-    [("gpt-5.9", "gpt-6-astra"), ("claude-opus-5-7", "claude-opus-5-5"), ("o5-mini", "o-series"),
+    [("gpt-5.9", "gpt-5.6"), ("claude-opus-5-7", "claude-opus-5-5"), ("o5-mini", "o3"),
      ("claude-haiku-7", "claude-haiku-5-5"), ("gemini-5-pro", "gemini-4-argon")],
 )  # fmt: skip
 def test_a_newer_version_is_not_its_older_namesake(finder, text, family):
@@ -248,7 +254,73 @@ def test_every_fact_has_a_source_and_a_date(finder):
     facts = [f.capability for g in catalog.groups.values() for f in g.family]
     for fact in (*facts, *catalog.providers.values()):
         assert fact.source
-        assert fact.checked == "2026-11-15"
+        assert date(2025, 1, 1) < date.fromisoformat(fact.checked) <= date(2026, 11, 15)
+
+
+def test_every_shipped_row_says_how_it_is_known():
+    """A row that is written without evidence would be called inferred, and nobody would see it."""
+    rows = [
+        (path.name, row["name"], row.get("evidence"))
+        for path in sorted(Path(DATA, "families").glob("*.toml"))
+        for row in tomllib.loads(path.read_text("utf-8"))["family"]
+    ]
+    assert [row for row in rows if row[2] not in get_args(Evidence)] == []
+
+
+def test_a_plan_says_how_its_facts_are_known_and_a_guess_says_from_whom():
+    known = pondero.plan("gpt-5.6").facts
+    assert (known.evidence, known.inferred, known.like) == ("recorded", False, None)
+    guess = pondero.plan("gpt-5.9").facts
+    assert (guess.evidence, guess.inferred, guess.like) == ("inferred", True, "gpt-5.6")
+
+
+@pytest.mark.parametrize(
+    ("named", "sent"),
+    [
+        ("azure:claude-opus-5", "azure-anthropic:claude-opus-5"),
+        ("azure-chat:claude-sonnet-4-5", "azure-anthropic:claude-sonnet-4-5"),
+        ("azure-anthropic:gpt-5.4", "azure:gpt-5.4"),
+        ("vertex:claude-haiku-4-5@20251001", "vertex-anthropic:claude-haiku-4-5@20251001"),
+        ("vertex:claude-opus-5@default", "vertex-anthropic:claude-opus-5@default"),
+        ("vertex-anthropic:gemini-2.5-pro", "vertex:gemini-2.5-pro"),
+    ],
+)
+def test_a_model_of_a_sibling_deployment_goes_there_and_says_so(named, sent):
+    made = pondero.plan(named, "high")
+    direct = pondero.plan(sent, "high")
+    assert (made.model, made.fields, made.facts) == (sent, direct.fields, direct.facts)
+    moved, *rest = made.adjustments
+    assert (moved.code, moved.asked, moved.got) == ("model_spelt", named, sent)
+    assert tuple(rest) == direct.adjustments
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("bedrock:ca.anthropic.claude-opus-5", "claude-opus-5"),
+        ("bedrock:arn:aws:bedrock:ca-central-1:1:inference-profile/ca.anthropic.claude-opus-5", "claude-opus-5"),
+        ("openrouter:qwen/qwen3.5-flash-02-23", "openrouter-qwen3"),
+        ("google:gemini-2.5-flash-preview-09-2025", "gemini-2.5-flash"),
+        ("fireworks:accounts/fireworks/models/gpt-oss-120b", "gpt-oss"),
+    ],
+)  # fmt: skip
+def test_regions_dates_and_paths_are_taken_off_by_data(finder, text, family):
+    entry = finder.entry(text)
+    assert (entry.family, entry.inferred) == (family, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai:text-embedding-3-large", "google:gemini-embedding-002", "openai:gpt-image-3", "openai:gpt-7-transcribe",
+        "openai:gpt-realtime-3", "google:gemini-5-flash-live", "google:gemini-5-flash-tts", "mistral:mistral-ocr-2612",
+        "openai:omni-moderation-2027", "openrouter:acme/whisper-9", "cohere:rerank-v9", "vllm:acme/embedder-large",
+    ],
+)  # fmt: skip
+def test_a_model_that_its_name_says_does_not_think_is_no_thinker(finder, text):
+    entry = finder.entry(text)
+    assert (entry.capability.thinks, entry.inferred, entry.why) == (False, True, "word")
+    assert pondero.plan(text, "high").fields == {}
 
 
 @pytest.mark.parametrize(

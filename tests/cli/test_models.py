@@ -74,7 +74,7 @@ def test_models_json_is_stable(call):
     rows = json.loads(out)["models"]
     assert len(rows) == len(pondero.models())
     assert {"id", "provider", "model", "dialect", "family", "thinks", "levels", "off",
-            "default", "budget", "shown", "max_output", "context", "source", "checked"} == set(rows[0])  # fmt: skip
+            "default", "budget", "shown", "max_output", "context", "source", "checked", "evidence"} == set(rows[0])  # fmt: skip
 
 
 def test_it_reports_and_writes_nothing(cli, theirs, mine):

@@ -16,7 +16,7 @@ def test_the_json_contract_has_these_keys_in_this_order():
     made = pondero.plan("claude-sonnet-4-5", "high", temperature=0.1).to_json()
     assert list(made) == _KEYS.split()
     assert list(made["adjustments"][0]) == ["code", "what", "asked", "got", "why"]
-    assert set(made["facts"]) == {"source", "checked", "inferred"}
+    assert set(made["facts"]) == {"source", "checked", "inferred", "evidence", "like"}
     assert json.loads(json.dumps(made)) == made
 
 
@@ -169,7 +169,7 @@ def test_a_plan_reads_well():
         "asked   off",
         "sent    low",
         "why     this model does not support disabling thinking; this is its minimum (cannot_disable)",
-        "facts   Google thinking documentation: LOW and HIGH only; checked 2026-11-15",
+        "facts   Google thinking documentation: LOW and HIGH only; vendor page, checked 2026-11-15",
         "json    {",
         '          "generationConfig": {',
         '            "thinkingConfig": {',

@@ -12,7 +12,7 @@ import msgspec
 from ..canon import converted, decoded
 from ..errors import BadCatalog, UsageError
 from ..thinking import LEVELS, Capability
-from .schema import Catalog, Family, Group, Provider
+from .schema import Catalog, Family, Group, Names, Provider
 
 _T = TypeVar("_T")
 _KEY = re.compile(r"[\s\"'\[\]]")
@@ -238,7 +238,9 @@ def from_files(files: Mapping[str, str]) -> Catalog:
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     providers = {name: _provider(name, raw, {}, groups) for name in raw}
-    return Catalog(groups=groups, providers=providers)
+    names = parsed.get(("", "names"))
+    known = names.convert(names.values, Names) if names is not None else Names()
+    return Catalog(groups=groups, providers=providers, names=known)
 
 
 def _stem(path: str) -> tuple[str, str]:
@@ -267,7 +269,7 @@ def extended(catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None
     for (folder, _), file in parsed.items():
         if folder not in ("families", "providers"):
             _add_models(file, groups, built)
-    return Catalog(groups=groups, providers=built)
+    return msgspec.structs.replace(catalog, groups=groups, providers=built)
 
 
 # -- families ---------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """Finds a model by its name: what it can do, and which provider serves it."""
 
 import re
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..canon import decoded
 from ..errors import BadThinking, UnknownModel, UnknownProvider
-from ..thinking import NOTHING, NOWHERE, Capability, Placement, is_wish, parse
-from .schema import Catalog, Family, Group, Provider
+from ..thinking import NOTHING, NOWHERE, Capability, Evidence, Placement, is_wish, parse
+from .lines import Lines, fold
+from .schema import Catalog, Family, Group, Names, Provider
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
@@ -20,8 +23,11 @@ _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 class Entry(Struct, frozen=True):
     """One model at one provider. ``inferred``: it has the facts of a relative, or none.
 
-    ``near`` is a catalogued name with the same numbers that an inferred one may be a slip for;
-    ``typed`` is the name as it was given, where the service spells it differently.
+    ``like`` is that relative and ``why`` how it was chosen: the nearest, oldest or newest of its
+    line, or for a word in the name. ``near`` is a catalogued name with the same numbers that an
+    inferred one may be a slip for; ``typed`` is the name as it was given, where the service spells
+    it differently; ``asked_of`` is the provider that was named, where a sibling serves the model.
+    ``window`` is the model's context and output in a public list, for what the row does not say.
     """
 
     provider: Provider
@@ -32,6 +38,28 @@ class Entry(Struct, frozen=True):
     inferred: bool = False
     near: str | None = None
     typed: str = ""
+    like: str = ""
+    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+    asked_of: str = ""
+    window: tuple[int, int] = (0, 0)
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return how the facts are known."""
+        return "inferred" if self.inferred else self.capability.evidence
+
+    @property
+    def context(self) -> int | None:
+        """Return how many tokens the model reads and writes in all, where anybody says."""
+        return self.capability.context or self.window[0] or None
+
+    @property
+    def max_output(self) -> int | None:
+        """Return how many tokens the model writes at most, where anybody says.
+
+        What the row itself says is ``capability.max_output``: only that is used in a request.
+        """
+        return self.capability.max_output or self.window[1] or None
 
     @property
     def id(self) -> str:
@@ -53,10 +81,11 @@ class Entry(Struct, frozen=True):
             "default": facts.default,
             "budget": [facts.budget.min, facts.budget.max] if facts.budget else None,
             "shown": facts.shown,
-            "max_output": facts.max_output,
-            "context": facts.context,
+            "max_output": self.max_output,
+            "context": self.context,
             "source": facts.source,
             "checked": facts.checked,
+            "evidence": self.evidence,
         }
 
 
@@ -75,6 +104,8 @@ class Lookup:
         self.catalog = catalog
         self._words = catalog.extra_words()
         self._groups: dict[str, _Index] = {}
+        self._windows: dict[str, dict[str, tuple[int, int]]] = {}
+        self._dates = _endings(catalog.names.dates)
 
     def split(self, text: object) -> Name:
         """Return provider, model and wish of ``[provider:]model[/level]`` or ``...@level``.
@@ -127,15 +158,36 @@ class Lookup:
         model = provider.aliases.get(spelt, spelt)
         typed = "" if model == name.model else name.model
         model = self._prefixed(provider, model, hit.family)
-        facts = provider.override.get(hit.family.name, hit.family.capability)
-        if facts.shown == "ask" and model.startswith(provider.unshown):
-            facts = replace(facts, shown="never")
-        if hit.inferred and not facts.off:
-            facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
-        placement = provider.placement.get(facts.style or "", NOWHERE)
-        if provider.unshown and model.startswith(provider.unshown):
-            placement = replace(placement, show=None, hide=None)
-        return Entry(provider, model, hit.family.name, facts, placement, hit.inferred, near, typed)
+        facts, placement = _facts(provider, model, hit)
+        return Entry(
+            provider,
+            model,
+            hit.family.name,
+            facts,
+            placement,
+            hit.inferred,
+            near,
+            typed,
+            hit.like,
+            hit.why,
+            "" if name.provider in (None, provider.name) else name.provider or "",
+            self._window(provider, model),
+        )
+
+    def _window(self, provider: Provider, model: str) -> tuple[int, int]:
+        """Return the context and the output that a public list has for a model; 0: not said."""
+        if provider.name not in self._windows:
+            raw = self.catalog.limits.get(provider.name)
+            windows = decoded(raw, dict[str, tuple[int, int]]) if raw is not None else {}
+            self._windows[provider.name] = windows
+        known = self._windows[provider.name]
+        if not known:
+            return (0, 0)
+        for bare in _bare_names(model, provider.strip, self.catalog.names):
+            found = known.get(bare) or known.get(self._dates.sub("", bare))
+            if found is not None:
+                return found
+        return (0, 0)
 
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
@@ -160,22 +212,40 @@ class Lookup:
     def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
         """Return the name with its maker before it, where the provider wants that."""
         for group, prefix in provider.prefix.items():
-            whole = len(_bare_names(model, provider.strip)) == 1  # nothing was before it
+            bare = _bare_names(model, provider.strip, self.catalog.names)
+            whole = len(bare) == 1  # nothing was before it
             if whole and family in self.catalog.groups[group].family:
                 return f"{prefix}{model}"
         return model
 
     def _at(self, name: Name) -> tuple[Provider, "_Hit | None"]:
         provider = self.catalog.providers[name.provider or ""]
+        if provider.siblings:
+            for bare in _bare_names(name.model, provider.strip, self.catalog.names):
+                for beginning, sibling in provider.siblings.items():
+                    if bare.startswith(beginning) and sibling in self.catalog.providers:
+                        provider = self.catalog.providers[sibling]
         return provider, self._search(provider, name.model)
 
     def _search(self, provider: Provider, model: str) -> "_Hit | None":
-        model = provider.aliases.get(model, model)
-        hits = [
-            self._index(group).find(bare)
-            for group in provider.families
-            for bare in _bare_names(model, provider.strip)
-        ]
+        names = self.catalog.names
+        bare = _bare_names(provider.aliases.get(model, model), provider.strip, names)
+        found = self._found(provider, bare)
+        if found is not None and not found.inferred and found.weight:
+            return found
+        undated = [self._dates.sub("", each) for each in bare]
+        if undated != bare and (again := self._found(provider, undated)) is not None:
+            if not again.inferred:
+                return again
+            found = found or again
+        if names.unthinking and (found is None or not found.weight or found.inferred):
+            word = next(filter(None, map(self._index(names.unthinking).find, bare)), None)
+            if word is not None:
+                return replace(word, inferred=True, like=word.family.name, why="word")
+        return found
+
+    def _found(self, provider: Provider, bare: list[str]) -> "_Hit | None":
+        hits = [self._index(group).find(each) for group in provider.families for each in bare]
         exact = [hit for hit in hits if hit and not hit.inferred]
         found = exact or [hit for hit in hits if hit]
         return max(found, key=lambda hit: hit.weight, default=None)
@@ -292,6 +362,8 @@ class _Hit(Struct, frozen=True):
     inferred: bool = False
     name: str = ""
     bare: str = ""
+    like: str = ""
+    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
 
     def spelt(self, model: str) -> str:
         """Return a model's name as the catalog spells it; what follows the known part is kept."""
@@ -310,10 +382,11 @@ class _Index:
     def __init__(self, group: Group) -> None:
         self._plain: dict[str, tuple[Family, str]] = {}
         self._globs: list[tuple[re.Pattern[str], int, Family]] = []
-        self._lines: dict[str, tuple[Family, str]] = {}
+        self._newest: dict[str, tuple[Family, str]] = {}
+        self._families = group.family
         for family in group.family:
             for name in family.match:
-                pattern = _fold(name)
+                pattern = fold(name)
                 if "*" in pattern:
                     glob = re.compile(
                         ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
@@ -321,7 +394,7 @@ class _Index:
                     self._globs.append((glob, len(pattern), family))
                 else:
                     self._plain[pattern] = (family, name)
-            self._lines |= dict.fromkeys(map(_fold, family.newest_of), (family, ""))
+            self._newest |= dict.fromkeys(map(fold, family.newest_of), (family, ""))
 
     def find(self, model: str) -> _Hit | None:
         best = _longest(model, self._plain, versions=True)
@@ -330,8 +403,26 @@ class _Index:
                 best = _Hit(family, weight)
         if best is not None:
             return best
-        line = _longest(model, self._lines, versions=False)
-        return _Hit(line.family, line.weight, inferred=True) if line else None
+        return self._relative(model)
+
+    def _relative(self, model: str) -> _Hit | None:
+        """Return the nearest version of the line this name is of, else the newest of the line."""
+        line = _longest(model, self._newest, versions=False)
+        kin = self._lines.relative(model, line.family if line else None)
+        if kin is not None:
+            return _Hit(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
+        if line is None:
+            return None
+        return _Hit(line.family, line.weight, inferred=True, like=_first_name(line.family))
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self._families)
+
+
+def _first_name(family: Family) -> str:
+    """Return the first whole name of a family, else what the family is called."""
+    return next((name for name in family.match if name and "*" not in name), family.name)
 
 
 def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool) -> _Hit | None:
@@ -359,15 +450,32 @@ def _claimed(model: str, claims: tuple[str, ...]) -> bool:
     return False
 
 
-def _fold(name: str) -> str:
-    return name.lower().replace(".", "-").replace("_", "-")
-
-
-def _bare_names(model: str, strip: tuple[str, ...]) -> list[str]:
+def _bare_names(model: str, strip: tuple[str, ...], names: Names) -> list[str]:
     """Return the name as it is, and without path, region and maker."""
-    name = model.lower().lstrip("~")
-    names = [_fold(name)]
-    name = name.rpartition("/")[2]
+    name = model.lower().lstrip(names.marks)
+    whole = fold(name)
+    for path in names.paths:
+        name = name.rpartition(path)[2] or name
     while prefix := next((p for p in strip if name.startswith(p) and name != p), None):
         name = name[len(prefix) :]
-    return [*names, _fold(name)] if _fold(name) not in names else names
+    bare = fold(name)
+    return [whole] if bare == whole else [whole, bare]
+
+
+def _endings(dates: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds one of these at the end of a name; ``#`` is a digit."""
+    endings = "|".join(re.escape(fold(each)).replace(r"\#", "[0-9]") for each in dates)
+    return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
+
+
+def _facts(provider: Provider, model: str, hit: _Hit) -> tuple[Capability, Placement]:
+    """Return what a model can do here, and where that is said."""
+    facts = provider.override.get(hit.family.name, hit.family.capability)
+    if facts.shown == "ask" and model.startswith(provider.unshown):
+        facts = replace(facts, shown="never")
+    if hit.inferred and not facts.off:
+        facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
+    placement = provider.placement.get(facts.style or "", NOWHERE)
+    if provider.unshown and model.startswith(provider.unshown):
+        placement = replace(placement, show=None, hide=None)
+    return facts, placement

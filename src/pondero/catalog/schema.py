@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from ..thinking import SAMPLING, Capability, Placement, Surface
 
@@ -56,6 +56,7 @@ class Provider(
     ``prefix`` is put before a name of that group which was given without its maker. ``absent`` are
     models of its families that it does not serve: their names are understood and never listed.
     ``unshown`` are beginnings of names of models that cannot be asked to show their thinking.
+    ``siblings`` are beginnings of names of models that another deployment of ours serves.
 
     Address: ``path`` is appended to ``url``, or to the caller's own base URL; ``fill`` says what
     goes into the ``{blanks}`` of both. ``api`` is what the provider calls this surface, where it
@@ -86,6 +87,7 @@ class Provider(
     prefix: Mapping[str, str] = {}
     absent: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
+    siblings: Mapping[str, str] = {}
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}
     ranges: Mapping[str, tuple[int | float, ...]] = {}
@@ -106,11 +108,42 @@ class Provider(
         return Surface(names, self.max_tokens_required, self.ranges)
 
 
+class Names(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """What stands around a model's name at any provider and does not make it another model.
+
+    ``marks`` are characters before it, ``paths`` what ends a path before it, ``dates`` are
+    endings, with ``#`` for a digit. ``unthinking`` is the group of models that are told by a word
+    in their name: embeddings, pictures, speech.
+    """
+
+    marks: str = ""
+    paths: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    unthinking: str = ""
+
+
+class Listing(Struct, frozen=True, forbid_unknown_fields=True):
+    """A public list of models: its name, and the day it was taken."""
+
+    name: str
+    date: str
+
+
 class Catalog(Struct, frozen=True, kw_only=True):
-    """Everything known, by name."""
+    """Everything known, by name.
+
+    ``limits`` are the windows of models as a public list has them, provider by provider: a JSON
+    object of names with the tokens of context and of output, 0 where the list does not say.
+    ``listed`` is that list, with its date.
+    """
 
     groups: Mapping[str, Group]
     providers: Mapping[str, Provider]
+    names: Names = Names()
+    limits: Mapping[str, Raw] = {}
+    listed: Listing | None = None
 
     def extra_words(self) -> frozenset[str]:
         """Return every level some family has beyond the common ones."""

@@ -23,6 +23,12 @@ from ..thinking import (
     resolve,
 )
 
+_STANDS_IN = {
+    "nearest": "the nearest known version of its line that is not above it",
+    "oldest": "the oldest known version of its line",
+    "newest": "the newest known of its line",
+    "word": "for a word in its name",
+}
 _THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it thinks
 
 
@@ -47,8 +53,13 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
         headers=headers(decision, entry.placement),
         dropped=decision.dropped,
         adjustments=adjustments,
-        facts=Facts(entry.capability.source, entry.capability.checked, entry.inferred),
+        facts=_facts(entry),
     )
+
+
+def _facts(entry: Entry) -> Facts:
+    known = entry.capability
+    return Facts(known.source, known.checked, entry.inferred, entry.evidence, entry.like or None)
 
 
 def with_own_fields(
@@ -105,12 +116,18 @@ def _names(entry: Entry) -> tuple[Adjustment, ...]:
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"
         return (Adjustment("model_spelt", "model", entry.typed, entry.model, why),)
+    if entry.asked_of:
+        why = f"{entry.provider.label} is another deployment; it is sent to {entry.provider.name}"
+        asked = f"{entry.asked_of}:{entry.model}"
+        return (Adjustment("model_spelt", "model", asked, entry.id, why),)
     if not entry.inferred:
         return ()
     if entry.family == "unknown":
         why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
+    elif entry.like:
+        why = f"not in the catalog; treated as {entry.like}, {_STANDS_IN[entry.why]}"
     else:
-        why = f"not in the catalog; treated as {entry.family}, the newest known of its line"
+        why = f"not in the catalog; treated as {entry.family}, {_STANDS_IN[entry.why]}"
     if entry.near is not None:
         why += f"; did you mean {entry.near!r}?"
     return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)

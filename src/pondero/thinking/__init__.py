@@ -1,6 +1,6 @@
 """Turns a level, a budget, on or off into what a model can do; every room above uses it."""
 
-from .capability import NOTHING, Budget, Capability, refusal
+from .capability import NOTHING, Budget, Capability, Evidence, refusal
 from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface
 from .intent import (
     ALIASES,
@@ -61,6 +61,7 @@ __all__ = [
     "Capability",
     "Choices",
     "Decision",
+    "Evidence",
     "Facts",
     "Intent",
     "Kind",

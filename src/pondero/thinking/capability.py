@@ -14,6 +14,9 @@ Tokens = Annotated[int, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
 Word = Annotated[str, Meta(min_length=1)]
 
+Evidence = Literal["recorded", "vendor page", "SDK type", "list", "inferred"]
+"""How a fact is known, the strongest first; a weaker one never overrides a stronger one."""
+
 
 class Budget(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
@@ -62,6 +65,7 @@ class Capability(
     media         prefixes of the media types it takes, where it takes fewer than its wire
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
+    evidence      how the control is known; ``source`` says by what, ``checked`` is the day of it
     """
 
     thinks: bool = True
@@ -90,6 +94,7 @@ class Capability(
     uncapped: tuple[str, ...] = ()
     replay: Literal["required", "tools", "optional", "none"] = "optional"
     media: tuple[str, ...] | None = None
+    evidence: Evidence = "inferred"
     source: str
     checked: str
 

@@ -5,15 +5,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from .capability import Evidence
 from .decision import Adjustment
 
 
 class Facts(Struct, frozen=True):
-    """Where the facts behind a plan come from; ``inferred`` when a relative stood in."""
+    """Where the facts behind a plan come from.
+
+    ``inferred`` when a relative stood in, and ``like`` is that relative; ``evidence`` is how the
+    facts are known: recorded, vendor page, SDK type, list or inferred.
+    """
 
     source: str
     checked: str
     inferred: bool = False
+    evidence: Evidence = "inferred"
+    like: str | None = None
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -47,13 +54,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def describe(plan: Plan) -> list[tuple[str, str]]:
     """Return the plan for people, as labelled lines that end in the exact JSON."""
-    facts = f"{plan.facts.source}; checked {plan.facts.checked or 'never'}"
     return [
         ("model", plan.model),
         ("asked", said(plan.asked)),
         ("sent", outcome(plan)),
         *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
-        ("facts", f"inferred from {plan.family}: {facts}" if plan.facts.inferred else facts),
+        ("facts", _known(plan)),
         *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
         *_labelled("json", _pretty(plan.fields)),
     ]
@@ -80,6 +86,15 @@ def outcome(plan: Plan) -> str:
     if plan.asked is None:
         words += f" ({unasked.get(plan.will_think, 'it does not think by itself')})"
     return words
+
+
+def _known(plan: Plan) -> str:
+    """Return where the facts are from, how they are known, and of which day that is."""
+    facts = plan.facts
+    if facts.inferred:
+        like = facts.like or plan.family
+        return f"inferred from {like}: {facts.source}; checked {facts.checked or 'never'}"
+    return f"{facts.source}; {facts.evidence}, checked {facts.checked or 'never'}"
 
 
 def _labelled(label: str, texts: list[str]) -> list[tuple[str, str]]:

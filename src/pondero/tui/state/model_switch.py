@@ -59,7 +59,7 @@ def moved(state: State, name: str, wish: str | None, dial: Dial) -> State:
         model=name,
         wish=wish,
         plan=made,
-        window=entry.capability.context,
+        window=entry.context,
         shown=entry.capability.shown,
     )
 

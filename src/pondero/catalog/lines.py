@@ -1,0 +1,91 @@
+"""Finds the relative of a model nobody has listed: the nearest version of its line.
+
+A line is what stands before the version: ``gpt`` of ``gpt-5.9-mini``, ``claude-opus`` of
+``claude-opus-5-7``. ``lookup`` asks when a name is in no family.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from .schema import Family
+
+# Numbers of one or two digits are versions, with one after them the minor; 30b is a size, 2603 and
+# 20250929 are dates.
+_VERSION = re.compile(r"(?<![0-9])(\d{1,2})(?:-(\d{1,2})(?=[ac-z]?(?![0-9a-z]))|(?![0-9a-z]))")
+_WORD = re.compile(r"[a-z]+")
+
+Version = tuple[int, int]
+
+
+class Kin(NamedTuple):
+    """A catalogued name of a line: its version, the words after it, and its family."""
+
+    version: Version
+    words: frozenset[str]
+    name: str
+    family: Family
+
+
+class Relative(NamedTuple):
+    """Who stands in for a name, and why: it is ``nearest``, ``oldest`` or ``newest`` of its line.
+
+    ``weight`` is how many characters of the name are the line.
+    """
+
+    family: Family
+    name: str
+    weight: int
+    why: Literal["nearest", "oldest", "newest"]
+
+
+def fold(name: str) -> str:
+    """Return a name as names are compared: lower case, only hyphens."""
+    return name.lower().replace(".", "-").replace("_", "-")
+
+
+class Lines:
+    """The lines of one group of families; names are folded before they are compared."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._kin: dict[str, list[Kin]] = {}
+        for family in families:
+            for name in family.match:
+                if (parts := _split(fold(name))) is not None:
+                    line, version, words = parts
+                    self._kin.setdefault(line, []).append(Kin(version, words, name, family))
+
+    def relative(self, model: str, newest: Family | None = None) -> Relative | None:
+        """Return the nearest known version that is not above this one, else the nearest above.
+
+        ``newest`` is the family that a row calls the newest: it stands in for a version above all
+        others where it is of this line, whatever its number. None where the line is not known, or
+        the name has no version.
+        """
+        parts = _split(model)
+        if parts is None or parts[0] not in self._kin:
+            return None
+        line, version, words = parts
+        kin = self._kin[line]
+        older = [each for each in kin if each.version <= version]
+        why: Literal["nearest", "oldest", "newest"] = "nearest"
+        if len(older) == len(kin):
+            why, older = "newest", [each for each in kin if each.family is newest] or kin
+        elif not older:
+            why, first = "oldest", min(each.version for each in kin)
+            older = [each for each in kin if each.version == first]
+        best = max(older, key=lambda each: (each.version, *_alike(each.words, words)))
+        return Relative(best.family, best.name, len(line), why)
+
+
+def _split(name: str) -> tuple[str, Version, frozenset[str]] | None:
+    """Return line, version and the words after it; None where a name has no version."""
+    if (found := _VERSION.search(name)) is None or not found.start():
+        return None
+    version = (int(found[1]), int(found[2] or 0))
+    return name[: found.start()].rstrip("-"), version, frozenset(_WORD.findall(name, found.end()))
+
+
+def _alike(known: frozenset[str], words: frozenset[str]) -> tuple[int, int]:
+    """Return how alike two names are in the words after the version: shared, then not shared."""
+    return len(known & words), -len(known ^ words)
