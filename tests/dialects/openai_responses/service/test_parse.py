@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.dialects.openai_responses.making import MODEL, asking, posted, refused
+from tests.dialects.openai_responses.making import MODEL, NAME, asking, posted, refused
 
 from pondero.canon import (
     Finished,
@@ -99,7 +99,8 @@ def test_an_unknown_kind_of_item_is_kept_as_it_came():
 def test_an_unknown_kind_of_tool_is_kept_as_it_came():
     tool = {"type": "telepathy", "range": 3}
 
-    assert parsed(asking(tools=[tool])).request.tools == (Tool("telepathy", raw=tool),)
+    kept = Tool("telepathy", raw=tool, dialect=NAME, kind="other")
+    assert parsed(asking(tools=[tool])).request.tools == (kept,)
 
 
 def test_an_unreadable_picture_is_kept_as_it_came():
@@ -189,7 +190,7 @@ def test_tools_of_an_item_and_of_its_groups_are_callable():
     )
 
     assert found.request.tools == (
-        Tool("exec", "Run it.", raw=EXEC),
+        Tool("exec", "Run it.", {"type": "string"}, raw=EXEC, dialect=NAME, kind="text"),
         Tool("wait", "", {"type": "object"}, strict=False),
     )
     assert found.request.system == (Text("Be brief."),)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 from tests.dialects.openai_responses.making import (
     MODEL,
     NAME,
@@ -171,7 +172,7 @@ def test_an_item_that_the_cap_cut_says_so():
 
 
 def test_a_refusal_is_a_refusal():
-    asked = accepted(asking())
+    asked = replace(accepted(asking()), refuses=True)
 
     for body in (
         whole(asked, Text("No."), finish="refusal"),
@@ -181,6 +182,13 @@ def test_a_refusal_is_a_refusal():
     assert (
         assembled(streamed(said(asked, Text("No."), finish="refusal"))).finished.finish == "refusal"
     )
+
+
+def test_words_that_were_sent_as_an_answer_stay_one_where_the_end_says_refusal():
+    events = objects(said(accepted(asking()), Text("No."), finish="refusal"))
+
+    assert not [event for event in events if "refusal" in event["type"]]
+    assert events[-1]["response"]["output"][0]["content"][0]["text"] == "No."
 
 
 def test_what_has_a_seal_goes_out_as_the_seal_says():

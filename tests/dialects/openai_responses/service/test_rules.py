@@ -98,8 +98,8 @@ def test_a_full_request_is_what_it_was():
         system=(Text("Be brief."), Text("Be kind.")),
         tools=(
             Tool("weather", "Tell it.", {"type": "object"}, strict=False),
-            Tool("web_search", raw={"type": "web_search"}),
-            Tool("sh", raw={"type": "custom", "name": "sh"}),
+            Tool("web_search", raw={"type": "web_search"}, dialect=NAME, kind="web_search"),
+            Tool("sh", raw={"type": "custom", "name": "sh"}, dialect=NAME, kind="text"),
         ),
         tool_choice=ToolChoice("tool", "sh", parallel=True),
         output=Output({"type": "object"}, "thing", strict=True),

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import HttpRequest, Json, Request
 from pondero.dialects.dialect import Accepted
 
 from . import parse, types
@@ -65,9 +65,19 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
         shown=wish.thinks and wish.place != "none",
         context=parse.context_of(body, table, wish),
         seal=sealer(body.model),
-        seed=msgspec.json.encode(request),
+        seed=_seed(request),
         caches="always",
     )
+
+
+def _seed(request: Request) -> bytes:
+    """Return what the ids of an answer are made from: the request, but for our words for tools."""
+    if not request.tools:
+        return msgspec.json.encode(request)
+    said: dict[str, Json] = msgspec.to_builtins(request)
+    for tool in said["tools"]:
+        del tool["dialect"], tool["kind"]
+    return msgspec.json.encode(said)
 
 
 def _check_address(http: HttpRequest, denier: Denier) -> None:

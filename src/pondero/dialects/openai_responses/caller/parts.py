@@ -194,10 +194,26 @@ class Items:
         piece = item.pieces[number] = Piece(self._parts, kind, [])
         self._parts += 1
         if kind == "tool_call":
-            out.append(PartStart(piece.index, kind, item.call_id, _name(item.raw) or None))
+            seal = self._early(item, _OF_CALL)
+            name = _name(item.raw) or None
+            out.append(PartStart(piece.index, kind, item.call_id, name, seal))
         else:
-            out.append(PartStart(piece.index, kind))
+            seal = self._early(item, _OF_MESSAGE) if kind == "text" else None
+            out.append(PartStart(piece.index, kind, seal=seal))
         return piece
+
+    def _early(self, item: Item, without: frozenset[str]) -> Seal | None:
+        """Return the seal of a follower as it will be if the item is completed.
+
+        Thinking has none this early: what its item is announced with is not final.
+        """
+        if item.id is None:
+            return None
+        done = {**item.raw, "status": "completed"} if "status" in item.raw else item.raw
+        value = follower_value(done, without, item.after.id if item.after else None)
+        if item.type == "custom_tool_call":
+            value["type"] = item.type
+        return self._seal(value)
 
     def _start_call(self, item: Item, out: list[Event]) -> None:
         given = item.raw.get("call_id") or item.raw.get("id")

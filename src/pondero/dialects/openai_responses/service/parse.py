@@ -11,15 +11,35 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, Message, Output, Request, Text, Tool, ToolChoice
+from pondero.canon import (
+    HttpRequest,
+    Json,
+    Message,
+    Output,
+    Request,
+    Text,
+    Tool,
+    ToolChoice,
+    ToolKind,
+)
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
 from pondero.thinking import UNSET, Intent
 
 from .conversation import Conversation
 from .errors import invalid, missing, refuse
-from .types import AnyCreate, AnyFunction, AnyJsonSchema, Create, Function, JsonSchema, Reasoning
+from .types import (
+    NAME,
+    AnyCreate,
+    AnyFunction,
+    AnyJsonSchema,
+    Create,
+    Function,
+    JsonSchema,
+    Reasoning,
+)
 from .validation import kind_of, read
 
 SEALED = "reasoning.encrypted_content"
@@ -46,6 +66,13 @@ _REPEATED = (
     "prompt_cache_key", "safety_identifier", "service_tier", "temperature", "text", "tool_choice",
     "tools", "top_logprobs", "top_p", "truncation", "user", "metadata",
 )  # fmt: skip
+# What tools that are no functions are on every wire, by how their type begins.
+_KINDS: dict[str, ToolKind] = {
+    "custom": "text",
+    "web_search": "web_search",
+    "code_interpreter": "code_execution",
+    "code_execution": "code_execution",
+}
 _PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
 
 
@@ -156,7 +183,7 @@ def context_of(create: Create, raw: dict[str, Json]) -> Context:
     return Context(
         settings={name: raw[name] for name in _REPEATED if name in raw},
         reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
-        sealed=SEALED in (create.include or ()),
+        sealed=SEALED in (create.include or ()) or create.store is False,
         stored=create.store is not False,
         namespaces=_namespaces(create),
     )
@@ -238,10 +265,11 @@ def _tools(create: Create) -> tuple[Tool, ...]:
 def _tool(raw: Json, at: str) -> Tool:
     kind = kind_of(raw, at=at)
     if kind != "function":
-        return Tool(str(raw.get("name") or kind), raw=raw)
+        return _other_tool(raw)
     tool = read(raw, Function, at=at)
     kept = raw if set(raw) - _PLAIN_FUNCTION else None
-    return Tool(tool.name, tool.description or "", tool.parameters, tool.strict, raw=kept)
+    words = (tool.name, tool.description or "", tool.parameters, tool.strict)
+    return Tool(*words, raw=kept, dialect=NAME if kept else None)
 
 
 def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
@@ -260,11 +288,30 @@ def _known_tool(raw: Json, at: str, unknown: Unknown) -> Tool:
     """Return a function in the terms of every wire, and any other tool as it came."""
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
-        tool = read(raw, AnyFunction, at=at, unknown=unknown)
-        return Tool(tool.name, tool.description or "", tool.parameters, tool.strict)
-    description = raw.get("description")
-    name = str(raw.get("name") or raw.get("type"))
-    return Tool(name, description if isinstance(description, str) else "", raw=raw)
+        known = read(raw, AnyFunction, at=at, unknown=unknown)
+        return Tool(known.name, known.description or "", known.parameters, known.strict)
+    tool, description = _other_tool(raw), raw.get("description")
+    described = replace(tool, description=description if isinstance(description, str) else "")
+    if tool.kind != "text":
+        return described
+    return replace(described, parameters=_text_schema(raw.get("format")))
+
+
+def _other_tool(raw: dict[str, Json]) -> Tool:
+    """Return a tool that is no function as it came, and what it is in words of every wire."""
+    kind = str(raw.get("type"))
+    known = (word for begin, word in _KINDS.items() if kind.startswith(begin))
+    name = str(raw.get("name") or kind)
+    return Tool(name, raw=raw, dialect=NAME, kind=next(known, "other"))
+
+
+def _text_schema(asked: Json) -> Json:
+    """Return the schema of the text that a custom tool takes; a grammar is its description."""
+    written = asked if isinstance(asked, dict) else {}
+    if written.get("type") != "grammar":
+        return {"type": "string"}
+    words = f"Text of this {written.get('syntax')} grammar:\n{written.get('definition')}"
+    return {"type": "string", "description": words}
 
 
 def _namespaces(create: Create) -> dict[str, str]:
@@ -276,10 +323,10 @@ def _namespaces(create: Create) -> dict[str, str]:
 
 
 def _offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
-    """Yield every tool with its path and its namespace, from ``tools`` and ``additional_tools``."""
+    """Yield every tool with its path and its namespace, those of the input too."""
     yield from _opened(create.tools, "tools", None)
     for number, item in enumerate(items_of(create)):
-        if item.get("type") == "additional_tools":
+        if item.get("type") in ("additional_tools", "tool_search_output"):
             yield from _opened(item.get("tools"), f"input[{number}].tools", None)
 
 

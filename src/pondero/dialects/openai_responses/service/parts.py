@@ -1,8 +1,10 @@
 """Writes the parts of an answer as output items, for ``reply`` and ``stream``."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 
-from pondero.canon import Json, Other, Part, Seal, Text, Thinking, ToolCall
+from pondero.canon import Image, Json, Other, Part, Seal, Text, Thinking, ToolCall
+from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
 from .conversation import arguments_text
@@ -21,11 +23,7 @@ class Writer:
         self._context = answering.context
         self._stem = stem_of(answering.seed)
         self._thought: int | None = None  # the place of the latest thinking
-        self._custom = {
-            tool.name
-            for tool in answering.request.tools
-            if isinstance(tool.raw, dict) and tool.raw.get("type") == "custom"
-        }
+        self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
 
     @property
     def request_id(self) -> str:
@@ -92,12 +90,23 @@ class Writer:
                 return self._thinking(head, part, before)
             case ToolCall():
                 return self._call(head, part)
-            case Other():
-                return dict(part.raw)
             case Text():
                 return self._message(head, part, refused=refused)
             case _:
                 return head
+
+    def unannounced(self, place: int, part: Part) -> Item | None:
+        """Return the item of a part that comes whole; None where this wire has none for it.
+
+        Parts that only another wire has are not said here, nor is any medium but a picture.
+        """
+        if isinstance(part, Other) and part.dialect == NAME:
+            return dict(part.raw)
+        if isinstance(part, Image) and part.data is not None:
+            item: Item = {"id": self._issue("ig", place, self._thought)}
+            item |= {"type": "image_generation_call", "status": "completed"}
+            return {**item, "result": b64encode(part.data).decode()}
+        return None
 
     def _issue(self, prefix: str, place: int, thought: int | None) -> str:
         return issue(prefix, Mark(self._stem, place, thought, self._context.stored))
@@ -123,7 +132,7 @@ class Writer:
         else:
             content = {
                 "type": "output_text",
-                "annotations": list(part.citations),
+                "annotations": annotations(part),
                 "logprobs": [],
                 "text": part.text,
             }
@@ -140,10 +149,27 @@ class Writer:
             item = {"type": kind, **value.get("item", {})}
         item |= {"call_id": part.id, "name": part.name}
         if item["type"] == "custom_tool_call":
-            return {**item, "input": part.arguments}
+            return {**item, "input": arguments_text(part.arguments)}
         noted = value.get("arguments")
         item["arguments"] = arguments_text(part.arguments) if noted is None else noted
         return item
+
+
+_ANNOTATIONS = ("url_citation", "file_citation", "container_file_citation", "file_path")
+
+
+def annotations(part: Text) -> list[Json]:
+    """Return the citations of a text as this wire has them."""
+
+    def page(found: WebPage) -> Json:
+        where = {"start_index": 0, "end_index": len(part.text)}
+        return {"type": "url_citation", "url": found.url, "title": found.title, **where}
+
+    return restated(part.citations, own=_is_own, page=page)
+
+
+def _is_own(citation: Json) -> bool:
+    return citation.get("type") in _ANNOTATIONS and "url_citation" not in citation
 
 
 def _value(seal: Seal | None) -> Item:

@@ -9,7 +9,6 @@ from pondero.canon import (
     Finish,
     HttpResponse,
     Json,
-    Other,
     PartKind,
     Reply,
     Text,
@@ -40,7 +39,6 @@ _KINDS: dict[type, PartKind] = {
     Text: "text",
     Thinking: "thinking",
     ToolCall: "tool_call",
-    Other: "other",
 }
 
 
@@ -49,10 +47,15 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     writer = Writer(answering)
     end = ending(reply.finish, reply.raw_finish)
     output: list[Item] = []
-    parts = [part for part in reply.message.parts if type(part) in _KINDS]
-    for place, part in enumerate(parts):
+    parts = reply.message.parts
+    for part in parts:
+        place, kind = len(output), _KINDS.get(type(part))
+        if kind is None:
+            item = writer.unannounced(place, part)
+            output += [item] if item is not None else []
+            continue
         name = part.name if isinstance(part, ToolCall) else None
-        head = writer.head(place, _KINDS[type(part)], name=name)
+        head = writer.head(place, kind, name=name)
         last = part is parts[-1]
         cut, refused = last and end.status == "incomplete", last and end.refused
         output.append(writer.whole(head, part, output, cut=cut, refused=refused))
@@ -166,7 +169,7 @@ def usage_of(usage: Usage) -> Item | None:
         },
         "output_tokens": written,
         "output_tokens_details": {"reasoning_tokens": usage.thinking or 0},
-        "total_tokens": given + written,
+        "total_tokens": given + written if usage.total is None else usage.total,
     }
 
 

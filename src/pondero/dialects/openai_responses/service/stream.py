@@ -8,7 +8,6 @@ from pondero.canon import (
     Finished,
     HttpResponse,
     Json,
-    Other,
     Part,
     PartEnd,
     PartStart,
@@ -78,9 +77,9 @@ class Stream:
             self._held = None
         match event:
             case TextDelta() | ThinkingDelta():
-                return data + self._delta(self._open[event.index], event.text)
+                return data + self._delta(event.index, event.text)
             case ToolDelta():
-                return data + self._delta(self._open[event.index], event.json)
+                return data + self._delta(event.index, event.json)
             case PartStart():
                 return data + self._start(event)
             case PartEnd():
@@ -97,9 +96,15 @@ class Stream:
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the event of an error in the middle of a stream."""
+        """Return the events of an error in the middle of a stream.
+
+        Some clients read only the first of them (OpenAI's SDK), some only the second (Codex).
+        """
         told: Item = decode(error.body)["error"]
-        return self._begin() + self._emit("error", **{k: told[k] for k in _TOLD})
+        data = self._begin() + self._emit("error", **{k: told[k] for k in _TOLD})
+        failed = answer(self._answering, self._output, end=Ending("failed"), model=self._model)
+        failed["error"] = {k: told[k] for k in ("code", "message")}
+        return data + self._emit("response.failed", response=failed)
 
     def _emit(self, kind: str, **fields: Json) -> bytes:
         self._number += 1
@@ -116,9 +121,8 @@ class Stream:
 
     def _start(self, event: PartStart) -> bytes:
         place = len(self._output)
-        if event.kind == "other":  # its content comes with its end
-            self._output.append({})
-            self._open[event.index] = Open(place, {}, event.kind, [])
+        if event.kind not in _ANNOUNCED:  # it comes whole, and gets its place then
+            self._open[event.index] = Open(-1, {}, event.kind, [])
             return b""
         head = self._writer.head(place, event.kind, id=event.id, name=event.name)
         self._output.append(head)
@@ -136,7 +140,11 @@ class Stream:
 
     # -- deltas ------------------------------------------------------------------------------------
 
-    def _delta(self, item: Open, text: str) -> bytes:
+    def _delta(self, index: int, text: str) -> bytes:
+        item = self._open.get(index)
+        return b"" if item is None or item.place < 0 else self._more(item, text)
+
+    def _more(self, item: Open, text: str) -> bytes:
         if not text or (item.kind == "thinking" and not self._shown):
             return b""
         item.texts.append(text)
@@ -164,9 +172,12 @@ class Stream:
     # -- ends --------------------------------------------------------------------------------------
 
     def _close(self, item: Open, part: Part, end: Ending | None) -> bytes:
+        if item.place < 0:
+            return self._add(part)
         before = self._output[: item.place]
         cut = end is not None and end.status == "incomplete"
-        refused = end is not None and end.refused
+        # Words that were sent as an answer stay one, however the answer ended.
+        refused = end is not None and end.refused and (self._refuses or not item.begun)
         whole = self._writer.whole(item.head, part, before, cut=cut, refused=refused)
         self._output[item.place] = whole
         match part:
@@ -176,16 +187,24 @@ class Stream:
                 data = self._close_text(item, part, whole)
             case ToolCall():
                 data = self._close_call(item, whole)
-            case Other():
-                data = self._emit("response.output_item.added", output_index=item.place, item=whole)
             case _:
                 data = b""
         return data + self._emit("response.output_item.done", output_index=item.place, item=whole)
 
+    def _add(self, part: Part) -> bytes:
+        """Return the events of an item that comes whole; none where this wire has no such item."""
+        place = len(self._output)
+        item = self._writer.unannounced(place, part)
+        if item is None:
+            return b""
+        self._output.append(item)
+        data = self._emit("response.output_item.added", output_index=place, item=item)
+        return data + self._emit("response.output_item.done", output_index=place, item=item)
+
     def _rest(self, item: Open, text: str) -> bytes:
         """Return the delta of the text that no delta has carried yet."""
         sent = "".join(item.texts)
-        return self._delta(item, text[len(sent) :]) if text.startswith(sent) else b""
+        return self._more(item, text[len(sent) :]) if text.startswith(sent) else b""
 
     def _close_thinking(self, item: Open, part: Thinking, whole: Item) -> bytes:
         data = self._rest(item, part.text) if whole.get("summary") else b""
@@ -201,9 +220,9 @@ class Stream:
         data = self._rest(item, part.text)
         at = {"item_id": item.head["id"], "output_index": item.place, "content_index": 0}
         content = whole["content"][0]
-        empty = {**content, "text": "", "annotations": []}
-        data += self._open_paragraph(item, empty, at)
-        for number, annotation in enumerate(part.citations):
+        empty = {"refusal": ""} if content["type"] == "refusal" else {"text": "", "annotations": []}
+        data += self._open_paragraph(item, {**content, **empty}, at)
+        for number, annotation in enumerate(content.get("annotations", ())):
             data += self._emit(
                 "response.output_text.annotation.added",
                 **at,
@@ -230,6 +249,7 @@ def stream(answering: Answering[Context]) -> Stream:
     return Stream(answering)
 
 
+_ANNOUNCED = ("text", "thinking", "tool_call")
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}
 
 
