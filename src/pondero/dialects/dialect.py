@@ -294,10 +294,29 @@ class ErrorShape(Protocol):
 
 
 class Listed(Struct, frozen=True):
-    """A model on a service's list; ``context`` is how many tokens it can read."""
+    """A model on a list; ``context`` is how many tokens it can read, ``max_output`` write.
+
+    ``levels`` are those of its dial, the weakest first, ``default`` the one it has unasked;
+    ``media`` are prefixes of the media types it takes, None where that is not known.
+    """
 
     name: str
     context: int | None = None
+    max_output: int | None = None
+    levels: tuple[str, ...] = ()
+    default: str | None = None
+    media: tuple[str, ...] | None = None
+    owner: str = ""
+
+    @property
+    def thinks(self) -> bool:
+        """Return whether it can be asked to think."""
+        return any(level != "off" for level in self.levels)
+
+    @property
+    def sees(self) -> bool:
+        """Return whether it takes pictures, as most do of which nothing is known."""
+        return self.media is None or any(each.startswith("image") for each in self.media)
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -305,12 +324,17 @@ class Models(Struct, frozen=True, kw_only=True):
 
     - ``asks`` returns which of the two a request is for, or None.
     - ``listed`` answers with a provider's list of models, or raises Rejected.
+    - ``named`` returns the one model that a request asks about; None where it asks for the list.
+    - ``offered`` answers with a list of any models, or with the one that is named: whatever they
+      are called, and whoever asks. Gateways use it.
     - ``counts`` turns a request to count tokens into the usual request whose tokens are counted.
     - ``counted`` answers with their number, in the service's shape.
     """
 
     asks: Callable[[HttpRequest], Literal["models", "tokens"] | None]
     listed: Callable[[HttpRequest, Sequence[Listed], str], HttpResponse]
+    named: Callable[[HttpRequest], str | None]
+    offered: Callable[[HttpRequest, Sequence[Listed]], HttpResponse]
     counts: Callable[[HttpRequest], HttpRequest] | None = None
     counted: Callable[[int], HttpResponse] | None = None
 

@@ -19,6 +19,8 @@ SERVICE = Service(
     models=Models(
         asks=models.asks,
         listed=models.listed,
+        named=models.named,
+        offered=models.offered,
         counts=models.counts,
         counted=models.counted,
     ),

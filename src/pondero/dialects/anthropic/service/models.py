@@ -111,21 +111,34 @@ def counted(tokens: int) -> HttpResponse:
 def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpResponse:
     """Return a page of the list, or the one model that is asked for; or raise Rejected."""
     check_key(http)
-    parts = urlsplit(http.url)
-    found = _MODELS.fullmatch(parts.path)
-    named = found["model"] if found else None
-    if named is None:
+    if (name := named(http)) is None:
         rows = [(each, row) for each in known if (row := family(each.name, http.url)) is not None]
-        return _answer(_page([_model(*row) for row in rows], parse_qs(parts.query)))
-    name = unquote(named)
+        return _answer(_page([_served(*row) for row in rows], http))
     row = family(name, http.url)
     if row is None:
         raise refuse(f"model: {name}", status=404)
     facts = next((each for each in known if each.name == name), Listed(name))
-    return _answer(_model(facts, row))
+    return _answer(_served(facts, row))
 
 
-def _page(every: list[dict[str, Json]], query: dict[str, list[str]]) -> Json:
+def named(http: HttpRequest) -> str | None:
+    """Return the one model that is asked for; None where the list is."""
+    found = _MODELS.fullmatch(urlsplit(http.url).path)
+    return unquote(found["model"]) if found and found["model"] else None
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return a page of any models, or the one that is asked for; or raise Rejected."""
+    models = {each.name: _offered(each) for each in known}
+    if (name := named(http)) is None:
+        return _answer(_page(list(models.values()), http))
+    if name not in models:
+        raise refuse(f"model: {name}", status=404)
+    return _answer(models[name])
+
+
+def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
+    query = parse_qs(urlsplit(http.url).query)
     ids = [each["id"] for each in every]
     limit = query.get("limit", [str(_PAGE)])[-1]
     if not limit.isdecimal() or not 1 <= int(limit) <= _LONGEST:
@@ -144,7 +157,19 @@ def _page(every: list[dict[str, Json]], query: dict[str, list[str]]) -> Json:
     }
 
 
-def _model(facts: Listed, row: Family) -> dict[str, Json]:
+def _served(facts: Listed, row: Family) -> dict[str, Json]:
+    return _model(facts, max_output=row.max_output, efforts=row.efforts, kinds=row.thinking)
+
+
+def _offered(facts: Listed) -> dict[str, Json]:
+    kinds: tuple[Kind, ...] = ("enabled", "adaptive") if facts.thinks else ()
+    off: tuple[Kind, ...] = ("disabled",) if not facts.thinks or "off" in facts.levels else ()
+    return _model(facts, max_output=facts.max_output, efforts=facts.levels, kinds=(*kinds, *off))
+
+
+def _model(
+    facts: Listed, *, max_output: int | None, efforts: tuple[str, ...], kinds: tuple[Kind, ...]
+) -> dict[str, Json]:
     return {
         "type": "model",
         "id": facts.name,
@@ -152,12 +177,15 @@ def _model(facts: Listed, row: Family) -> dict[str, Json]:
         "created_at": _UNKNOWN_DAY,
         "lifecycle": "active",
         "max_input_tokens": facts.context,
-        "max_tokens": row.max_output,
+        "max_tokens": max_output,
         "capabilities": {
-            "effort": {"supported": bool(row.efforts), **_each(row.efforts, _EFFORTS)},
+            "effort": {
+                "supported": any(each in _EFFORTS for each in efforts),
+                **_each(efforts, _EFFORTS),
+            },
             "thinking": {
-                "supported": row.thinking != ("disabled",) and bool(row.thinking),
-                "types": _each(row.thinking, get_args(Kind)),
+                "supported": kinds != ("disabled",) and bool(kinds),
+                "types": _each(kinds, get_args(Kind)),
             },
         },
     }

@@ -94,6 +94,16 @@ def listed(_http: HttpRequest, _known: Sequence[Listed], _provider: str) -> Http
     raise refuse("Not Found", status=404, code="UnknownOperationException")
 
 
+def named(_http: HttpRequest) -> str | None:
+    """Return None: no model is listed here."""
+    return None
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Refuse, as ``listed`` does."""
+    return listed(http, known, "")
+
+
 def counts(http: HttpRequest) -> HttpRequest:
     """Return the conversation request whose tokens are to be counted."""
     asked = typed(http.body, _Counted).input.converse

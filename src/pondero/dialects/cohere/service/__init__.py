@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Service
+from pondero.dialects.dialect import Models, Service
 
 from . import errors, models, parse, reply, rules
 
@@ -16,4 +16,11 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
+    models=Models(
+        asks=models.asks,
+        listed=models.listed,
+        named=models.named,
+        offered=models.offered,
+    ),
+    own_headers=frozenset({models.SDK}),
 )

@@ -1,18 +1,30 @@
-"""The service's table of models (models.toml), for ``rules``.
+"""The service's table of models (models.toml), for ``rules``, and its lists of models.
 
 The table is written apart from the catalog; tests compare the two.
 """
 
+import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec import Struct
 
-from pondero.canon import converted
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.dialects.dialect import Listed
+
+from .errors import refuse
 
 HOME = "cohere"
 """The provider that is meant where none is named."""
+SDK = "x-fern-sdk-name"
+"""A header of its SDK; others list models at the same address, and no other wire sends it."""
+
+_MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,3 +52,59 @@ def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
     return converted(tomllib.loads(text), Table)
+
+
+# -- lists of models -----------------------------------------------------------------------------
+
+
+def asks(http: HttpRequest) -> Literal["models"] | None:
+    """Return "models" for the list of models, or for one of them."""
+    ours = SDK in http.headers and _MODELS.fullmatch(urlsplit(http.url).path)
+    return "models" if http.method == "GET" and ours else None
+
+
+def named(http: HttpRequest) -> str | None:
+    """Return the one model that is asked for; None where the list is."""
+    found = _MODELS.fullmatch(urlsplit(http.url).path)
+    return unquote(found["model"]) if found and found["model"] else None
+
+
+def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpResponse:
+    """Return the list, or the one model that is asked for; or raise Rejected."""
+    check_key(http)
+    return offered(http, [each for each in known if table().model(each.name) is not None])
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return the list of any models, or the one that is asked for; or raise Rejected."""
+    models = {each.name: _model(each) for each in known}
+    if (name := named(http)) is None:
+        return _said({"models": list(models.values()), "next_page_token": ""})
+    if name not in models:
+        refuse(f"model '{name}' not found", status=404)
+    return _said(models[name])
+
+
+def check_key(http: HttpRequest) -> None:
+    """Refuse a request without a key, or with the one that stands for a wrong one."""
+    scheme, _, token = http.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        refuse("no api key supplied", status=401)
+    if token.strip() == "invalid":
+        refuse("invalid api token", status=401)
+
+
+def _model(facts: Listed) -> Json:
+    return {
+        "name": facts.name,
+        "endpoints": ["chat"],
+        "finetuned": False,
+        "context_length": facts.context or 0,
+        "tokenizer_url": None,
+        "default_endpoints": [],
+        "features": None,
+    }
+
+
+def _said(value: Json) -> HttpResponse:
+    return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(value))

@@ -7,7 +7,7 @@ from pondero.dialects.dialect import Accepted
 
 from . import types
 from .errors import invalid, refuse
-from .models import Model, table
+from .models import Model, check_key, table
 from .parse import CHOICES, body, canon, image_of, intent_of, json_value, serves
 
 
@@ -40,11 +40,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[None]:
 def _check_door(http: HttpRequest) -> None:
     if http.method != "POST" or not serves(http.url.partition("?")[0]):
         refuse("not found", status=404)
-    scheme, _, token = http.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        refuse("no api key supplied", status=401)
-    if token.strip() == "invalid":
-        refuse("invalid api token", status=401)
+    check_key(http)
 
 
 def _thinks(asked: types.Thinking | None, model: Model) -> bool:

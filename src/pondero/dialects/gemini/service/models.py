@@ -118,19 +118,40 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     parts = urlsplit(http.url)
     query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     authorise(http.headers, query.get("key"), surface)
-    rows = [(each, row) for each in known if (row := table().model(each.name, provider=provider))]
-    found = _MODELS.fullmatch(parts.path)
-    if found is None or found["model"] is None:
-        return _said(_page([_model(*row) for row in rows], query))
-    name = unquote(found["model"])
-    for each, row in rows:
-        if each.name == name:
-            return _said(_model(each, row))
-    version = found["version"]
+    rows = {
+        each.name: _model(each, max_output=row.max_output, thinks=row.can_think)
+        for each in known
+        if (row := table().model(each.name, provider=provider))
+    }
+    return _found(http, rows, surface)
+
+
+def named(http: HttpRequest) -> str | None:
+    """Return the one model that the address names; None where it is the list's."""
+    found = _MODELS.fullmatch(urlsplit(http.url).path)
+    return unquote(found["model"]) if found and found["model"] else None
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return a page of any models, or the one that the address names; or raise Rejected."""
+    rows = {
+        each.name: _model(each, max_output=each.max_output, thinks=each.thinks) for each in known
+    }
+    return _found(http, rows, table().surface(HOME))
+
+
+def _found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
+    if (name := named(http)) is None:
+        return _said(_page(list(rows.values()), http))
+    if name in rows:
+        return _said(rows[name])
+    found = _MODELS.fullmatch(urlsplit(http.url).path)
+    version = found["version"] if found else ""
     raise surface.refused("no_model", model=name, version=version, method="getModel")
 
 
-def _page(every: list[Json], query: dict[str, str]) -> Json:
+def _page(every: list[Json], http: HttpRequest) -> Json:
+    query = {key: values[-1] for key, values in parse_qs(urlsplit(http.url).query).items()}
     size = query.get("pageSize", "")
     start = int(query.get("pageToken", "0")) if query.get("pageToken", "0").isdecimal() else 0
     end = start + (min(int(size), _LONGEST) if size.isdecimal() and int(size) else _PAGE)
@@ -138,15 +159,15 @@ def _page(every: list[Json], query: dict[str, str]) -> Json:
     return {"models": every[start:end], **more}
 
 
-def _model(facts: Listed, row: Model) -> Json:
+def _model(facts: Listed, *, max_output: int | None, thinks: bool) -> Json:
     said = {
         "name": f"models/{facts.name}",
         "version": "001",
         "displayName": " ".join(word.capitalize() for word in _LABEL.findall(facts.name)),
         "inputTokenLimit": facts.context,
-        "outputTokenLimit": row.max_output,
+        "outputTokenLimit": max_output,
         "supportedGenerationMethods": ["generateContent", "countTokens"],
-        "thinking": row.can_think or None,
+        "thinking": thinks or None,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -1,9 +1,9 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Service
+from pondero.dialects.dialect import Models, Service
 
-from . import errors, parse, reply, rules, types
+from . import errors, models, parse, reply, rules, types
 
 SERVICE = Service(
     home=types.NAME,
@@ -16,4 +16,10 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
+    models=Models(
+        asks=models.asks,
+        listed=models.listed,
+        named=models.named,
+        offered=models.offered,
+    ),
 )

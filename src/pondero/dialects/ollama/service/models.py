@@ -1,14 +1,35 @@
-"""The server's own table of models: what each takes, and who must show a key."""
+"""The server's own table of models (what each takes, and who must show a key), and its lists.
+
+The lists have the shapes of api/types.go of ollama/ollama, 2026-08-21.
+"""
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
-from pondero.canon import converted
+from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.dialects.bodies import model_of
+from pondero.dialects.dialect import Listed
+
+from .errors import JSON, refuse
+
+_VERSION = "0.13.5"  # clients refuse a server that is older than what they need
+_UNKNOWN_DAY = "1970-01-01T00:00:00Z"
+_MAKER = "gateway"
+_ASKED = {
+    ("GET", "/api/tags"): "tags",
+    ("GET", "/api/ps"): "running",
+    ("GET", "/api/version"): "version",
+    ("POST", "/api/show"): "show",
+}
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,3 +68,108 @@ def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
     return converted(tomllib.loads(text), Table)
+
+
+# -- lists of models -----------------------------------------------------------------------------
+
+
+def asks(http: HttpRequest) -> Literal["models"] | None:
+    """Return "models" for a list of models, for one of them, and for the server's version."""
+    return "models" if _kind(http) else None
+
+
+def named(http: HttpRequest) -> str | None:
+    """Return the one model that is asked about; None where it is the list, or the version."""
+    if _kind(http) != "show":
+        return None
+    return model_of(http) or model_of(msgspec.structs.replace(http, body=_renamed(http.body)))
+
+
+def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+    """Return the list, or the one model that is asked about; or raise Rejected."""
+    check_key(http, provider)
+    if (name := named(http)) is not None and (row := table().model(name)) is not None:
+        facts = next((each for each in known if each.name == name), Listed(name))
+        levels = () if row.thinks == "no" else table().words
+        return offered(http, [msgspec.structs.replace(facts, levels=levels)])
+    return offered(http, known)
+
+
+def check_key(http: HttpRequest, provider: str) -> None:
+    """Refuse a request without a key, where the deployment wants one."""
+    scheme, _, token = http.headers.get("authorization", "").partition(" ")
+    if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
+        refuse("unauthorized", status=401)
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return the list of any models, or the one that is asked about; or raise Rejected."""
+    match _kind(http):
+        case "version":
+            return _said({"version": _VERSION})
+        case "running":
+            return _said({"models": []})
+        case "tags":
+            return _said({"models": [_tag(each) for each in known]})
+    name = named(http)
+    facts = next((each for each in known if each.name == name), None)
+    if facts is None:
+        refuse(f"model '{name}' not found", status=404)
+    return _said(_shown(facts))
+
+
+def _kind(http: HttpRequest) -> str | None:
+    path = urlsplit(http.url).path
+    for (method, ending), kind in _ASKED.items():
+        if http.method == method and path.endswith(ending):
+            return kind
+    return None
+
+
+def _renamed(body: bytes) -> bytes:
+    """Return a body that says ``name``, as older clients do, with its ``model``."""
+    try:
+        said = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body
+    return msgspec.json.encode({"model": said.get("name")}) if isinstance(said, dict) else body
+
+
+def _tag(facts: Listed) -> Mapping[str, Json]:
+    return {
+        "name": facts.name,
+        "model": facts.name,
+        "modified_at": _UNKNOWN_DAY,
+        "size": 0,
+        "digest": sha256(facts.name.encode()).hexdigest(),
+        "details": _details(),
+    }
+
+
+def _shown(facts: Listed) -> Mapping[str, Json]:
+    able = {"completion": True, "tools": True, "vision": facts.sees, "thinking": facts.thinks}
+    length = {f"{_MAKER}.context_length": facts.context} if facts.context else {}
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": _details(),
+        "model_info": {"general.architecture": _MAKER, **length},
+        "capabilities": [name for name, has in able.items() if has],
+        "modified_at": _UNKNOWN_DAY,
+    }
+
+
+def _details() -> Mapping[str, Json]:
+    return {
+        "parent_model": "",
+        "format": "",
+        "family": _MAKER,
+        "families": [_MAKER],
+        "parameter_size": "",
+        "quantization_level": "",
+    }
+
+
+def _said(value: Json) -> HttpResponse:
+    return HttpResponse(200, {"content-type": JSON}, msgspec.json.encode(value))

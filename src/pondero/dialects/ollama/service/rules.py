@@ -6,7 +6,7 @@ from pondero.dialects.dialect import Accepted
 
 from . import parse, types
 from .errors import refuse
-from .models import Model, table
+from .models import Model, check_key, table
 
 
 def accept(http: HttpRequest, provider: str) -> Accepted[None]:
@@ -34,9 +34,7 @@ def _check_door(http: HttpRequest, provider: str) -> None:
         refuse("404 page not found", status=404)
     if http.method != "POST":
         refuse("405 method not allowed", status=405)
-    scheme, _, token = http.headers.get("authorization", "").partition(" ")
-    if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
-        refuse("unauthorized", status=401)
+    check_key(http, provider)
 
 
 def _check_wish(body: types.Body, model: Model) -> None:

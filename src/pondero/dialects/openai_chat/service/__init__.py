@@ -17,5 +17,10 @@ SERVICE = Service(
     error=errors.error,
     call_id=reply.call_id,
     restated=reply.restated,
-    models=Models(asks=address.asks, listed=models.listed),
+    models=Models(
+        asks=address.asks,
+        listed=models.listed,
+        named=address.listed_model,
+        offered=models.offered,
+    ),
 )

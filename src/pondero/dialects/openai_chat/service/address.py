@@ -6,7 +6,7 @@ Nothing here looks at a key or at a provider's table: ``pondero.sdk`` uses ``ser
 
 import re
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from pondero.canon import HttpRequest
 
@@ -32,9 +32,13 @@ def unnamed_model(url: str, *, keyless: bool) -> str | None:
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" for a request for the list of models, or for one model of it."""
-    path = urlsplit(http.url).path
-    return "models" if http.method == "GET" and _MODELS.fullmatch(path) else None
+    """Return "models" for a request for the list of models, or for one model of it.
+
+    Gemini lists its models at such an address too, with the key in the query.
+    """
+    parts = urlsplit(http.url)
+    ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
+    return "models" if http.method == "GET" and ours else None
 
 
 def listed_model(http: HttpRequest) -> str | None:

@@ -194,6 +194,17 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     return _answer(_model(name, provider))
 
 
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return the list of any models, or the one that is asked for; or raise Rejected."""
+    models = {each.name: _model(each.name, each.owner) for each in known}
+    if (name := listed_model(http)) is None:
+        return _answer({"object": "list", "data": list(models.values())})
+    if name not in models:
+        message = f"The model '{name}' does not exist"
+        provider_of(_USUAL).denier.deny(message, status=404, param="model", code="model_not_found")
+    return _answer(models[name])
+
+
 def check_key(http: HttpRequest, provider: Provider) -> None:
     """Refuse a request without a key, where the provider wants one."""
     if provider.keyless:

@@ -18,6 +18,8 @@ SERVICE = Service(
     models=Models(
         asks=models.asks,
         listed=models.listed,
+        named=models.named,
+        offered=models.offered,
     ),
     stores=Stores(named=stored.named, kept=stored.kept, resumed=stored.resumed),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from pondero.canon import HttpRequest, HttpResponse, Json, converted
 from pondero.dialects.dialect import Listed
 
 from .address import check_key
+from .codex import codex_list
 from .errors import refuse
 
 _MODELS = re.compile(r"(?:.*/v\d+|.*/openai|)/models(?:/(?P<model>.+))?")
@@ -112,9 +113,13 @@ def _book() -> _Book:
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return whether a request asks for the list of models, or for one of them."""
-    path = urlsplit(http.url).path
-    return "models" if http.method == "GET" and _MODELS.fullmatch(path) else None
+    """Return whether a request asks for the list of models, or for one of them.
+
+    Gemini lists its models at such an address too, with the key in the query.
+    """
+    parts = urlsplit(http.url)
+    ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
+    return "models" if http.method == "GET" and ours else None
 
 
 def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
@@ -122,14 +127,32 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     check_key(http)
     rows = table().get(provider)
     names = [each.name for each in known if rows is None or each.name in rows]
+    return _found(http, {name: _model(name, provider) for name in names})
+
+
+def named(http: HttpRequest) -> str | None:
+    """Return the one model that is asked for; None where the list is."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
-    if found is None or found["model"] is None:
-        return _json({"object": "list", "data": [_model(name, provider) for name in names]})
-    name = unquote(found["model"])
-    if name not in names:
+    return unquote(found["model"]) if found and found["model"] else None
+
+
+def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+    """Return the list of any models, or the one that is asked for; or raise Rejected.
+
+    Codex says its version in the query, and gets the list that it keeps its models in.
+    """
+    if named(http) is None and "client_version" in parse_qs(urlsplit(http.url).query):
+        return codex_list(known)
+    return _found(http, {each.name: _model(each.name, each.owner) for each in known})
+
+
+def _found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
+    if (name := named(http)) is None:
+        return _json({"object": "list", "data": list(models.values())})
+    if name not in models:
         message = f"The model '{name}' does not exist"
         refuse(message, param="model", code="model_not_found", status=404)
-    return _json(_model(name, provider))
+    return _json(models[name])
 
 
 def _model(name: str, provider: str) -> Json:
