@@ -352,6 +352,23 @@ class Stores(Struct, frozen=True, kw_only=True):
     resumed: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
 
 
+class Slots(Struct, frozen=True, kw_only=True):
+    """Where a client of this wire keeps opaque text and gives it back; the gateway uses it.
+
+    - ``thinking``: with a part of thinking, even where it has no text.
+    - ``call``: with a tool call, written when the call begins or when it ends.
+    - ``text``: with a text, written when it begins.
+    - ``late``: with a part of thinking behind all others too.
+    - ``forgets``: clients may give back a slot without the thinking that stood beside it.
+    """
+
+    thinking: bool = False
+    call: Literal["start", "end"] | None = None
+    text: bool = False
+    late: bool = False
+    forgets: bool = False
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """What a service does with a wire.
 
@@ -371,6 +388,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``filtered`` are the wire's words for an answer that a filter withheld.
     - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
     - ``own_headers`` are headers that only callers of this wire send.
+    - ``slots`` are the places where its clients keep opaque text.
     """
 
     home: str
@@ -389,6 +407,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     filtered: tuple[str | None, ...] = (None,)
     bad_key: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
+    slots: Slots = Slots()
 
 
 # -- both ----------------------------------------------------------------------------------------

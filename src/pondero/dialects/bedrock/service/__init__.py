@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service
+from pondero.dialects.dialect import Models, Service, Slots
 
 from . import address, errors, models, parse, reply, rules, types
 
@@ -15,6 +15,7 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
+    slots=Slots(thinking=True),
     models=Models(
         asks=models.asks,
         listed=models.listed,

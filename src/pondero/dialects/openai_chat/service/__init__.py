@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Models, Service
+from pondero.dialects.dialect import Models, Service, Slots
 
 from . import address, errors, models, parse, reply, rules, stream
 
@@ -16,6 +16,7 @@ SERVICE = Service(
     stream=stream.stream,
     error=errors.error,
     call_id=reply.call_id,
+    slots=Slots(thinking=True, call="start", late=True, forgets=True),
     restated=reply.restated,
     models=Models(
         asks=address.asks,

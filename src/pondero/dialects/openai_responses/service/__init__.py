@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service, Stores
+from pondero.dialects.dialect import Models, Service, Slots, Stores
 
 from . import address, errors, models, parse, reply, rules, stored, stream
 
@@ -15,6 +15,7 @@ SERVICE = Service(
     stream=stream.stream,
     error=errors.error,
     call_id=reply.call_id,
+    slots=Slots(thinking=True, late=True),
     models=Models(
         asks=models.asks,
         listed=models.listed,
