@@ -1,5 +1,6 @@
 """The documentation says what the program does."""
 
+import ast
 import io
 import re
 import runpy
@@ -19,6 +20,12 @@ from pondero.tui.state import COMMANDS
 _ROOT = Path(__file__).parent.parent
 _GENERATE = runpy.run_path(str(_ROOT / "docs" / "generate.py"))
 _README = (_ROOT / "README.md").read_text("utf-8")
+# What services call thinking. A field's name has an underscore, a dot or a capital inside; and a
+# model may well have thought.
+_VENDORS_WORD = re.compile(
+    r"(?<![\w.])(?:reasoning|thoughts|(?:an?|the|no|last|this|each|every) thought)(?![\w.])",
+    re.IGNORECASE,
+)
 
 
 @pytest.mark.parametrize("name", _GENERATE["FILES"])
@@ -74,14 +81,23 @@ def test_every_contradiction_has_its_decision():
 
 
 def test_one_target_runs_all_tests_of_thinking_and_the_usual_check_has_it():
-    targets = dict(
-        re.findall(
-            r"^([a-z-]+):(.*(?:\n\t.*)*)", (_ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
-        )
-    )
-    assert "tests/thinking" in targets["test-thinking"]
-    assert "--scenario 'thinking_*'" in targets["test-thinking"]
-    assert "contract" in targets["test"].splitlines()[0]
+    makefile = (_ROOT / "Makefile").read_text("utf-8")
+    targets = dict(re.findall(r"^([a-z-]+):(.*(?:\n\t.*)*)", makefile, re.MULTILINE))
+    needs = {name: text.partition("##")[0].split() for name, text in targets.items()}
+    runs = {
+        name: re.findall(r"^\t\S*?\$\(BIN\)/(.*)", text, re.MULTILINE)
+        for name, text in targets.items()
+    }
+    offline, played = "pondero contract", "pondero contract --cassettes tests/cassettes"
+    assert runs["test-thinking"] == [
+        "pytest -n 2 --inline-snapshot=disable tests/thinking",
+        "pondero contract --scenario 'thinking_*'",
+        "pondero contract --scenario 'thinking_*' --cassettes tests/cassettes",
+    ]
+    assert "contract" in needs["test"]
+    assert runs["test"] == ["pytest -n 2 --inline-snapshot=disable"]
+    assert [line.rstrip(")") for line in runs["contract"]] == [played]
+    assert f"$(if $(VCR_RECORD),,$(BIN)/{offline})" in targets["contract"]
 
 
 def test_a_test_that_reaches_for_the_network_fails():
@@ -97,7 +113,27 @@ def _helps(command, context):
 
 
 def test_the_word_is_thinking_in_everything_the_command_line_says_of_itself():
-    """Vendors' words stand for vendors' fields only, which are written with an underscore or dot."""
     text = " ".join(_helps(app, click.Context(app, info_name="pondero")))
     assert len(text) > 5_000
-    assert re.findall(r"(?<![\w.])(?:reasoning|thoughts?|cogitation)(?![\w.])", text) == []
+    assert _VENDORS_WORD.findall(text) == []
+
+
+def test_the_word_is_thinking_in_everything_else_that_is_said_to_people():
+    """A dialect quotes its service, the gateway names fields; all other sentences keep our word."""
+    said = [
+        (file, each)
+        for file in sorted((_ROOT / "src" / "pondero").rglob("*.py"))
+        if not {"dialects", "gateway"} & set(file.parts)
+        for each in _sentences(ast.parse(file.read_text("utf-8")))
+    ]
+    assert len(said) > 1_000
+    assert [(file.name, each) for file, each in said if _VENDORS_WORD.search(each)] == []
+
+
+def _sentences(tree):
+    """Yield the strings of several words that are no docstrings."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
+        if isinstance(text, str) and " " in text:
+            yield text

@@ -235,6 +235,22 @@ def test_every_catalogued_name_finds_its_own_row(finder):
     entries = finder.entries()
     assert len(entries) > 300
     assert not [entry.id for entry in entries if entry.inferred]
+    for provider in finder.catalog.providers.values():
+        served = [f for group in provider.families for f in finder.catalog.groups[group].family]
+        for name in {name for family in served for name in family.match if "*" not in name}:
+            owners = {family.name for family in served if name in family.match}
+            assert finder.entry(f"{provider.name}:{name or 'anything'}").family in owners, name
+
+
+def test_a_sibling_is_served_beside_the_model_and_thinks_the_other_way(finder):
+    pairs = [
+        (each, each.capability.sibling) for each in finder.entries() if each.capability.sibling
+    ]
+    assert pairs
+    for entry, name in pairs:
+        sibling = finder.entry(f"{entry.provider.name}:{name}")
+        assert name in {each.model for each in finder.entries(entry.provider.name)}
+        assert sibling.capability.thinks != entry.capability.thinks
 
 
 def test_every_style_a_family_names_is_placed_by_every_provider_that_serves_it(finder):

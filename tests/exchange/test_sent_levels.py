@@ -104,15 +104,19 @@ def test_nothing_is_asked_to_be_shown_where_that_is_not_wished(sent, model, fiel
     assert field[-1] not in found
 
 
-def test_two_turns_at_two_levels_differ_in_their_thinking_fields_alone(sent):
-    for model in ("gpt-5.1", "gemini-3-flash-preview", "claude-opus-5"):
-        low, high = sent(model, "low"), sent(model, "high")
-        assert low != high
-        for body in (low, high):
-            for knob in ("reasoning", "output_config", "thinking"):
-                body.pop(knob, None)
-            body.get("generationConfig", {}).pop("thinkingConfig", None)
-        assert low == high
+@pytest.mark.parametrize("model", ["gpt-5.1", "gemini-3-flash-preview", "claude-opus-5"])
+def test_a_turn_at_another_level_differs_in_its_thinking_fields_alone(model):
+    chat = pondero.Chat(model, "low", client=pondero.Client(transport=Emulator()))
+    chat.send("Hi")
+    low = msgspec.json.decode(chat.prepare("And now?").request.body)
+    chat.thinking = "high"
+    high = msgspec.json.decode(chat.prepare("And now?").request.body)
+    assert low != high
+    for body in (low, high):
+        for knob in ("reasoning", "output_config", "thinking"):
+            body.pop(knob, None)
+        body.get("generationConfig", {}).pop("thinkingConfig", None)
+    assert low == high
 
 
 # -- numbers, floors and siblings ----------------------------------------------------------------
@@ -136,9 +140,12 @@ def test_off_on_gemini_2_5_pro_is_128_tokens_and_a_word_about_it(sent):
 
 def test_a_grok_that_thinks_and_its_sibling_that_does_not_are_two_rows(sent):
     assert "reasoning_effort" in sent("xai:grok-4.20-multi-agent", "high")
-    plan = pondero.plan("xai:grok-4.20-non-reasoning", "high")
-    assert [note.code for note in plan.adjustments] == ["no_thinking"]
+    (note,) = pondero.plan("xai:grok-4.20-non-reasoning", "high").adjustments
+    assert (note.code, note.why.split("; ")[-1]) == ("no_thinking", "grok-4.20-reasoning thinks")
     assert "reasoning_effort" not in sent("xai:grok-4.20-non-reasoning", "high")
+    (note,) = pondero.plan("xai:grok-4.20-reasoning", "off").adjustments
+    assert note.code == "cannot_disable"
+    assert note.why.endswith("; grok-4.20-non-reasoning does not think")
 
 
 @pytest.mark.parametrize(

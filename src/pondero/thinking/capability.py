@@ -62,6 +62,8 @@ class Capability(
     prefill       an answer begun for it is: ok; off (refused while thinking); refused
     off_efforts   efforts that may stand beside off, where that is restricted
     uncapped      levels that do not go with a cap on the output
+    sibling       where the name is the switch: the model that thinks if this does not, or the
+                  one that does not if this always does
     media         prefixes of the media types it takes, where it takes fewer than its wire
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
@@ -93,6 +95,7 @@ class Capability(
     off_efforts: tuple[str, ...] = ()
     uncapped: tuple[str, ...] = ()
     replay: Literal["required", "tools", "optional", "none"] = "optional"
+    sibling: Word | None = None
     media: tuple[str, ...] | None = None
     evidence: Evidence = "inferred"
     source: str

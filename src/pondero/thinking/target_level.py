@@ -154,6 +154,8 @@ def _off(_intent: Intent, case: Case) -> TargetLevel:
         return least
     if least.mode == "unset":
         why = "nothing can be said to this model about thinking"
+        if capability.sibling:
+            why += f"; {capability.sibling} does not think"
     else:
         why = "this model does not support disabling thinking; this is its minimum"
     case.note("cannot_disable", "level", "off", least.got, why)
@@ -276,6 +278,8 @@ def _clamped(tokens: int, intent: Intent, case: Case) -> TargetLevel:
 
 def _not_thinking(asked: str | int, case: Case) -> TargetLevel:
     why = "this model does not think, and refuses to be told to"
+    if case.capability.sibling:
+        why += f"; {case.capability.sibling} thinks"
     case.note("no_thinking", "level", asked, "off", why)
     return TargetLevel("unset", "off")
 

@@ -37,7 +37,7 @@ class Completion(Static):
 
 Complete = Callable[[str], tuple[str, ...]]
 
-_KEYS = "Enter sends · Ctrl+T thinking · Ctrl+O thoughts · /help"
+_KEYS = "Enter sends · Ctrl+T level · Ctrl+O thinking · /help"
 _TITLE = 60
 
 

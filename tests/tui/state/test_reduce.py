@@ -219,7 +219,7 @@ def test_all_thoughts_open_and_fold_and_so_do_those_to_come(chat, dial):
 
 
 def test_without_thoughts_there_is_nothing_to_open(chat, dial):
-    assert do(chat, dial, actions.Toggled()).hint == "there is no thought to open"
+    assert do(chat, dial, actions.Toggled()).hint == "there is no thinking to open"
 
 
 # -- the page -------------------------------------------------------------------------------------

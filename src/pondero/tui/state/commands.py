@@ -123,11 +123,11 @@ def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
 def _show(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     """Fold, open or hide all thoughts, later ones included."""
     if argument not in _SHOWS:
-        now = f"thoughts are shown {state.show!r}; use /show {' '.join(_SHOWS)}"
+        now = f"thinking is shown {state.show!r}; use /show {' '.join(_SHOWS)}"
         return state.tell(now, tone="error" if argument else "plain"), ()
     way: Show = argument
     page = tuple(unfolded(cell, is_open=way == "open") for cell in state.page)
-    return state.but(show=way, page=page, hint=f"thoughts: {way}"), ()
+    return state.but(show=way, page=page, hint=f"show: {way}"), ()
 
 
 def _system(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
@@ -183,7 +183,7 @@ def _quit(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 _KEYS = (
     "Enter sends · Ctrl+J or \\ at the end of a line begins a new one · ↑ ↓ earlier words",
-    "Ctrl+T levels · Ctrl+O opens the last thought · Ctrl+G all · Esc stops · Ctrl+D leaves",
+    "Ctrl+T levels · Ctrl+O opens the last thinking · Ctrl+G all · Esc stops · Ctrl+D leaves",
 )
 
 COMMANDS: dict[str, Command] = {
@@ -195,7 +195,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "plan": Command(_plan, "what would be sent, and why", "[LEVEL]", model_switch.complete_level),
     "cost": Command(_cost, "tokens and money so far"),
-    "show": Command(_show, "thoughts folded, open or hidden", "[auto|open|hidden]", _complete_show),
+    "show": Command(_show, "thinking folded, open or hidden", "[auto|open|hidden]", _complete_show),
     "system": Command(_system, "the system prompt; - takes it away", "[TEXT]"),
     "new": Command(_new, "a new thread"),
     "fork": Command(

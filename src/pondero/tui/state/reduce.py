@@ -110,7 +110,7 @@ def _toggled(state: State, action: actions.Toggled, _dial: Dial) -> tuple[State,
     thoughts = [c for c in cells if isinstance(c, Thought) and c.readable]
     wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
     if not wanted:
-        return state.but(hint="there is no thought to open"), ()
+        return state.but(hint="there is no thinking to open"), ()
     return _with(state, {wanted[0].key: unfolded(wanted[0], is_open=not wanted[0].open)}), ()
 
 
@@ -121,7 +121,7 @@ def _toggled_all(state: State, _action: actions.ToggledAll, _dial: Dial) -> tupl
         thought.key: unfolded(thought, is_open=to_open) for thought in thoughts
     }
     show = "open" if to_open else "auto"
-    return _with(state, changed).but(show=show, hint=f"thoughts: {show}"), ()
+    return _with(state, changed).but(show=show, hint=f"show: {show}"), ()
 
 
 # -- outcomes -----------------------------------------------------------------------------------
