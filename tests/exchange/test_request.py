@@ -115,3 +115,20 @@ def test_a_destination_knows_the_other_names_of_its_model():
     assert to.model == "gemini-3-flash-preview"
     assert "gemini-3.0-flash" in to.aliases
     assert to.foreign == "note"
+
+
+def test_nothing_remembered_of_a_model_is_used_for_another_of_the_same_name():
+    usual = lookup().entry("llamacpp:any")
+    own = msgspec.structs.replace(
+        usual.provider, start="run mine", keys=("MY_KEY",), aliases={"mine": "any"}, quirks={}
+    )
+    other = msgspec.structs.replace(usual, provider=own)
+    assert (usual.id, hash(usual)) == (other.id, hash(other))
+    made = plan(usual, parse(None), asked=Asked(), policy=Policy())
+    question = Request(usual.model, (Message("user", (Text("hi"),)),))
+    for entry, start, aliases in ((usual, "llama-server", ()), (other, "run mine", ("mine",))) * 2:
+        exchange = compose(entry, question, made, url="http://localhost:9", key=KEY)
+        assert start in exchange.no_server_hint
+        assert ("MY_KEY" in exchange.bad_key_hint) is (entry is other)
+        assert destination(entry, Policy()).aliases == aliases
+    assert destination(other, Policy(foreign="note")).foreign == "note"

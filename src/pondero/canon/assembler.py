@@ -48,14 +48,14 @@ class Assembler:
     def message(self, origin: Origin | None = None) -> Message:
         """Return the assistant's message as far as it came."""
         self._look()
-        parts = dict(self._done)
+        parts = dict(self._done) if self._open else self._done
         for index, (kind, texts) in self._open.items():
             text = "".join(texts)
             if text and kind == "text":
                 parts[index] = Text(text)
             elif text and kind == "thinking":
                 parts[index] = Thinking(text)
-        return Message("assistant", tuple(parts[index] for index in sorted(parts)), origin)
+        return Message("assistant", tuple([parts[index] for index in sorted(parts)]), origin)
 
     def _look(self) -> None:
         new, self._new = self._new, []

@@ -49,11 +49,10 @@ def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, 
     both = dict(below)
     for key, value in above.items():
         under = both.get(key)
-        both[key] = (
-            overlaid(under, value)
-            if isinstance(under, Mapping) and isinstance(value, Mapping)
-            else value
-        )
+        if under is not None and isinstance(under, Mapping) and isinstance(value, Mapping):
+            both[key] = overlaid(under, value)
+        else:
+            both[key] = value
     return both
 
 

@@ -61,6 +61,10 @@ class Entry(Struct, frozen=True):
         """
         return self.capability.max_output or self.window[1] or None
 
+    def __hash__(self) -> int:
+        """Hash the name alone: a provider has tables in it, which have no hash."""
+        return hash((self.provider.name, self.model))
+
     @property
     def id(self) -> str:
         """Return the full name, provider:model."""

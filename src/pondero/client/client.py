@@ -131,10 +131,7 @@ class Client(_Client[Transport]):
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
-        with self.stream(model, prompt, thinking, **options) as stream:
-            for _ in stream:
-                pass
-        return stream.reply
+        return self.stream(model, prompt, thinking, **options).read_all()
 
     @overload
     def stream(
@@ -231,10 +228,7 @@ class AsyncClient(_Client[AsyncTransport]):
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
-        async with self.stream(model, prompt, thinking, **options) as stream:
-            async for _ in stream:
-                pass
-        return stream.reply
+        return await self.stream(model, prompt, thinking, **options).read_all()
 
     @overload
     def stream(

@@ -84,7 +84,8 @@ def check(options: Mapping[str, object]) -> None:
 def request_of(prompt: Prompt, options: Options) -> Request:
     """Return the request that prompt and options make; its model is not known yet."""
     messages = messages_of(prompt)
-    tools = tuple(Tools(options.get("tools") or ()).tools)
+    given = options.get("tools")
+    tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
     return Request(
         model="",

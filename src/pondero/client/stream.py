@@ -106,14 +106,15 @@ class Stream(_Stream[V]):
             from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
 
             transport = SigningTransport(transport, signing)
-        self._events = self._run(Shell(self._flow, transport, timeouts))
+        self._shell = Shell(self._flow, transport, timeouts)
+        self._events: Generator[Event, None, None] | None = None
 
     def __iter__(self) -> Iterator[Event]:
-        return self._events
+        return self._begun()
 
     def close(self) -> None:
         """Stop reading and let go of the connection; may be called twice."""
-        self._events.close()
+        self._begun().close()
 
     def __enter__(self) -> Self:
         return self
@@ -126,18 +127,31 @@ class Stream(_Stream[V]):
     ) -> None:
         self.close()
 
-    def _run(self, shell: Shell) -> Generator[Event, None, None]:
-        span = Span(self._prepared.exchange)
+    def read_all(self) -> Reply[V]:
+        """Return the reply to a question whose answer nobody watches as it comes."""
         try:
-            while isinstance(step := shell.next(), Emit):
-                self._so_far = step.so_far
-                yield from step.events
-            self._end(step, span)
-        except BaseException as error:
-            span.end(error=error)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := self._shell.next(), Emit):
+                    pass
+                self._end(step, span)
         finally:
-            shell.close()
+            self._shell.close()
+        return self.reply
+
+    def _begun(self) -> Generator[Event, None, None]:
+        if self._events is None:
+            self._events = self._run()
+        return self._events
+
+    def _run(self) -> Generator[Event, None, None]:
+        try:
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := self._shell.next(), Emit):
+                    self._so_far = step.so_far
+                    yield from step.events
+                self._end(step, span)
+        finally:
+            self._shell.close()
 
 
 class AsyncStream(_Stream[V]):
@@ -158,14 +172,15 @@ class AsyncStream(_Stream[V]):
             from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
 
             transport = AsyncSigningTransport(transport, signing)
-        self._events = self._run(AsyncShell(self._flow, transport, timeouts))
+        self._shell = AsyncShell(self._flow, transport, timeouts)
+        self._events: AsyncGenerator[Event, None] | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events
+        return self._begun()
 
     async def aclose(self) -> None:
         """Stop reading and let go of the connection; may be called twice."""
-        await self._events.aclose()
+        await self._begun().aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -178,16 +193,29 @@ class AsyncStream(_Stream[V]):
     ) -> None:
         await self.aclose()
 
-    async def _run(self, shell: AsyncShell) -> AsyncGenerator[Event, None]:
-        span = Span(self._prepared.exchange)
+    async def read_all(self) -> Reply[V]:
+        """Return the reply to a question whose answer nobody watches as it comes."""
         try:
-            while isinstance(step := await shell.next(), Emit):
-                self._so_far = step.so_far
-                for event in step.events:
-                    yield event
-            self._end(step, span)
-        except BaseException as error:
-            span.end(error=error)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := await self._shell.next(), Emit):
+                    pass
+                self._end(step, span)
         finally:
-            await shell.aclose()
+            await self._shell.aclose()
+        return self.reply
+
+    def _begun(self) -> AsyncGenerator[Event, None]:
+        if self._events is None:
+            self._events = self._run()
+        return self._events
+
+    async def _run(self) -> AsyncGenerator[Event, None]:
+        try:
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := await self._shell.next(), Emit):
+                    self._so_far = step.so_far
+                    for event in step.events:
+                        yield event
+                self._end(step, span)
+        finally:
+            await self._shell.aclose()

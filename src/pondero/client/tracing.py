@@ -7,7 +7,8 @@ and name no key, no header and nothing that was said.
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from ..canon import Reply
 from ..errors import ServiceError
@@ -17,7 +18,10 @@ _API = "opentelemetry.trace"
 
 
 class Span:
-    """One exchange as a span by the conventions of ``gen_ai``; ends once."""
+    """One exchange as a span by the conventions of ``gen_ai``; ends once.
+
+    Use it as a context: an error that leaves the context ends the span too.
+    """
 
     def __init__(self, exchange: Exchange) -> None:
         self._log = _debug(exchange)
@@ -29,6 +33,18 @@ class Span:
                 f"chat {origin.model}", kind=api.SpanKind.CLIENT, attributes=_asked(exchange)
             )
             self._failed = api.StatusCode.ERROR
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.end(error=error)
 
     def end(self, reply: Reply | None = None, error: BaseException | None = None) -> None:
         """End the span with the reply, or with the error."""

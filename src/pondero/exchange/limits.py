@@ -21,6 +21,8 @@ def acceptable(
 
     ``unsaid`` names what the wire has no words for.
     """
+    if not (plan.dropped or request.stop or request.tool_choice or request.output):
+        return request, plan
     less: dict[str, Json] = {
         name: _EMPTY.get(name) for name in plan.dropped if name in request.__struct_fields__
     }

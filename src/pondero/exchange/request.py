@@ -6,7 +6,8 @@ The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``ponde
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +34,7 @@ _HEADERS = {
     "api-key": ("api-key", ""),
 }
 
+_MODELS = 512  # how many models at most something is remembered of
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OURS = frozenset(
@@ -116,15 +118,16 @@ def prepare(
     repaired.
     """
     before, repairs = plan.adjustments, policy.unsupported != "strict"
-    if isinstance(request.extras, Mapping):
+    if request.extras and isinstance(request.extras, Mapping):
         plan = with_own_fields(entry, plan, request.extras, asked=asked, policy=policy)
     known = refused_by(entry, refusals) if repairs else ()
-    view = handoff(request.messages, destination(entry, policy, refused=seals_of(known)))
-    if view.open_loop_without_thinking and _must_begin_thinking(entry, plan):
+    to = destination(entry, policy, refused=seals_of(known))
+    view = handoff(request.messages, to)
+    if _must_begin_thinking(entry, plan) and view.open_loop_without_thinking:
         plan = _plan_without_thinking(entry, plan, asked, policy)
     plan = noting_withheld(plan, view.manifest)
     request = msgspec.structs.replace(request, model=entry.model, messages=view.messages)
-    request, plan = continued(request, plan, entry, _takes(entry.provider))
+    request, plan = continued(request, plan, entry, to.takes)
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
         http, plan = without_refused(exchange.dialect, exchange.http, exchange.plan, known)
@@ -163,9 +166,8 @@ def compose(
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
     wire = dialect(_dialect_of(provider)).caller()
-    unsaid = wire.unsaid | frozenset(provider.quirks.get("unsaid", ()))
     request, plan, texts = fitted(request, plan, provider, wire.hosted)
-    request, plan = acceptable(request, plan, entry, unsaid)
+    request, plan = acceptable(request, plan, entry, _unsaid(entry))
     target = Target(
         route=provider.name,
         url=url,
@@ -173,7 +175,7 @@ def compose(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
-    signed = key is None and provider.auth == "aws"
+    hints = _hints(entry, url, signed=key is None and provider.auth == "aws")
     return Exchange(
         dialect=provider.dialect,
         http=wire.encode(request, plan, target),
@@ -182,14 +184,33 @@ def compose(
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
-        signing=_signing(provider, url, service=wire.signed_as or provider.dialect)
-        if signed
-        else None,
-        no_server_hint=f"{provider.label} does not answer at {url}: {provider.start}"
-        if provider.start
-        else "",
-        bad_key_hint=_bad_key_hint(provider, signed=signed),
+        no_server_hint=hints.no_server,
+        bad_key_hint=hints.bad_key,
+        signing=hints.signing,
         texts=texts,
+    )
+
+
+# -- what is the same for every request to one model ---------------------------------------------
+
+
+class _Hints(Struct, frozen=True):
+    """What an exchange is told about its address: how it is signed, and what helps if it fails."""
+
+    no_server: str
+    bad_key: str
+    signing: Signing | None
+
+
+@lru_cache(_MODELS)
+def _hints(entry: Entry, url: str, *, signed: bool) -> _Hints:
+    provider = entry.provider
+    start = f"{provider.label} does not answer at {url}: {provider.start}"
+    service = dialect(_dialect_of(provider)).caller().signed_as or provider.dialect
+    return _Hints(
+        no_server=start if provider.start else "",
+        bad_key=_bad_key_hint(provider, signed=signed),
+        signing=_signing(provider, url, service=service) if signed else None,
     )
 
 
@@ -204,10 +225,24 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
     )
 
 
+@lru_cache(_MODELS)
+def _unsaid(entry: Entry) -> frozenset[str]:
+    """Return the parameters that the wire, or this deployment of it, has no words for."""
+    provider = entry.provider
+    own = provider.quirks.get("unsaid", ())
+    return dialect(_dialect_of(provider)).caller().unsaid | frozenset(own)
+
+
 def destination(
     entry: Entry, policy: Policy, *, refused: frozenset[str] = frozenset()
 ) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
+    usual = _destination(entry, policy.foreign)
+    return msgspec.structs.replace(usual, refused=refused) if refused else usual
+
+
+@lru_cache(_MODELS)
+def _destination(entry: Entry, foreign: Literal["drop", "note"]) -> Destination:
     provider = entry.provider
     return Destination(
         dialect=provider.dialect,
@@ -215,15 +250,15 @@ def destination(
         provider=provider.name,
         route=provider.name,
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
-        foreign=policy.foreign,
-        refused=refused,
+        foreign=foreign,
         takes=_seen_by(entry),
     )
 
 
 def _seen_by(entry: Entry) -> Takes:
     """Return what the wire takes of a past, without the media that the model is not made for."""
-    takes, own = _takes(entry.provider), entry.capability.media
+    provider, own = entry.provider, entry.capability.media
+    takes = dialect(_dialect_of(provider)).caller().takes(provider.quirks)
     if own is None:
         return takes
     return msgspec.structs.replace(
@@ -238,10 +273,6 @@ def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """Return the prefixes of what begins with one of these and one of those."""
     pairs = [(a, b) for a in one for b in other if a.startswith(b) or b.startswith(a)]
     return tuple(max(pair, key=len) for pair in pairs)
-
-
-def _takes(provider: Provider) -> Takes:
-    return dialect(_dialect_of(provider)).caller().takes(provider.quirks)
 
 
 def _dialect_of(provider: Provider) -> str:

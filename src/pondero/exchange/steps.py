@@ -67,14 +67,12 @@ def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdi
 
 def is_exhausted(message: Message, finish: Finish) -> bool:
     """Return whether the output was spent before there was an answer, however it ended."""
-    if finish == "exhausted":
-        return True
-    answered = any(
+    if finish not in ("length", "stop") or not _has_thinking(message):
+        return finish == "exhausted"
+    return not any(
         part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
         for part in message.parts
     )
-    thinking = any(isinstance(part, Thinking) for part in message.parts)
-    return finish in ("length", "stop") and thinking and not answered
 
 
 def cap_to_retry(plan: Plan, usage: Usage) -> int:
@@ -95,9 +93,16 @@ def _leaks(text: str) -> bool:
 
 def _thought(message: Message, usage: Usage) -> bool | None:
     """Return whether it thought; None where it shows nothing and counts nothing."""
-    if usage.thinking or any(isinstance(part, Thinking) for part in message.parts):
+    if usage.thinking or _has_thinking(message):
         return True
     return None if usage.thinking is None else False
+
+
+def _has_thinking(message: Message) -> bool:
+    for part in message.parts:  # noqa: SIM110 - a generator for any() costs more than most answers
+        if isinstance(part, Thinking):
+            return True
+    return False
 
 
 class Send(Struct, frozen=True):
@@ -261,7 +266,7 @@ class _Attempt:
         if self.shown:
             return events
         self._held += events
-        self.shown = any(map(_is_visible, events))
+        self.shown = self._end is not None or any(map(_is_visible, events))
         if not self.shown:
             return []
         events, self._held = self._held, []
@@ -273,7 +278,7 @@ class _Attempt:
         return msgspec.structs.replace(end, verdict=self._verdict)
 
     def _reply(self, head: Head) -> Reply:
-        end, started, plan = self._end, self._so_far.started, self._exchange.plan
+        end, plan = self._end, self._exchange.plan
         if end is None:
             raise Truncated("the answer ended without saying so")
         if self._notes:
@@ -287,12 +292,16 @@ class _Attempt:
             verdict=self._verdict,
             raw_finish=end.raw_finish,
             request_id=_request_id(head),
-            model=end.model or (started.model if started else None),
+            model=end.model or self._started_model(),
             grounding=end.grounding,
             safety=end.safety,
             extras=end.extras,
             cap=cap_to_retry(plan, end.usage) if self._verdict == "exhausted" else None,
         )
+
+    def _started_model(self) -> str | None:
+        started = self._so_far.started
+        return started.model if started else None
 
 
 def _is_visible(event: Event) -> bool:
@@ -356,7 +365,7 @@ def _drained(most: int) -> Generator[Step, Any, bytes]:
 
 def _request_id(head: Head) -> str | None:
     """Return the service's id of this request; the names of all such headers end alike."""
-    ids = (
-        value for name, value in head.headers.items() if name.endswith(("request-id", "requestid"))
-    )
-    return next(ids, None)
+    for name, value in head.headers.items():
+        if name.endswith(("request-id", "requestid")):
+            return value
+    return None

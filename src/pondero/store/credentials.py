@@ -7,6 +7,7 @@ key is never shown: errors name the variable, never its value.
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -92,9 +93,12 @@ def url_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
         message = f"{named!r} is no address of {provider.label}: {error}"
         raise BadParameter(message) from None
     url = whole + provider.path
+    if "{" not in url:
+        return url
     return _BLANK.sub(lambda blank: _filled(provider, blank[1], needed=needed), url)
 
 
+@lru_cache(maxsize=256)
 def _whole(url: str, usual: str) -> str:
     url = url.strip().rstrip("/")
     if "://" not in url:

@@ -33,16 +33,15 @@ class FastTransport:
         """Send it and return the answer as soon as its head is there."""
         session = await self._session()
         try:
-            async with asyncio.timeout(timeouts.connect + timeouts.first_byte):
-                response = await session.request(
-                    request.method,
-                    _url(request.url),
-                    data=request.body,
-                    headers={**_HEADERS, **request.headers},
-                    timeout=_waits(timeouts),
-                    proxy=self._proxies.of(request.url),
-                    allow_redirects=False,
-                )
+            response = await session.request(
+                request.method,
+                _url(request.url),
+                data=request.body,
+                headers={**_HEADERS, **request.headers},
+                timeout=_waits(timeouts),
+                proxy=self._proxies.of(request.url),
+                allow_redirects=False,
+            )
         except _ERRORS as error:
             raise _said(error, request.url, timeouts.first_byte) from error
         _wait_between_bytes(response, timeouts.between_bytes)
@@ -64,35 +63,42 @@ class FastTransport:
 
 
 class FastAnswer:
-    """A response that has begun."""
+    """A response that has begun; yields its own pieces, as that is less than a generator costs."""
 
     def __init__(self, response: aiohttp.ClientResponse, url: str, seconds: float) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
         self.head = Head(response.status, headers)
         self._response = response
-        self._pieces = self._read(url, seconds)
+        self._read = response.content.readany
+        self._url = url
+        self._seconds = seconds
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._pieces
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next piece, as it arrives."""
+        try:
+            data = await self._read()
+        except _ERRORS as error:
+            raise _said(error, self._url, self._seconds) from error
+        if data:
+            return data
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Let go of the connection: back to the pool where all was read, else closed."""
-        await self._pieces.aclose()
         self._response.close()
-
-    async def _read(self, url: str, seconds: float) -> AsyncGenerator[bytes, None]:
-        read = self._response.content.readany
-        try:
-            while data := await read():
-                yield data
-        except _ERRORS as error:
-            raise _said(error, url, seconds) from error
 
 
 @lru_cache(maxsize=64)
 def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
+    """Return the clocks: for the names, the proxy and TLS as well, for a socket, for a byte."""
     return aiohttp.ClientTimeout(
-        total=None, sock_connect=timeouts.connect, sock_read=timeouts.first_byte
+        total=None,
+        connect=timeouts.connect + timeouts.first_byte,
+        sock_connect=timeouts.connect,
+        sock_read=timeouts.first_byte,
     )
 
 

@@ -64,7 +64,8 @@ class Shell:
             self._answer.close()
 
     def _sent(self, step: Send) -> Head:
-        self.close()
+        if self._answer is not None:  # of the try before
+            self._answer.close()
         answer = self._answer = self._transport.send(step.request, self._timeouts)
         self._pieces = iter(answer)
         return _dated(answer.head)
@@ -111,7 +112,8 @@ class AsyncShell:
             await self._answer.aclose()
 
     async def _sent(self, step: Send) -> Head:
-        await self.aclose()
+        if self._answer is not None:  # of the try before
+            await self._answer.aclose()
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
         self._pieces = aiter(answer)
         return _dated(answer.head)

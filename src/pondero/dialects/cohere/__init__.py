@@ -1,17 +1,21 @@
 """Cohere's v2 chat."""
 
+from functools import cache
+
 from ...canon import Json
 from ..dialect import Caller, Dialect, Service
 
 NAME = "cohere"
 
 
+@cache
 def _caller() -> Caller:
     from .caller import CALLER  # noqa: PLC0415 - each side is loaded when it is first needed
 
     return CALLER
 
 
+@cache
 def _service() -> Service[Json]:
     from .service import SERVICE  # noqa: PLC0415 - each side is loaded when it is first needed
 

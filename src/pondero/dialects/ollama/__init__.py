@@ -1,15 +1,19 @@
 """Ollama's own API, /api/chat, as the local server and the cloud speak it."""
 
+from functools import cache
+
 from pondero.canon import Json
 from pondero.dialects.dialect import Caller, Dialect, Service
 
 
+@cache
 def _caller() -> Caller:
     from .caller import CALLER  # noqa: PLC0415 - each side is loaded when it is first needed
 
     return CALLER
 
 
+@cache
 def _service() -> Service[Json]:
     from .service import SERVICE  # noqa: PLC0415 - each side is loaded when it is first needed
 

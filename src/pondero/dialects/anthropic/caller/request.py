@@ -64,6 +64,9 @@ class Quirks(msgspec.Struct, frozen=True):
     raw_predict: bool = False
 
 
+_NONE = Quirks()
+
+
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras are merged over our fields, and the plan's over both."""
     body = _body(request)
@@ -71,7 +74,9 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body["max_tokens"] = target.max_output
     for name in plan.dropped:
         body.pop(name, None)
-    body = overlaid(overlaid(body, request.extras or {}), plan.fields)
+    if request.extras:
+        body = overlaid(body, request.extras)
+    body = overlaid(body, plan.fields)
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
     version = {"anthropic-version": _VERSION}
@@ -95,6 +100,8 @@ def takes(_: Mapping[str, Json]) -> Takes:
 
 
 def _quirks(raw: Mapping[str, Json]) -> Quirks:
+    if not raw:
+        return _NONE
     try:
         return converted(raw, Quirks)
     except msgspec.ValidationError as error:

@@ -84,7 +84,7 @@ def decode(head: Head, body: bytes, where: Where) -> list[Event]:
         stop_sequence=whole.stop_sequence,
         stop_details=whole.stop_details,
     )
-    answer.noted(ending, whole.usage, whole.context_management)
+    answer.noted(ending, None, whole.context_management)  # its counts were its opening's
     events.append(answer.finished())
     return events
 
@@ -111,6 +111,7 @@ class Answer:
         # Seals name the model as it was asked for: an answer to an alias names a snapshot.
         self._maker = where.model
         self._counts = Counts()
+        self._usage = Usage()
         self._extras: dict[str, Json] = {}
         self._last = Delta()
 
@@ -123,7 +124,8 @@ class Answer:
         events: list[Event] = [Started(opening.model, opening.id)]
         if opening.usage is not None:
             self._counts = opening.usage
-            events.append(UsageNow(opening.usage.usage()))
+            self._usage = opening.usage.usage()
+            events.append(UsageNow(self._usage))
         return events
 
     def ended(self, open_: Block) -> Event:
@@ -137,17 +139,17 @@ class Answer:
         self._last = delta
         if counts is not None:
             self._counts = self._counts.then(counts)
+            self._usage = self._counts.usage()
         self._note("container", delta.container)
         self._note("stop_sequence", delta.stop_sequence)
         self._note("context_management", context_management)
 
     def finished(self) -> Event:
         """Return the last event."""
-        usage = self._counts.usage()
         word = self._last.stop_reason
         return Finished(
-            _finish(word, self.parts, usage),
-            usage=usage,
+            _finish(word, self.parts, self._usage),
+            usage=self._usage,
             raw_finish=word,
             model=self._model,
             safety=self._last.stop_details,

@@ -4,6 +4,8 @@
 not reported is unknown, not zero. The service reports no total: ours is the sum of its counts.
 """
 
+from operator import attrgetter
+
 from msgspec import Struct
 from msgspec.structs import astuple
 
@@ -44,10 +46,12 @@ class Counts(Struct):
             self.cache_creation_input_tokens,
             self.output_tokens,
         )
-        counted = [None if count is None else max(count, 0) for count in reported]
+        counted = [0 if count is not None and count < 0 else count for count in reported]
         given, read, written, output = counted
-        details = self.output_tokens_details or Details()
-        if (thinking := details.thinking_tokens) is not None:
+        known = [count for count in counted if count is not None]
+        details = self.output_tokens_details
+        thinking = None if details is None else details.thinking_tokens
+        if thinking is not None:
             thinking = min(max(thinking, 0), output or 0)
         return Usage(
             input=given,
@@ -55,17 +59,17 @@ class Counts(Struct):
             cache_write=written,
             output=None if output is None else output - (thinking or 0),
             thinking=thinking,
-            total=None
-            if all(count is None for count in counted)
-            else sum(count or 0 for count in counted),
+            total=sum(known) if known else None,
         )
 
     def extras(self) -> dict[str, Json]:
         """Return what was reported beside the buckets."""
-        beside = (
-            *("cache_creation", "server_tool_use", "iterations"),
-            *("service_tier", "inference_geo", "speed"),
-        )
-        return {
-            field: reported for field in beside if (reported := getattr(self, field)) is not None
-        }
+        reported = zip(_BESIDE, _beside(self), strict=True)
+        return {field: value for field, value in reported if value is not None}
+
+
+_BESIDE = (
+    *("cache_creation", "server_tool_use", "iterations"),
+    *("service_tier", "inference_geo", "speed"),
+)
+_beside = attrgetter(*_BESIDE)
