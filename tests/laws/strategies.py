@@ -252,7 +252,21 @@ def arranged(parts: Sequence[Part], wire: Wire) -> tuple[Part, ...]:
         parts = [p for p in parts if not isinstance(p, Thinking) or p is first]
     if wire.thinks_first and any(isinstance(part, Thinking) for part in parts):
         parts.sort(key=lambda part: not isinstance(part, Thinking))
-    return apart(parts, wire)
+    return apart(parts if wire.says("adjacent_alike") else _joined(parts), wire)
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts; two texts or two thoughts side by side become one."""
+    kept: list[Part] = []
+    for part in parts:
+        last = kept[-1] if kept else None
+        if isinstance(last, Text) and isinstance(part, Text):
+            kept[-1] = Text(last.text + part.text)
+        elif isinstance(last, Thinking) and isinstance(part, Thinking):
+            kept[-1] = Thinking(last.text + part.text)
+        else:
+            kept.append(part)
+    return kept
 
 
 @st.composite

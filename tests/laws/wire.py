@@ -27,6 +27,7 @@ WORDS = frozenset(
         "several_systems",  # the system prompt is one text
         "system_message",  # a system message amid the others
         "adjacent_texts",  # two texts side by side in one message
+        "adjacent_alike",  # two texts, or two thoughts, side by side in a streamed answer
         "order",  # thinking, text and calls interleaved: thinking comes first, calls last
         "several_thoughts",  # more than one thinking part in an answer
         "last_thought",  # thinking that nothing follows goes back

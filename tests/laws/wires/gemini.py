@@ -23,6 +23,7 @@ WIRE = Wire(
         {
             *("cache", "tool_cache", "redacted", "parallel", "strict", "system_message"),
             *("output_names", "hidden_thinking"),
+            "adjacent_alike",  # readers join the texts of two chunks
             "result_images",  # there, but apart from the words: in which order is not said
             "result_names",  # always there, so only a name other than the call's means anything
         }

@@ -66,7 +66,7 @@ def _words(seen: Seen) -> set[str]:
 
 def grounding(bench: Bench) -> Iterator[Check]:
     """What an answer rests on is kept as it came."""
-    staged: Json = {"sources": [{"uri": _SOURCE, "title": "Four"}]}
+    staged: Json = {"groundingChunks": [{"web": {"uri": _SOURCE, "title": "Four"}}]}
     yield from _beside(bench, Turn(text=ANSWER, grounding=staged), "grounding", staged, _SOURCE)
 
 

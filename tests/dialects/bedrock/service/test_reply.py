@@ -83,7 +83,7 @@ def test_a_streamed_answer_in_the_recorded_order():
         *(["contentBlockDelta"] * 3 + ["contentBlockStop"]),  # thinking in two, its signature
         *("contentBlockDelta", "contentBlockStop"),  # what is hidden
         *(["contentBlockDelta"] * 4 + ["contentBlockStop"]),  # words in three, a citation
-        *("contentBlockStart", "contentBlockDelta", "contentBlockDelta", "contentBlockStop"),
+        *(["contentBlockStart"] + ["contentBlockDelta"] * 3 + ["contentBlockStop"]),  # a call
         *("messageStop", "metadata"),
     ]
     assert all(event[kind]["p"] for event, kind in zip(events, kinds, strict=True))

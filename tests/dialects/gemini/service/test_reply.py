@@ -60,12 +60,12 @@ def streamed(*events, **how):
     return b"".join(stream.feed(event) for event in events) + stream.eof()
 
 
-def told(*parts, pieces=1):
-    """Return parts as events, each text in so many deltas."""
+def told(*parts, pieces=1, late=False):
+    """Return parts as events, each text in so many deltas; ``late``: seals come at the end."""
     events = [Started()]
     for index, part in enumerate(parts):
         kind = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}.get(type(part), "other")
-        events.append(PartStart(index, kind))
+        events.append(PartStart(index, kind, seal=None if late else part.seal))
         if isinstance(part, Text | Thinking) and part.text:
             delta = TextDelta if kind == "text" else ThinkingDelta
             size = -(-len(part.text) // pieces)
@@ -183,10 +183,14 @@ def test_every_ending_has_its_word(finish, raw, word):
     assert said(Text("a"), finish=finish, raw_finish=raw)["candidates"][0]["finishReason"] == word
 
 
+HATE = {"category": "HARM_CATEGORY_HATE_SPEECH", "probability": "HIGH", "blocked": True}
+FOUND = {"webSearchQueries": ["rain"], "groundingChunks": []}
+
+
 def test_an_answer_stopped_for_safety_has_empty_content():
-    candidate = said(finish="content_filter", safety=[{"blocked": True}])["candidates"][0]
+    candidate = said(finish="content_filter", safety=[HATE])["candidates"][0]
     assert candidate["content"] == {}
-    assert candidate["safetyRatings"] == [{"blocked": True}]
+    assert candidate["safetyRatings"] == [HATE]
 
 
 def test_a_refused_question_has_no_candidates():
@@ -199,16 +203,15 @@ def test_a_refused_question_has_no_candidates():
 
 
 def test_grounding_and_extras_stand_in_the_candidate():
-    candidate = said(Text("a"), grounding={"x": 1}, extras={"citationMetadata": {"y": 2}})[
+    candidate = said(Text("a"), grounding=FOUND, extras={"citationMetadata": {"y": 2}})[
         "candidates"
     ][0]
-    assert (candidate["groundingMetadata"], candidate["citationMetadata"]) == ({"x": 1}, {"y": 2})
+    assert (candidate["groundingMetadata"], candidate["citationMetadata"]) == (FOUND, {"y": 2})
 
 
 PARTS = (
     Thinking("thinking of it"),
-    Text("one "),
-    Text("two"),
+    Text("one two"),
     Other("gemini", {"codeExecutionResult": {"outcome": "OUTCOME_OK"}}),
     Text("signed", seal(signed())),
     ToolCall("a", "f", {"q": "Grüße 🙂"}, seal(signed())),
@@ -228,14 +231,36 @@ def test_whole_and_streamed_are_one():
     assert assembled(whole)[0].parts == PARTS
 
 
-def test_texts_side_by_side_stay_apart_however_many_pieces_they_come_in():
-    parts = (Text("abcdef"), Text("ghi"), Thinking("jk"), Thinking("lmnop"))
-    assert parts_of(decoded(streamed(*told(*parts, pieces=3)))) == parts
+def test_every_piece_of_a_text_is_sent_when_it_comes():
+    stream = SERVICE.stream(asking())
+    sent = [stream.feed(event) for event in told(Text("ab"), Thinking("cd"), pieces=2)]
+    said = ["a", "b", "c", "d"]
+    assert [
+        word
+        for word, frame in zip(said, [each for each in sent if each], strict=False)
+        if f'"text":"{word}"'.encode() in frame
+    ] == said
 
 
-def test_a_seal_on_words_that_came_in_pieces_follows_in_an_empty_part():
+def test_a_late_seal_on_words_follows_in_an_empty_part():
+    events = told(Text("abc", seal(signed())), pieces=3, late=True)
+    assert parts_of(decoded(streamed(*events))) == (Text("abc"), Text("", seal(signed())))
+
+
+def test_a_seal_known_at_the_start_stands_on_the_first_piece():
     parts = parts_of(decoded(streamed(*told(Text("abc", seal(signed())), pieces=3))))
-    assert parts == (Text("abc"), Text("", seal(signed())))
+    assert parts == (Text("a", seal(signed())), Text("bc"))
+
+
+@pytest.mark.parametrize(
+    "parts", [(), (Text("a"),), (ToolCall("c", "f", {}),), (Thinking("a"),), (Image(),)]
+)
+def test_the_last_piece_always_has_parts(parts):
+    """google-genai's chat drops a turn whose last piece has none."""
+    last = streamed(*told(*parts)).split(b"\r\n\r\n")[-2]
+    candidate = json.loads(last.removeprefix(b"data: "))["candidates"][0]
+    assert candidate["finishReason"] == "STOP"
+    assert candidate["content"]["parts"]
 
 
 def test_server_sent_pieces_have_the_services_line_ends_and_counts_on_each():

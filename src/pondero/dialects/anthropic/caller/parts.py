@@ -52,8 +52,8 @@ class Block(Protocol):
 
     index: int
 
-    def begin(self) -> list[Event]:
-        """Return the part's start, and what came with it."""
+    def begin(self, seal: Sealer) -> list[Event]:
+        """Return the part's start, with what is known of its seal, and what came with it."""
         ...
 
     def add(self, delta: Delta, frame: bytes) -> Event | None:
@@ -113,7 +113,7 @@ class TextBlock:
         self._texts = [start.text]
         self._citations = start.citations or []
 
-    def begin(self) -> list[Event]:
+    def begin(self, _seal: Sealer) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "text")]
         return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
@@ -146,7 +146,7 @@ class ThinkingBlock:
         self._texts = [text]
         self._signature = start.signature
 
-    def begin(self) -> list[Event]:
+    def begin(self, _seal: Sealer) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "thinking")]
         return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
@@ -173,9 +173,9 @@ class RedactedBlock:
         self.index = index
         self._data = parse(raw, _REDACTED, at=at).data
 
-    def begin(self) -> list[Event]:
+    def begin(self, seal: Sealer) -> list[Event]:
         """Return the start."""
-        return [PartStart(self.index, "thinking")]
+        return [PartStart(self.index, "thinking", seal=seal(self._data))]
 
     def add(self, _delta: Delta, _frame: bytes) -> Event | None:
         """Ignore the delta: this block has none."""
@@ -197,9 +197,10 @@ class ToolUseBlock:
         self._input = bytes(start.input).decode()
         self._pieces: list[str] = []
 
-    def begin(self) -> list[Event]:
+    def begin(self, seal: Sealer) -> list[Event]:
         """Return the start; a stream's empty ``input`` is no part of the arguments."""
-        begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name)]
+        known = seal(self._further) if self._further else None
+        begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name, known)]
         if self._input in ("{}", "null", ""):
             return begun
         return [*begun, ToolDelta(self.index, self._input)]
@@ -230,7 +231,7 @@ class OtherBlock:
         self._raw = parse(raw, _ANY, at=at)
         self._pieces: list[str] = []
 
-    def begin(self) -> list[Event]:
+    def begin(self, _seal: Sealer) -> list[Event]:
         """Return the start."""
         return [PartStart(self.index, "other")]
 

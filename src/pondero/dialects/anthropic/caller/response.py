@@ -77,7 +77,7 @@ def decode(head: Head, body: bytes, where: Where) -> list[Event]:
     events = answer.started(whole)
     for index, raw in enumerate(whole.content):
         opened = block(raw, index, at=f"$.content[{index}]")
-        events += opened.begin()
+        events += answer.begun(opened)
         events.append(answer.ended(opened))
     ending = Delta(
         stop_reason=whole.stop_reason,
@@ -127,6 +127,10 @@ class Answer:
             self._usage = opening.usage.usage()
             events.append(UsageNow(self._usage))
         return events
+
+    def begun(self, opened: Block) -> list[Event]:
+        """Return the events of a part that begins."""
+        return opened.begin(self._seal)
 
     def ended(self, open_: Block) -> Event:
         """Take a complete part; return its event."""

@@ -101,7 +101,7 @@ class _Reading:
         opened = block(frame.content_block, self._begun - 1, at="$.content_block")
         self._open[frame.index] = opened
         self._begun += 1
-        events += opened.begin()
+        events += self._answer.begun(opened)
 
     def _delta(self, frame: Frame, payload: bytes, events: list[Event]) -> None:
         opened = self._open.get(frame.index)

@@ -1,14 +1,16 @@
 """Writes answers in the service's exact shape (the Messages wire sheet, sections 3 and 4).
 
-The emulator calls ``reply`` for a whole answer and ``stream`` for a streamed one; gateways will.
+The emulator and the gateway call ``reply`` for a whole answer and ``stream`` for a streamed one.
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 
 from msgspec.json import encode
 
 from pondero.canon import (
     Event,
+    Finish,
     Finished,
     HttpResponse,
     Json,
@@ -32,7 +34,7 @@ from pondero.dialects.dialect import Answering
 from .parse import Context
 from .types import NAME
 
-_STOPS = {
+_STOPS: Mapping[Finish, str] = {
     "stop": "end_turn",
     "length": "max_tokens",
     "exhausted": "max_tokens",
@@ -41,7 +43,10 @@ _STOPS = {
     "refusal": "refusal",
     "content_filter": "refusal",
     "context_full": "model_context_window_exceeded",
+    "error": "end_turn",
+    "other": "end_turn",
 }
+_INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
@@ -69,13 +74,19 @@ def call_id(digest: str) -> str:
 
 
 class Stream:
-    """Events in, server-sent events out."""
+    """Events in, server-sent events out; one block is open at a time.
+
+    A call's block begins with the call. Text and thinking begin with their first delta, so that a
+    part with nothing to say leaves no empty block.
+    """
 
     def __init__(self, answering: Answering[Context]) -> None:
         self._blocks = _Blocks(answering)
         self._shown = answering.shown
         self._usage = Usage()
-        self._begun: dict[int, int] = {}
+        self._open: int | None = None  # the part whose block is open
+        self._begun: list[int] = []  # the parts that have a block, in its place
+        self._argued = False  # the open call has had arguments
 
     @property
     def headers(self) -> dict[str, str]:
@@ -86,21 +97,21 @@ class Stream:
     def feed(self, event: Event) -> bytes:
         """Return the frames that say this event."""
         match event:
-            case Started():
-                return self._start(event)
-            case PartStart():
-                return b""  # what a block begins with is known at its first delta
             case TextDelta():
-                return self._delta(event.index, {"type": "text_delta", "text": event.text})
+                return self._words(event.index, "text", event.text)
             case ThinkingDelta():
-                delta = {"type": "thinking_delta", "thinking": event.text}
-                return self._delta(event.index, delta) if self._shown else b""
-            case ToolDelta():
-                return b""  # a call is written whole, at its end
+                return self._words(event.index, "thinking", event.text) if self._shown else b""
+            case ToolDelta() if event.json and event.index == self._open:
+                self._argued = True
+                return self._more({"type": "input_json_delta", "partial_json": event.json})
+            case PartStart() if event.kind == "tool_call":
+                return self._call(event)
             case PartEnd():
                 return self._end(event)
             case UsageNow():
                 self._usage = event.usage
+            case Started():
+                return self._start(event)
             case Finished():
                 return self._finish(event)
         return b""
@@ -119,70 +130,72 @@ class Stream:
         message = {**self._blocks.head(event.model), "content": [], **ending, "usage": usage}
         return _frame({"type": "message_start", "message": message}) + _PING
 
-    def _open(self, index: int, block: Json) -> bytes:
-        self._begun[index] = len(self._begun)
-        at = self._begun[index]
-        return _frame({"type": "content_block_start", "index": at, "content_block": block})
+    def _begin(self, index: int, block: Json) -> bytes:
+        closed = self._close()
+        self._open, self._argued = index, False
+        self._begun.append(index)
+        at = len(self._begun) - 1
+        return closed + _frame({"type": "content_block_start", "index": at, "content_block": block})
 
-    def _delta(self, index: int, delta: Json) -> bytes:
-        if not delta.get("text", delta.get("thinking")):
-            return b""
-        opened = b""
-        if index not in self._begun:
-            opened = self._open(index, _EMPTY[delta["type"]])
-        return opened + self._more(index, delta)
-
-    def _more(self, index: int, delta: Json) -> bytes:
-        at = self._begun[index]
+    def _more(self, delta: Json) -> bytes:
+        at = len(self._begun) - 1
         return _frame({"type": "content_block_delta", "index": at, "delta": delta})
 
-    def _end(self, event: PartEnd) -> bytes:
-        frames = b""
-        for block in self._blocks.of(event.part):
-            frames += self._closing(event.index, block)
-            stop = {"type": "content_block_stop", "index": self._begun[event.index]}
-            frames += _frame(stop)
-        return frames
+    def _close(self) -> bytes:
+        if self._open is None:
+            return b""
+        self._open = None
+        return _frame({"type": "content_block_stop", "index": len(self._begun) - 1})
 
-    def _closing(self, index: int, block: Json) -> bytes:
+    def _words(self, index: int, kind: str, text: str) -> bytes:
+        if not text:
+            return b""
+        begun = b"" if self._open == index else self._begin(index, _EMPTY[kind])
+        return begun + self._more({"type": f"{kind}_delta", kind: text})
+
+    def _call(self, event: PartStart) -> bytes:
+        """Return the start of a call, with what is known of its seal; its arguments follow."""
+        call = ToolCall(event.id or "", event.name or "", {}, event.seal)
+        nothing = {"type": "input_json_delta", "partial_json": ""}
+        return self._begin(event.index, self._blocks.call(call)) + self._more(nothing)
+
+    def _end(self, event: PartEnd) -> bytes:
+        begun, frames = event.index in self._begun, b""
+        for block in self._blocks.of(event.part):
+            if not begun or self._open == event.index:
+                frames += self._rest(event.index, block, begun=begun)
+        return frames + self._close() if self._open == event.index else frames
+
+    def _rest(self, index: int, block: Json, *, begun: bool) -> bytes:
         """Return what is still to be said of a block: all of it, or its last deltas."""
-        begun = index in self._begun
-        match block["type"]:
-            case "thinking":
-                opened = b"" if begun else self._open(index, _EMPTY["thinking_delta"])
-                if not begun and block["thinking"]:
-                    whole = {"type": "thinking_delta", "thinking": block["thinking"]}
-                    opened += self._more(index, whole)
-                if not block["signature"]:
-                    return opened
+        kind = block["type"]
+        if kind in ("text", "thinking"):
+            opened = b"" if begun else self._begin(index, _EMPTY[kind])
+            if not begun:
+                opened += self._words(index, kind, block[kind])
+            for citation in block.get("citations") or ():
+                opened += self._more({"type": "citations_delta", "citation": citation})
+            if block.get("signature"):
                 signed = {"type": "signature_delta", "signature": block["signature"]}
-                return opened + self._more(index, signed)
-            case "text":
-                opened = b"" if begun else self._open(index, _EMPTY["text_delta"])
-                if not begun and block["text"]:
-                    opened += self._more(index, {"type": "text_delta", "text": block["text"]})
-                for citation in block.get("citations") or []:
-                    opened += self._more(index, {"type": "citations_delta", "citation": citation})
-                return opened
-            case "tool_use" | "server_tool_use":
-                opened = self._open(index, block | {"input": {}})
-                for piece in ("", *_halves(encode(block["input"]).decode())):
-                    delta = {"type": "input_json_delta", "partial_json": piece}
-                    opened += self._more(index, delta)
-                return opened
-        return self._open(index, block)
+                opened += self._more(signed)
+            return opened
+        if kind not in ("tool_use", "server_tool_use"):
+            return self._begin(index, block)
+        opened = b"" if begun else self._begin(index, block | {"input": {}})
+        if not self._argued:
+            given = encode(block["input"]).decode()
+            opened += self._more({"type": "input_json_delta", "partial_json": given})
+        return opened
 
     def _finish(self, event: Finished) -> bytes:
         ending = _end(event.finish, event.raw_finish, event.extras, event.safety)
-        usage = _usage(event.usage)
-        return _frame({"type": "message_delta", "delta": ending, "usage": usage}) + _frame(
-            {"type": "message_stop"}
-        )
+        last = {"type": "message_delta", "delta": ending, "usage": _usage(event.usage)}
+        return self._close() + _frame(last) + _frame({"type": "message_stop"})
 
 
 _EMPTY: dict[str, Json] = {
-    "text_delta": {"type": "text", "text": ""},
-    "thinking_delta": {"type": "thinking", "thinking": "", "signature": ""},
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
 }
 
 
@@ -214,13 +227,11 @@ class _Blocks:
         """Return the block of a part; none for what this wire cannot say."""
         match part:
             case Text():
-                block: Json = {"type": "text", "text": part.text}
-                if part.citations:
-                    block["citations"] = list(part.citations)
+                block: Json = _text(part)
             case Thinking():
                 block = self._thinking(part)
             case ToolCall():
-                block = self._call(part)
+                block = self.call(part)
             case Other() if part.dialect == NAME:
                 block = part.raw
             case _:
@@ -240,33 +251,43 @@ class _Blocks:
             return None
         return {"type": "thinking", "thinking": shown, "signature": seal or ""}
 
-    def _call(self, part: ToolCall) -> Json:
+    def call(self, part: ToolCall) -> Json:
         """Return a call; its seal, if any, is further fields of the block."""
+        given = part.arguments
         block = {
             "type": "tool_use",
             "id": part.id,
             "name": part.name,
-            "input": part.arguments if isinstance(part.arguments, dict) else {},
+            "input": given if isinstance(given, dict) else {_INVALID: given},
         }
         further = self._answering.seal(part, "", self._written)
         return block | further if isinstance(further, dict) else block
+
+
+def _text(part: Text) -> Json:
+    """Return a text with the citations that are this wire's; None where nothing would be in it."""
+    citations = [each for each in part.citations if _is_own_citation(each)]
+    if not part.text and not citations:
+        return None
+    block: Json = {"type": "text", "text": part.text}
+    return block | {"citations": citations} if citations else block
+
+
+def _is_own_citation(citation: Json) -> bool:
+    return isinstance(citation, dict) and str(citation.get("type")).endswith("_location")
 
 
 def _frame(event: Json) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), encode(event))
 
 
-def _halves(text: str) -> list[str]:
-    middle = len(text) // 2
-    return [half for half in (text[:middle], text[middle:]) if half]
-
-
-def _end(finish: str, raw: str | None, extras: Json, safety: Json) -> dict[str, Json]:
-    stop = raw or _STOPS.get(finish, "end_turn")
-    sequence = (extras or {}).get("stop_sequence")
+def _end(finish: Finish, raw: str | None, extras: Json, safety: Json) -> dict[str, Json]:
+    stop = raw or _STOPS[finish]
+    sequence = extras.get("stop_sequence") if isinstance(extras, dict) else None
     if sequence is not None:
         stop = "stop_sequence"
-    details = safety if stop == "refusal" else None
+    own = isinstance(safety, dict) and safety.get("type") == "refusal"
+    details = safety if own and stop == "refusal" else None
     return {"stop_reason": stop, "stop_sequence": sequence, "stop_details": details}
 
 

@@ -1,16 +1,25 @@
 """Writes parts as the service's blocks, for whole answers and for streams."""
 
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 
 from msgspec.json import encode
 
-from pondero.canon import Json, Other, Part, Text, Thinking, ToolCall
+from pondero.canon import Image, Json, Other, Part, Text, Thinking, ToolCall
 from pondero.dialects.dialect import Answering
 
 from .parse import Context
 from .types import NAME
 
 Frame = tuple[str, dict[str, Json]]
+
+_FORMATS: Mapping[str, str] = {
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+_INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
 
 
 class BlockWriter:
@@ -23,18 +32,17 @@ class BlockWriter:
     def blocks(self, part: Part) -> list[Json]:
         """Return the block of a part; none where this wire has no such block."""
         match part:
-            case Text() if part.citations:
-                content = [{"text": part.text}] if part.text else []
-                block: Json = {
-                    "citationsContent": {"content": content, "citations": list(part.citations)}
-                }
             case Text():
-                block = {"text": part.text}
+                block: Json = _text(part)
             case Thinking():
                 block = self._thinking(part)
             case ToolCall():
-                arguments = part.arguments if isinstance(part.arguments, dict) else {}
+                given = part.arguments
+                arguments = given if isinstance(given, dict) else {_INVALID: given}
                 block = {"toolUse": {"input": arguments, "name": part.name, "toolUseId": part.id}}
+            case Image(data=bytes(data), media_type=str(kind)) if kind in _FORMATS:
+                source = {"bytes": b64encode(data).decode()}
+                block = {"image": {"format": _FORMATS[kind], "source": source}}
             case Other() if part.dialect == NAME:
                 block = part.raw
             case _:
@@ -45,7 +53,7 @@ class BlockWriter:
         return [block]
 
     def rest(self, block: Json, *, begun: bool) -> Iterator[Frame]:
-        """Yield the frames of a block that are still to send; ``begun``: its text was sent."""
+        """Yield the frames of a block that are still to send; ``begun``: its content was sent."""
         kind = next(iter(block))
         fields = block[kind]
         match kind:
@@ -59,8 +67,12 @@ class BlockWriter:
                     yield _delta({"citation": citation})
             case "reasoningContent":
                 yield from _thought(fields, begun=begun)
-            case "toolUse":
-                yield from _call(fields)
+            case "toolUse" if not begun:
+                yield call_start(fields)
+                yield _delta({"toolUse": {"input": encode(fields["input"]).decode()}})
+            case "image":
+                yield "contentBlockStart", {"start": {"image": {"format": fields["format"]}}}
+                yield _delta({"image": {"source": fields["source"]}})
             case "toolResult":
                 start = {key: value for key, value in fields.items() if key != "content"}
                 yield "contentBlockStart", {"start": {"toolResult": start}}
@@ -85,6 +97,26 @@ class BlockWriter:
         return {"reasoningContent": {"reasoningText": text}}
 
 
+def call_start(fields: Json) -> Frame:
+    """Return the start of a call; its arguments follow."""
+    start = {key: fields[key] for key in ("toolUseId", "name", "type") if key in fields}
+    return "contentBlockStart", {"start": {"toolUse": start}}
+
+
+def _text(part: Text) -> Json:
+    """Return a text with the citations that are this wire's; None where nothing would be in it."""
+    citations = [each for each in part.citations if _is_own_citation(each)]
+    if citations:
+        content = [{"text": part.text}] if part.text else []
+        return {"citationsContent": {"content": content, "citations": citations}}
+    return {"text": part.text} if part.text else None
+
+
+def _is_own_citation(citation: Json) -> bool:
+    """Whether a citation is this wire's: those of other wires name their type."""
+    return isinstance(citation, dict) and "type" not in citation
+
+
 def _delta(delta: Json) -> Frame:
     return "contentBlockDelta", {"delta": delta}
 
@@ -98,12 +130,3 @@ def _thought(fields: Json, *, begun: bool) -> Iterator[Frame]:
         yield _delta({"reasoningContent": {"text": text["text"]}})
     if "signature" in text:
         yield _delta({"reasoningContent": {"signature": text["signature"]}})
-
-
-def _call(fields: Json) -> Iterator[Frame]:
-    start = {key: fields[key] for key in ("toolUseId", "name", "type") if key in fields}
-    yield "contentBlockStart", {"start": {"toolUse": start}}
-    written = encode(fields["input"]).decode()
-    middle = len(written) // 2
-    for piece in (written[:middle], written[middle:]):
-        yield _delta({"toolUse": {"input": piece}})

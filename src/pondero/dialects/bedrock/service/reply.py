@@ -1,9 +1,12 @@
 """Writes answers in the service's exact shape: whole, or as a stream of binary frames."""
 
+from collections.abc import Mapping
+
 from msgspec.json import encode
 
 from pondero.canon import (
     Event,
+    Finish,
     Finished,
     HttpResponse,
     Json,
@@ -13,18 +16,18 @@ from pondero.canon import (
     Started,
     TextDelta,
     ThinkingDelta,
+    ToolCall,
     ToolDelta,
     Usage,
-    UsageNow,
 )
 from pondero.dialects.dialect import Answering
 from pondero.framing import write_aws_event
 
 from .errors import request_id
 from .parse import Context
-from .parts import BlockWriter
+from .parts import BlockWriter, call_start
 
-_STOPS = {
+_STOPS: Mapping[Finish, str] = {
     "stop": "end_turn",
     "length": "max_tokens",
     "exhausted": "max_tokens",
@@ -33,6 +36,8 @@ _STOPS = {
     "content_filter": "content_filtered",
     "context_full": "model_context_window_exceeded",
     "error": "malformed_model_output",
+    "paused": "end_turn",
+    "other": "end_turn",
 }
 _LATENCY = {"latencyMs": 100}
 _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -64,12 +69,14 @@ def call_id(digest: str) -> str:
 
 
 class Stream:
-    """Events in, frames out. Text and thinking have no start; a call is written at its end."""
+    """Events in, frames out. Text and thinking have no start of their own; a call has one."""
 
     def __init__(self, answering: Answering[Context]) -> None:
         self._answering = answering
         self._writer = BlockWriter(answering)
-        self._begun: dict[int, int] = {}
+        self._begun: dict[int, int] = {}  # the place of each part that has a block
+        self._open: int | None = None  # the part whose block is open
+        self._argued = False  # the open call has had arguments
         self._frames = 0
 
     @property
@@ -87,12 +94,16 @@ class Stream:
                 return self._delta(event.index, {"text": event.text})
             case ThinkingDelta() if event.text and self._answering.shown:
                 return self._delta(event.index, {"reasoningContent": {"text": event.text}})
+            case ToolDelta() if event.json and event.index == self._open:
+                self._argued = True
+                return self._delta(event.index, {"toolUse": {"input": event.json}})
+            case PartStart() if event.kind == "tool_call":
+                kind, start = call_start({"toolUseId": event.id or "", "name": event.name or ""})
+                return self._at(event.index, kind, start)
             case PartEnd():
                 return self._end(event)
             case Finished():
                 return self._finish(event)
-            case PartStart() | ToolDelta() | UsageNow():
-                pass
         return b""
 
     def eof(self) -> bytes:
@@ -119,36 +130,50 @@ class Stream:
         }
         return write_aws_event(headers, encode({**said, "p": padding}))
 
-    def _place(self, index: int) -> int:
-        return self._begun.setdefault(index, len(self._begun))
+    def _at(self, index: int, kind: str, said: Json) -> bytes:
+        """Return a frame of a part's block; the block before it is closed first."""
+        closed = b""
+        if self._open != index:
+            closed = self._close()
+            self._open, self._argued = index, False
+            self._begun.setdefault(index, len(self._begun))
+        return closed + self._frame(kind, {"contentBlockIndex": self._begun[index], **said})
+
+    def _close(self) -> bytes:
+        if self._open is None:
+            return b""
+        place, self._open = self._begun[self._open], None
+        return self._frame("contentBlockStop", {"contentBlockIndex": place})
 
     def _delta(self, index: int, delta: Json) -> bytes:
-        said = {"contentBlockIndex": self._place(index), "delta": delta}
-        return self._frame("contentBlockDelta", said)
+        return self._at(index, "contentBlockDelta", {"delta": delta})
 
     def _end(self, event: PartEnd) -> bytes:
-        frames = b""
-        for block in self._writer.blocks(event.part):
-            begun = event.index in self._begun
+        index, part, frames = event.index, event.part, b""
+        begun = index in self._begun
+        for block in self._writer.blocks(part):
+            if begun and self._open != index:
+                continue
             for kind, said in self._writer.rest(block, begun=begun):
-                at = {"contentBlockIndex": self._place(event.index)}
-                frames += self._frame(kind, {**said, **at})
-            stop = {"contentBlockIndex": self._place(event.index)}
-            frames += self._frame("contentBlockStop", stop)
-        return frames
+                frames += self._at(index, kind, said)
+            if begun and isinstance(part, ToolCall) and not self._argued:
+                given = encode(block["toolUse"]["input"]).decode()
+                frames += self._delta(index, {"toolUse": {"input": given}})
+        return frames + self._close() if self._open == index else frames
 
     def _finish(self, event: Finished) -> bytes:
         ending = _end(self._answering.context, event.finish, event.raw_finish, event.usage)
         told = {"metrics": _LATENCY, "usage": _usage(event.usage)}
-        return self._frame("messageStop", ending) + self._frame("metadata", told)
+        end = self._close() + self._frame("messageStop", ending)
+        return end + self._frame("metadata", told)
 
 
 def _id(answering: Answering[Context]) -> str:
     return request_id(answering.seed)
 
 
-def _end(context: Context, finish: str, raw: str | None, usage: Usage) -> dict[str, Json]:
-    ending: dict[str, Json] = {"stopReason": raw or _STOPS.get(finish, "end_turn")}
+def _end(context: Context, finish: Finish, raw: str | None, usage: Usage) -> dict[str, Json]:
+    ending: dict[str, Json] = {"stopReason": raw or _STOPS[finish]}
     if _DETAILS in context.paths and context.signed and usage.thinking is not None:
         counted = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
         ending["additionalModelResponseFields"] = {"usage": counted}

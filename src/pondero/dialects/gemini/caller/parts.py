@@ -225,7 +225,7 @@ class Answer:
             signature, self._loose = self._loose, None
         self._close(events)
         calling = self._calling = _Calling(call, self._id(call), self._seal(signature), first=first)
-        events.append(PartStart(self._next, "tool_call", calling.id, call.name))
+        events.append(PartStart(self._next, "tool_call", calling.id, call.name, calling.seal))
         if calling.streamed is not None:
             calling.streamed.add(call.partial_args or [])
         elif not calling.may_be_sealed:
@@ -234,7 +234,7 @@ class Answer:
     def _whole(self, part: Text | Thinking | Image | Blob | Other, events: list[Event]) -> None:
         self._close(events)
         kind = _KINDS[type(part)]
-        events.append(PartStart(self._next, kind))
+        events.append(PartStart(self._next, kind, seal=part.seal))
         if isinstance(part, Text | Thinking) and part.text:
             events.append(_DELTAS[kind](self._next, part.text))
         self._done(part, events)

@@ -34,6 +34,10 @@ _EXTRAS = (
     *("citationMetadata", "urlContextMetadata", "continuationToken"),
     *("finishMessage", "avgLogprobs", "logprobsResult"),
 )
+_GROUNDING = (
+    *("groundingChunks", "groundingSupports", "webSearchQueries", "imageSearchQueries"),
+    *("searchEntryPoint", "retrievalMetadata", "retrievalQueries", "googleMapsWidgetContextToken"),
+)
 
 
 def part_of(part: Part, signature: Json) -> Json:
@@ -51,11 +55,17 @@ def _said(part: Part) -> dict[str, Json]:
         case Thinking():
             return {"text": part.text, "thought": True}
         case ToolCall():
-            named = {"name": part.name, "args": part.arguments}
+            given = part.arguments
+            # The caller's side writes arguments that are no object so too, in a past sent back.
+            args = given if isinstance(given, dict) else {"arguments": given}
+            named = {"name": part.name, "args": args}
             return {"functionCall": named if part.minted else {"id": part.id, **named}}
         case Image() | Blob() if part.data is not None:
             data = base64.b64encode(part.data).decode()
             return {"inlineData": {"mimeType": part.media_type or "image/png", "data": data}}
+        case Image() | Blob() if part.url:
+            kind = {"mimeType": part.media_type} if part.media_type else {}
+            return {"fileData": {**kind, "fileUri": part.url}}
         case Other() if part.dialect == NAME:
             return dict(part.raw)
         case _:
@@ -85,11 +95,25 @@ def ending_of(finished: Finished) -> dict[str, Json]:
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     ending: dict[str, Json] = {
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
-        "groundingMetadata": finished.grounding,
-        "safetyRatings": finished.safety,
+        "groundingMetadata": _grounding(finished.grounding),
+        "safetyRatings": _ratings(finished.safety),
         **{name: extras.get(name) for name in _EXTRAS},
     }
     return {name: value for name, value in ending.items() if value is not None}
+
+
+def _grounding(grounding: Json) -> Json:
+    """Return what an answer rests on, if this wire wrote it: other wires name it otherwise."""
+    own = isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING)
+    return grounding if own else None
+
+
+def _ratings(safety: Json) -> Json:
+    """Return the ratings, if this wire wrote them."""
+    rated = isinstance(safety, list) and all(
+        isinstance(each, dict) and "category" in each for each in safety
+    )
+    return safety if rated else None
 
 
 def feedback_of(finished: Finished) -> Json:
@@ -99,4 +123,5 @@ def feedback_of(finished: Finished) -> Json:
     if not isinstance(feedback, dict):
         return None
     told = {name: value for name, value in feedback.items() if value is not None}
-    return told | ({"safetyRatings": finished.safety} if finished.safety is not None else {})
+    ratings = _ratings(finished.safety)
+    return told | ({"safetyRatings": ratings} if ratings is not None else {})

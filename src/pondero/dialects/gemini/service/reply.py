@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
 
 import msgspec
 
@@ -36,13 +35,14 @@ FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     told: list[Json] = []
+    last = reply.message.parts[-1] if reply.message.parts else None
     for part in reply.message.parts:
         if isinstance(part, Thinking) and not answering.shown:
             continue
         one = part_of(part, _signature(answering, part, told))
         if one is not None:
             told.append(one)
-    if (signature := _at_end(answering, reply.message.parts, told)) is not None:
+    if (signature := _at_end(answering, last, told)) is not None:
         told[-1]["thoughtSignature"] = signature  # 76 of 79 recorded text answers of Gemini 3
     finished = Finished(
         reply.finish,
@@ -54,7 +54,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
         extras=reply.extras,
     )
     answer = _answer(answering, Started(reply.model, reply.request_id), told, reply.usage)
-    body = pretty(_ended(answering, answer, finished))
+    body = pretty(_ended(answering, answer, finished, silent=not told))
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
@@ -71,20 +71,23 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to the pieces of an answer.
 
-    The last piece is held back until the next comes: the seal of a part is known at the part's
-    end and belongs on that piece. A part of several pieces is sealed by an empty one after them,
-    and so is an answer that ends in text, where nothing else of it is sealed.
+    Words are sent as they come. A part that comes whole waits for the next event: if that is the
+    end, its finish reason goes with the part, because some readers drop an answer whose last piece
+    has no parts. A seal known at the start of a part stands on its first piece; one known at its
+    end stands on an empty piece after it, and so does the seal of an answer that ends in text.
     """
 
     def __init__(self, answering: Answering[Context]) -> None:
         self._answering = answering
         self._started = Started()
         self._usage = Usage()
-        self._written: list[Json] = []  # all pieces so far, those that wait too
+        self._written: list[Json] = []  # the first piece of every part, and what was signed
         self._waiting: list[Json] = []
         self._pieces = 0  # of the part that is open
+        self._signature: Json = None  # of the part that is open, until it is sent
+        self._asked = False  # whether the sealer was asked for the part that is open
         self._frames = 0
-        self._parts: list[Part] = []  # those that ended
+        self._last: Part | None = None  # of those that ended
 
     @property
     def headers(self) -> dict[str, str]:
@@ -93,7 +96,7 @@ class Stream:
         return {"content-type": "text/event-stream" if sse else JSON}
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes that are ready after this event, often those of the one before."""
+        """Return the bytes of this event, and of a part that waited for it."""
         match event:
             case TextDelta():
                 return self._piece({"text": event.text})
@@ -101,7 +104,7 @@ class Stream:
                 shown = self._answering.shown
                 return self._piece({"text": event.text, "thought": True}) if shown else b""
             case PartStart():
-                self._pieces = 0
+                return self._begin(event)
             case PartEnd():
                 return self._end(event.part)
             case UsageNow():
@@ -124,45 +127,54 @@ class Stream:
         """Return what was held back, and the error after it."""
         return self._flush() + self._framed(msgspec.json.decode(error.body)) + self.eof()
 
+    def _begin(self, event: PartStart) -> bytes:
+        """Take a part's start; where a text's seal is known already, the first piece has it."""
+        self._pieces, self._signature = 0, None
+        self._asked = event.kind == "text" and event.seal is not None
+        if self._asked:
+            self._signature = self._answering.seal(Text("", event.seal), "", self._written)
+        return self._flush()
+
     def _piece(self, piece: Json) -> bytes:
-        # Readers join the texts of two chunks, so two parts of text must stand in one chunk.
-        apart = self._pieces == 0 and self._waiting and _is_alike(self._waiting[-1], piece)
-        said = b"" if apart else self._flush()
-        self._hold(piece)
+        """Return a piece of text, at once."""
+        if self._signature is not None:
+            piece["thoughtSignature"], self._signature = self._signature, None
         self._pieces += 1
-        return said
+        self._waiting.append(piece)
+        if self._pieces == 1:
+            self._written.append(piece)
+        return self._flush()
 
     def _end(self, part: Part) -> bytes:
-        self._parts.append(part)
+        self._last = part
         if isinstance(part, Thinking) and not self._answering.shown:
             return b""
-        before = self._written[: len(self._written) - self._pieces]
-        signature = _signature(self._answering, part, before)
+        before = self._written[:-1] if self._pieces else self._written
+        signature = self._signature
+        if not self._asked:
+            signature = _signature(self._answering, part, before)
         if self._pieces == 0:  # it came whole
             one = part_of(part, signature)
-            return self._piece(one) if one is not None else b""
-        return self._sign(part, signature) if signature is not None else b""
+            if one is not None:
+                self._hold(one)
+        elif signature is not None:
+            empty = {"text": ""} | ({"thought": True} if isinstance(part, Thinking) else {})
+            self._hold({**empty, "thoughtSignature": signature})
+        return b""
 
     def _hold(self, piece: Json) -> None:
         self._waiting.append(piece)
         self._written.append(piece)
 
-    def _sign(self, part: Part, signature: Json) -> bytes:
-        said = b""
-        if self._pieces > 1:
-            said = self._flush()
-            self._hold({"text": ""} | ({"thought": True} if isinstance(part, Thinking) else {}))
-        self._waiting[-1]["thoughtSignature"] = signature
-        return said
-
     def _finish(self, finished: Finished) -> bytes:
         said = b""
-        if (signature := _at_end(self._answering, self._parts, self._written)) is not None:
+        if (signature := _at_end(self._answering, self._last, self._written)) is not None:
             said = self._flush()
             self._hold({"text": "", "thoughtSignature": signature})
         answer = _answer(self._answering, self._started, self._waiting, finished.usage)
         self._waiting = []
-        return said + self._framed(_ended(self._answering, answer, finished))
+        ended = _ended(self._answering, answer, finished, silent=not self._written)
+        return said + self._framed(ended)
 
     def _flush(self) -> bytes:
         if not self._waiting:
@@ -194,14 +206,17 @@ def _answer(
 
 
 def _ended(
-    answering: Answering[Context], answer: dict[str, Json], finished: Finished
+    answering: Answering[Context], answer: dict[str, Json], finished: Finished, *, silent: bool
 ) -> dict[str, Json]:
+    """Return the last piece; ``silent``: the answer has no parts at all."""
     candidate = answer["candidates"][0]
-    if (feedback := feedback_of(finished)) is not None and "parts" not in candidate["content"]:
+    if silent and (feedback := feedback_of(finished)) is not None:
         del answer["candidates"]
         return _wrapped(answering, {"promptFeedback": feedback, **answer})
-    if finished.finish == "content_filter" and "parts" not in candidate["content"]:
+    if silent and finished.finish == "content_filter":
         candidate["content"] = {}
+    elif "parts" not in candidate["content"]:
+        candidate["content"]["parts"] = [{"text": ""}]
     candidate |= ending_of(finished)
     return _wrapped(answering, answer)
 
@@ -219,9 +234,8 @@ def _signature(answering: Answering[Context], part: Part, before: list[Json]) ->
     return answering.seal(part, text, before)
 
 
-def _at_end(answering: Answering[Context], parts: Sequence[Part], said: list[Json]) -> Json:
+def _at_end(answering: Answering[Context], last: Part | None, said: list[Json]) -> Json:
     """Return the signature that an answer ends with; None unless it ends in unsigned text."""
-    last = parts[-1] if parts else None
     if not isinstance(last, Text) or not last.text or not said:
         return None
     if any("thoughtSignature" in each for each in said):
@@ -232,13 +246,3 @@ def _at_end(answering: Answering[Context], parts: Sequence[Part], said: list[Jso
 def _response_id(answering: Answering[Context]) -> str:
     digest = hashlib.blake2b(answering.seed, digest_size=16).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()
-
-
-def _is_alike(one: Json, other: Json) -> bool:
-    """Return whether a reader would take two unsigned texts for one."""
-    return (
-        "text" in one
-        and "text" in other
-        and "thoughtSignature" not in one
-        and ("thought" in one) == ("thought" in other)
-    )
