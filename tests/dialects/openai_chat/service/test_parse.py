@@ -143,19 +143,35 @@ def test_older_and_odd_forms_of_calls_are_read():
     assert (call.name, call.arguments, result.call_id) == ("f", {}, call.id)
 
 
+SEARCH = {"type": "web_search"}
+ODD = {"type": "telepathy"}
+CUSTOM = {"type": "custom", "custom": {"name": "c", "description": "d"}}
+LARK = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: A"}}
+GRAMMAR = {"type": "custom", "custom": {"name": "c", "format": LARK}}
+
+
 @pytest.mark.parametrize(
     ("tool", "read"),
     [
         ({"type": "function", **FUNCTION}, Tool("f", "d", {"type": "object"})),
         ({"function": FUNCTION}, Tool("f", "d", {"type": "object"})),
         ({"type": "function", "function": {"name": "x" * 80}}, Tool("x" * 80)),
-        ({"type": "web_search"}, Tool("web_search", raw={"type": "web_search"})),
+        (SEARCH, Tool("web_search", raw=SEARCH, dialect=CHAT.name, kind="web_search")),
+        (ODD, Tool("telepathy", raw=ODD, dialect=CHAT.name, kind="other")),
+        (CUSTOM, Tool("c", "d", {"type": "string"}, raw=CUSTOM, dialect=CHAT.name, kind="text")),
         (
-            {"type": "custom", "custom": {"name": "c"}},
-            Tool("c", raw={"type": "custom", "custom": {"name": "c"}}),
+            GRAMMAR,
+            Tool(
+                "c",
+                "",
+                {"type": "string", "description": "Text of this lark grammar:\nstart: A"},
+                raw=GRAMMAR,
+                dialect=CHAT.name,
+                kind="text",
+            ),
         ),
     ],
-    ids=["flat", "no type", "long name", "unknown kind", "custom"],
+    ids=["flat", "no type", "long name", "search", "unknown kind", "custom", "grammar"],
 )
 def test_every_tool_is_kept_and_functions_can_be_called(tool, read):
     assert parse(tools=[tool]).request.tools == (read,)
@@ -273,5 +289,6 @@ def test_ids_come_from_the_seed_alone():
 
 def test_thinking_that_is_not_to_be_shown_is_left_out():
     message = message_of(answering(wrapped, shown=False))
-    assert not message.keys() & {"reasoning_content", "reasoning", "reasoning_details"}
+    assert not message.keys() & {"reasoning_content", "reasoning"}
+    assert [detail["type"] for detail in message["reasoning_details"]] == ["reasoning.encrypted"]
     assert message_of(answering(wrapped))["reasoning_content"] == "hm"

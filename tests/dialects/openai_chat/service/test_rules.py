@@ -518,7 +518,12 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
         system=(Text("x"), Text("y")),
         tools=(
             Tool("f", "does f", {"type": "object"}, strict=True),
-            Tool("shell", raw={"type": "custom", "custom": {"name": "shell"}}),
+            Tool(
+                "shell",
+                raw={"type": "custom", "custom": {"name": "shell"}},
+                dialect="openai_chat",
+                kind="text",
+            ),
         ),
         tool_choice=ToolChoice("tool", "f", parallel=False),
         output=Output({"type": "object"}, "shape", strict=False),

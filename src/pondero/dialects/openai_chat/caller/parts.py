@@ -348,7 +348,8 @@ class Parts:
         call.part, call.answered = self._begin(), id_
         self.called = True
         self._open[call.part] = call
-        events.append(PartStart(call.part, "tool_call", id_, call.name))
+        seal = self._seal_of(call)
+        events.append(PartStart(call.part, "tool_call", id_, call.name, seal))
         if call.texts:
             events.append(ToolDelta(call.part, "".join(call.texts)))
 
@@ -407,13 +408,17 @@ class Parts:
         return Thinking("".join(part.texts), self._sealed(seal))
 
     def _called(self, call: Call) -> ToolCall:
+        arguments, seal = call.arguments(), self._seal_of(call)
+        return ToolCall(call.answered, call.name, arguments, seal, minted=not call.id)
+
+    def _seal_of(self, call: Call) -> Seal | None:
+        """Return the seal of a call, from what has come of it."""
         seal = dict(call.extras)
         if not call.id:  # keep what stood there, for services that want it back so
             seal["id"] = call.given
         if call.custom:
             seal["type"] = "custom"
-        sealed = self._sealed(seal) if seal else None
-        return ToolCall(call.answered, call.name, call.arguments(), sealed, minted=not call.id)
+        return self._sealed(seal) if seal else None
 
     def _sealed(self, value: dict[str, Json]) -> Seal:
         return Seal(NAME, value, self.model, self.route)

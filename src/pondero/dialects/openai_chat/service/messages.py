@@ -107,7 +107,11 @@ class Reader:
             parts += self._said(message.content)
         else:
             for number, part in enumerate(message.content or ()):
-                parts.append(self._other(number) or _assistant_part(part))
+                other = self._other(number)
+                if number == 0 and other is None and isinstance(part, types.TextPart):
+                    parts += self._said(part.text, part)
+                else:
+                    parts.append(other or _assistant_part(part))
         if message.refusal is not None:
             parts.append(Text(message.refusal, Seal(NAME, {"refusal": True})))
         if message.audio is not None:
@@ -119,11 +123,14 @@ class Reader:
         self._open = calls
         return (*parts, *calls)
 
-    def _said(self, content: str) -> list[Part]:
+    def _said(self, content: str, part: types.TextPart | None = None) -> list[Part]:
+        """Return a text at the beginning of a turn; ``part`` is the part it stands in."""
         if self._tags and (found := _TAGGED.fullmatch(content)):
             opened, thought, closed, rest = found.groups()
             thinking = Thinking(thought, Seal(NAME, {"tags": [opened, closed]}))
             return [thinking, Text(rest)] if rest else [thinking]
+        if part is not None:
+            return [_text(part)]
         return [Text(content)] if content else []
 
     def _call(self, call: types.Call, number: int) -> ToolCall | None:
@@ -165,20 +172,18 @@ class Reader:
 
 
 def _thinking(message: types.Assistant) -> Iterable[Thinking]:
-    if message.reasoning_details:
-        texts = (d.get("text") or d.get("summary") or "" for d in message.reasoning_details)
-        text = "".join(each for each in texts if isinstance(each, str))
-        yield Thinking(text, Seal(NAME, {"reasoning_details": message.reasoning_details}))
-        return
     fields = {
         "reasoning_content": message.reasoning_content,
         "reasoning": message.reasoning,
         "reasoning_text": message.reasoning_text,
     }
-    for field, said in fields.items():
-        if said:
-            yield Thinking(said, Seal(NAME, {field: True}))
-            return
+    field, said = next(((key, said) for key, said in fields.items() if said), ("", ""))
+    if message.reasoning_details:
+        texts = (d.get("text") or d.get("summary") or "" for d in message.reasoning_details)
+        text = "".join(each for each in texts if isinstance(each, str)) or said
+        yield Thinking(text, Seal(NAME, {"reasoning_details": message.reasoning_details}))
+    elif said:
+        yield Thinking(said, Seal(NAME, {field: True}))
 
 
 # -- parts ---------------------------------------------------------------------------------------

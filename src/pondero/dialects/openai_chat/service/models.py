@@ -21,7 +21,13 @@ from .address import listed_model
 from .errors import Denier, Saying, Shape
 
 Place = Literal[
-    "none", "reasoning_content", "reasoning", "reasoning_details", "content_chunks", "think_tags"
+    "none",
+    "reasoning_content",
+    "reasoning",
+    "both",
+    "reasoning_details",
+    "content_chunks",
+    "think_tags",
 ]
 Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
 Form = Literal["signed", "plain", "summary", "text", "encrypted"]
@@ -94,7 +100,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``usage_at``: when token counts are sent, and on which chunk. ``done``: whether a marker ends
     the stream. ``comment``: the comment that a stream begins with. ``beside``: fields of every
     answer. ``native_finish``: the upstream's finish reason is sent too. ``nulls``: chunks have a
-    null finish reason until the end. ``error``: the shape of its errors.
+    null finish reason until the end. ``error``: the shape of its errors. ``carries``: what seals
+    a part, of whatever kind, stands in a detail of its own.
     """
 
     name: str
@@ -134,6 +141,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     native_finish: bool = False
     nulls: bool = True
     error: Shape = "nested"
+    carries: bool = False
 
     @property
     def denier(self) -> Denier:

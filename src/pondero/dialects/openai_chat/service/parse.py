@@ -7,8 +7,18 @@ refuses only what cannot be read at all: ``pondero.sdk`` calls it, and gateways 
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, Output, Request, Tool, ToolChoice, converted
+from pondero.canon import (
+    HttpRequest,
+    Json,
+    Output,
+    Request,
+    Tool,
+    ToolChoice,
+    ToolKind,
+    converted,
+)
 from pondero.dialects.dialect import Parsed
 
 from . import types
@@ -16,9 +26,19 @@ from .address import unnamed_model
 from .lenient import Passed, fitting, known
 from .messages import Reader
 from .models import Model, Place, Provider, lenient_provider
+from .responses_body import as_chat
 from .thinking import Wish, wish_of
+from .types import NAME
 
 _TOP = frozenset(types.Body.__struct_fields__)
+# What tools that are no functions are on every wire, by how their type begins.
+_KINDS: dict[str, ToolKind] = {
+    "custom": "text",
+    "web_search": "web_search",
+    "browser_search": "web_search",
+    "openrouter:web_search": "web_search",
+    "code_interpreter": "code_execution",
+}
 
 
 class Context(Struct, frozen=True):
@@ -39,7 +59,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     Raises Rejected for what is not JSON or holds no messages.
     """
     provider, passed = lenient_provider(), Passed()
-    raw = loaded(http.body, provider)
+    raw = as_chat(loaded(http.body, provider))
     named = unnamed_model(http.url, keyless=True)
     typed = body(raw, provider, named=named, passed=passed)
     wish = wish_of(typed, rest_of(raw), provider, provider.other or Model(), passed)
@@ -102,7 +122,7 @@ def canon(
     body: types.Body, raw: dict[str, Json], provider: Provider, *, passed: Passed | None = None
 ) -> Request:
     """Return the canon request; with ``passed``, unknown parts and tools are kept in it as raw."""
-    tags = provider.thinking == "think_tags"
+    tags = provider.thinking == "think_tags" or passed is not None
     others = passed.parts if passed is not None else {}
     system, messages = Reader(tags=tags, others=others).read(body.messages)
     if passed is not None:
@@ -150,7 +170,7 @@ def _extras(raw: dict[str, Json], provider: Provider, *, only_known: bool) -> di
 def _tool(tool: types.OfferedFunction | types.OfferedCustom) -> Tool:
     if isinstance(tool, types.OfferedCustom):
         raw = {"type": "custom", "custom": tool.custom}
-        return Tool(str(tool.custom.get("name", "")), raw=raw)
+        return Tool(str(tool.custom.get("name", "")), raw=raw, dialect=NAME, kind="text")
     function = tool.function
     return Tool(function.name, function.description or "", function.parameters, function.strict)
 
@@ -165,9 +185,7 @@ def _raw_tool(tool: Json) -> Tool:
     function = tool.get("function") if isinstance(tool.get("function"), dict) else flat
     name = function.get("name")
     if not isinstance(name, str):
-        inner = tool.get(str(tool.get("type")))
-        name = inner.get("name") if isinstance(inner, dict) else None
-        return Tool(str(name or tool.get("name") or tool.get("type") or ""), raw=tool)
+        return _other_tool(tool)
     description, strict = function.get("description"), function.get("strict")
     return Tool(
         name,
@@ -175,6 +193,32 @@ def _raw_tool(tool: Json) -> Tool:
         function.get("parameters"),
         strict if isinstance(strict, bool) else None,
     )
+
+
+def _other_tool(tool: dict[str, Json]) -> Tool:
+    """Return a tool that is no function as it came, and what it is in words of every wire."""
+    kind = str(tool.get("type") or "")
+    own = tool.get(kind)
+    inner: dict[str, Json] = own if isinstance(own, dict) else tool
+    known = (word for begin, word in _KINDS.items() if kind.startswith(begin))
+    found = Tool(
+        str(inner.get("name") or tool.get("name") or kind),
+        str(inner.get("description") or ""),
+        raw=tool,
+        dialect=NAME,
+        kind=next(known, "other"),
+    )
+    return replace(found, parameters=_text_schema(inner)) if found.kind == "text" else found
+
+
+def _text_schema(custom: dict[str, Json]) -> Json:
+    """Return the schema of the text that a custom tool takes; a grammar is its description."""
+    asked = custom.get("format")
+    grammar = asked.get("grammar", asked) if isinstance(asked, dict) else {}
+    if not isinstance(grammar, dict) or "definition" not in grammar:
+        return {"type": "string"}
+    words = f"Text of this {grammar.get('syntax')} grammar:\n{grammar['definition']}"
+    return {"type": "string", "description": words}
 
 
 def _choice(body: types.Body) -> ToolChoice | None:

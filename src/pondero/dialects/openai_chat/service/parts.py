@@ -2,11 +2,11 @@
 
 import hashlib
 import re
+from base64 import b64encode
 from typing import Literal, Protocol
 
-import msgspec
-
-from pondero.canon import Finish, Json, Text, Thinking, ToolCall, Usage
+from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dumped
+from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering, Sealer
 
 from .models import Form, Model, Provider
@@ -23,6 +23,7 @@ _WORDS: dict[Finish, str] = {
     "context_full": "length",
     "tool_calls": "tool_calls",
     "content_filter": "content_filter",
+    "error": "error",
 }
 
 _FORMATS: dict[Form, str] = {
@@ -61,8 +62,13 @@ def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
     }
 
 
-def finish_reason(finish: Finish, raw: str | None) -> str:
-    """Return the wire's finish reason; ``raw`` is what a service really sent, where known."""
+def finish_reason(finish: Finish, raw: str | None, *, said_no: bool = True) -> str:
+    """Return the wire's finish reason; ``raw`` is what a service really sent, where known.
+
+    An answer that was refused and does not say so in its own field (``said_no``) was filtered.
+    """
+    if finish == "refusal" and not raw and not said_no:
+        return "content_filter"
     return raw or _WORDS.get(finish, "stop")
 
 
@@ -103,15 +109,79 @@ def call_id_of(id_: str | None, provider: Provider) -> str | None:
     return re.sub("[^A-Za-z0-9]", "", id_)[-9:].rjust(9, "0")
 
 
-def call_of(call: ToolCall, provider: Provider, seal: Sealer) -> dict[str, Json]:
-    """Return a whole call on the wire, with what the sealer adds to it."""
-    arguments = call.arguments
-    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-    if opened(call.seal).get("type") == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
-    function = {"name": call.name, "arguments": text}
-    id_ = call_id_of(call.id, provider)
-    return {"id": id_, "type": "function", "function": function, **(seal(call, "", ()) or {})}
+class Calls:
+    """Writes the calls of one answer, whole or as they begin.
+
+    ``seal`` returns fields of the call, or the text that its slot holds.
+    """
+
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._provider = answering.context.provider
+        self._seal = answering.seal
+        self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
+
+    def begun(self, id_: str | None, name: str | None, seal: Seal | None) -> dict[str, Json]:
+        """Return a call as it begins, with what is known of its seal by then."""
+        call = ToolCall(id_ or "", name or "", "", seal)
+        fields = self.fields(call) if seal is not None else {}
+        return {**self._call(call), "id": call_id_of(id_, self._provider), **fields}
+
+    def whole(self, call: ToolCall) -> dict[str, Json]:
+        """Return a whole call."""
+        return {**self._call(call), **self.fields(call)}
+
+    def fields(self, call: ToolCall) -> dict[str, Json]:
+        """Return what seals a call, as fields of it."""
+        sealed = {} if self._is_custom(call) else self._seal(call, "", ()) or {}
+        if isinstance(sealed, str):  # in the slot that clients of Google's models keep
+            return {"extra_content": {"google": {"thought_signature": sealed}}}
+        return dict(sealed)
+
+    def more(self, call: dict[str, Json], text: str) -> dict[str, Json]:
+        """Return the next piece of what a call, begun like this, is given."""
+        return (
+            {"custom": {"input": text}} if "custom" in call else {"function": {"arguments": text}}
+        )
+
+    def _call(self, call: ToolCall) -> dict[str, Json]:
+        arguments = call.arguments
+        text = arguments if isinstance(arguments, str) else dumped(arguments)
+        id_ = call_id_of(call.id, self._provider)
+        if self._is_custom(call):
+            return {"id": id_, "type": "custom", "custom": {"name": call.name, "input": text}}
+        function = {"name": call.name, "arguments": text}
+        return {"id": id_, "type": "function", "function": function}
+
+    def _is_custom(self, call: ToolCall) -> bool:
+        return call.name in self._custom or opened(call.seal).get("type") == "custom"
+
+
+def picture(image: Image) -> Json:
+    """Return a picture of an answer, as routers write it."""
+    url = image.url
+    if image.data is not None:
+        url = f"data:{image.media_type or 'image/png'};base64,{b64encode(image.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def annotations(text: Text) -> list[Json]:
+    """Return the citations of a text as this wire has them."""
+
+    def page(found: WebPage) -> Json:
+        where = {"start_index": 0, "end_index": len(text.text)}
+        told = {"url": found.url, "title": found.title, **where}
+        return {"type": "url_citation", "url_citation": told}
+
+    return restated(text.citations, own=_is_own, page=page)
+
+
+def _is_own(citation: Json) -> bool:
+    return "url_citation" in citation or "file" in citation or "type" not in citation
+
+
+def written(value: Json) -> bytes:
+    """Return JSON; lone surrogates and huge numbers are kept."""
+    return dumped(value).encode()
 
 
 def ending(finish: str | None, provider: Provider) -> dict[str, Json]:
@@ -153,22 +223,47 @@ class Nowhere:
 
 
 class InField:
-    """A string in a field of the message."""
+    """A string in a field of the message, or in each of several."""
 
-    def __init__(self, field: str) -> None:
-        self._field = field
+    def __init__(self, *fields: str) -> None:
+        self._fields = fields
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put the text into the field."""
+        """Put the text into the fields."""
         if text := "".join(part.text for part in parts):
-            message[self._field] = text
+            message |= dict.fromkeys(self._fields, text)
 
     def more(self, text: str) -> Json:
-        """Return the text in its field."""
-        return {self._field: text}
+        """Return the text in its fields."""
+        return dict.fromkeys(self._fields, text)
 
     def end(self, part: Thinking, /) -> Json:
         """Return None: the field needs no end."""
+
+
+class Carried:
+    """What seals any part, each in a detail of its own, which clients of routers give back."""
+
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._on = answering.context.provider.carries
+        self._shown = isinstance(thinking_writer(answering), InDetails)
+        self._seal = answering.seal
+        self._number = 0
+
+    def of(self, part: Text | Thinking | ToolCall) -> list[Json]:
+        """Return the detail for what seals a part; none where nothing does.
+
+        Thinking that is shown in details has its seal there already.
+        """
+        if not self._on or (self._shown and isinstance(part, Thinking)):
+            return []
+        data = self._seal(part, "", ())
+        if not isinstance(data, str):
+            return []
+        number, self._number = self._number, self._number + 1
+        named = part.id if isinstance(part, ToolCall) else f"rs_{number}"
+        about = {"format": _FORMATS["encrypted"], "index": number}
+        return [{"type": "reasoning.encrypted", "id": named, "data": data, **about}]
 
 
 class InDetails:
@@ -270,22 +365,26 @@ class InTags:
         return {"content": text if opened else _OPEN + text}
 
     def end(self, _part: Thinking, /) -> Json:
-        """Return the closing tag."""
-        return {"content": _CLOSE} if self._opened else None
+        """Return the closing tag; further thinking is opened anew."""
+        opened, self._opened = self._opened, False
+        return {"content": _CLOSE} if opened else None
 
 
 def thinking_writer(answering: Answering[Context]) -> ThinkingWriter:
     """Return the writer for the place where the thinking of this answer goes."""
     provider, model = answering.context.provider, answering.request.model
-    match answering.context.place if answering.shown else "none":
+    place = answering.place or answering.context.place
+    match place if answering.shown else "none":
         case "none":
             return Nowhere()
+        case "both":
+            return InField("reasoning_content", "reasoning")
         case "reasoning_details":
             row = provider.find(model) or Model()
             return InDetails(row.form or provider.form, answering.seal)
         case "content_chunks":
             return InChunks()
-        case "think_tags":
+        case "think_tags" | "tags":
             return InTags()
         case field:
             return InField(field)

@@ -1,22 +1,28 @@
 """Writes a whole answer in the provider's exact shape, and errors in the shape of one provider."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from pondero.canon import HttpResponse, Json, Reply, Text, Thinking, ToolCall
+from pondero.canon import HttpResponse, Image, Json, Part, Reply, Text, Thinking, ToolCall
 from pondero.dialects.dialect import Answering
 
 from .errors import shaped
 from .models import provider_of
 from .parse import Context
 from .parts import (
+    Calls,
+    Carried,
+    annotations,
     base_of,
-    call_of,
     ending,
     finish_reason,
     headers_of,
+    picture,
     refused,
     thinking_writer,
     usage_of,
+    written,
 )
 
 
@@ -29,19 +35,31 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
         "role": "assistant",
         "content": "".join(text.text for text in texts if text not in refusals) or None,
         "refusal": "".join(text.text for text in refusals) or None,
-        "annotations": [each for text in texts for each in text.citations],
+        "annotations": [each for text in texts for each in annotations(text)],
     }
-    calls = [part for part in parts if isinstance(part, ToolCall)]
-    if calls:
-        message["tool_calls"] = [call_of(call, provider, answering.seal) for call in calls]
+    if pictures := [picture(part) for part in parts if isinstance(part, Image)]:
+        message["images"] = pictures
+    if reply.message.tool_calls:
+        calls = Calls(answering)
+        message["tool_calls"] = [calls.whole(call) for call in reply.message.tool_calls]
     thoughts = [part for part in parts if isinstance(part, Thinking)]
     thinking_writer(answering).whole(thoughts, message)
+    _carry(answering, parts, message)
     choice = {"index": 0, "message": message, "logprobs": None}
-    choice |= ending(finish_reason(reply.finish, reply.raw_finish), provider)
+    said = bool(message["refusal"])
+    choice |= ending(finish_reason(reply.finish, reply.raw_finish, said_no=said), provider)
     body = base_of(answering, "chat.completion", reply.model)
     body |= {"choices": [choice], "usage": usage_of(reply.usage, provider)}
     head = headers_of("application/json", body)
-    return HttpResponse(200, head, msgspec.json.encode(body))
+    return HttpResponse(200, head, written(body))
+
+
+def _carry(answering: Answering[Context], parts: Sequence[Part], message: dict[str, Json]) -> None:
+    """Put what seals the parts into details of their own."""
+    carried = Carried(answering)
+    sealed = (carried.of(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
+    if details := [detail for each in sealed for detail in each]:
+        message["reasoning_details"] = [*message.get("reasoning_details", ()), *details]
 
 
 def restated(error: HttpResponse, provider: str) -> HttpResponse:

@@ -9,6 +9,7 @@ from pondero.canon import (
     Event,
     Finished,
     HttpResponse,
+    Image,
     Json,
     PartEnd,
     PartStart,
@@ -24,18 +25,22 @@ from pondero.dialects.dialect import Answering
 
 from .parse import Context
 from .parts import (
+    Calls,
+    Carried,
+    annotations,
     base_of,
-    call_id_of,
-    call_of,
     ending,
     finish_reason,
     headers_of,
+    picture,
     refused,
     thinking_writer,
     usage_of,
+    written,
 )
 
 _DONE = b"data: [DONE]\n\n"
+_GIVEN = ("function", "custom")
 _NO_WORDS = {"content": "", "refusal": None}
 
 
@@ -50,14 +55,16 @@ class Stream:
     def __init__(self, answering: Answering[Context]) -> None:
         context = answering.context
         self._provider = context.provider
-        self._seal = answering.seal
+        self._writing = Calls(answering)
+        self._carried = Carried(answering)
         self._base = base_of(answering, "chat.completion.chunk", None)
         self._asked_usage = context.include_usage
         self._padded = self._provider.obfuscation and context.include_obfuscation
         self._writer = thinking_writer(answering)
         self._refuses = answering.refuses
         self._told: set[int] = set()  # parts that had a delta
-        self._calls: dict[int, int] = {}  # our index of a call -> the wire's
+        self._sealed: set[int] = set()  # parts whose seal was sent as they began
+        self._calls: dict[int, dict[str, Json]] = {}  # as they began, with the wire's index
         self._handlers: dict[type, Callable[[Any], bytes]] = {
             Started: self._start,
             PartStart: self._begin,
@@ -102,11 +109,18 @@ class Stream:
     def _begin(self, event: PartStart) -> bytes:
         if event.kind != "tool_call":
             return b""
-        number = self._calls[event.index] = len(self._calls)
-        function = {"name": event.name, "arguments": ""}
-        id_ = call_id_of(event.id, self._provider)
-        call = {"index": number, "id": id_, "type": "function", "function": function}
-        return self._chunk({"tool_calls": [call]})
+        call = {
+            "index": len(self._calls),
+            **self._writing.begun(event.id, event.name, event.seal),
+        }
+        self._calls[event.index] = call
+        delta: dict[str, Json] = {"tool_calls": [call]}
+        if event.seal is not None:
+            self._sealed.add(event.index)
+            early = ToolCall(event.id or "", event.name or "", "", event.seal)
+            if details := self._carried.of(early):
+                delta["reasoning_details"] = details
+        return self._chunk(delta)
 
     def _text(self, event: TextDelta) -> bytes:
         self._told.add(event.index)
@@ -118,40 +132,64 @@ class Stream:
         return b"" if delta is None else self._chunk(delta)
 
     def _arguments(self, event: ToolDelta) -> bytes:
+        if (begun := self._calls.get(event.index)) is None:
+            return b""
         self._told.add(event.index)
-        call = {"index": self._calls[event.index], "function": {"arguments": event.json}}
-        return self._chunk({"tool_calls": [call]})
+        more = {"index": begun["index"], **self._writing.more(begun, event.json)}
+        return self._chunk({"tool_calls": [more]})
 
     def _end(self, event: PartEnd) -> bytes:
         """Return what the deltas left out: a part that came whole, a seal, fields of a call."""
         part, told = event.part, event.index in self._told
-        if isinstance(part, Text) and refused(part):
-            return self._chunk({"refusal": part.text}) if not told else b""
-        if isinstance(part, Text):
-            return self._text(TextDelta(event.index, part.text)) if not told and part.text else b""
-        if isinstance(part, Thinking):
-            before = (
-                b""
-                if told or not part.text
-                else self._thinking(ThinkingDelta(event.index, part.text))
-            )
-            last = self._writer.end(part)
-            return before if last is None else before + self._chunk(last)
-        if isinstance(part, ToolCall):
-            return self._end_call(event.index, part, told=told)
-        return b""
+        match part:
+            case Text() if refused(part):
+                return self._chunk({"refusal": part.text}) if not told else b""
+            case Text():
+                unsaid = not told and part.text
+                said = self._text(TextDelta(event.index, part.text)) if unsaid else b""
+                return said + self._cited(part) + self._carry(part)
+            case Thinking():
+                return self._end_thinking(event.index, part, told=told)
+            case ToolCall():
+                return self._end_call(event.index, part, told=told)
+            case Image():
+                return self._chunk({"images": [{**picture(part), "index": 0}]})
+            case _:
+                return b""
+
+    def _end_thinking(self, index: int, part: Thinking, *, told: bool) -> bytes:
+        unsaid = not told and part.text
+        before = self._thinking(ThinkingDelta(index, part.text)) if unsaid else b""
+        last = self._writer.end(part)
+        return before + (b"" if last is None else self._chunk(last)) + self._carry(part)
 
     def _end_call(self, index: int, call: ToolCall, *, told: bool) -> bytes:
-        whole = call_of(call, self._provider, self._seal)
-        number = self._calls[index]
-        rest = {key: whole[key] for key in whole if key not in ("id", "type", "function")}
+        if (begun := self._calls.get(index)) is None:
+            return b""
+        whole = self._writing.whole(call)
         said = b""
         if not told:
-            said = self._arguments(ToolDelta(index, whole["function"]["arguments"]))
-        return said + (self._chunk({"tool_calls": [{"index": number, **rest}]}) if rest else b"")
+            given = (
+                whole["custom"]["input"] if "custom" in whole else whole["function"]["arguments"]
+            )
+            said = self._arguments(ToolDelta(index, given))
+        if index in self._sealed:
+            return said
+        rest = {key: whole[key] for key in whole if key not in ("id", "type", *_GIVEN)}
+        late = {"index": begun["index"], **rest}
+        return said + (self._chunk({"tool_calls": [late]}) if rest else b"") + self._carry(call)
+
+    def _cited(self, part: Text) -> bytes:
+        cited = annotations(part)
+        return self._chunk({"annotations": cited}) if cited and self._provider.carries else b""
+
+    def _carry(self, part: Text | Thinking | ToolCall) -> bytes:
+        details = self._carried.of(part)
+        return self._chunk({"reasoning_details": details}) if details else b""
 
     def _finish(self, event: Finished) -> bytes:
-        finish, provider = finish_reason(event.finish, event.raw_finish), self._provider
+        provider = self._provider
+        finish = finish_reason(event.finish, event.raw_finish, said_no=self._refuses)
         if not self._asked_usage and provider.usage != "always":
             return self._chunk({}, finish=finish)
         usage = usage_of(event.usage, provider)
@@ -179,4 +217,4 @@ class Stream:
 
 
 def _framed(chunk: Json) -> bytes:
-    return b"data: " + msgspec.json.encode(chunk) + b"\n\n"
+    return b"data: " + written(chunk) + b"\n\n"
