@@ -5,6 +5,7 @@ from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .allowance import Allowance, allowances
     from .decoded import Decoded, decode
     from .foreign_tools import TextCalls
     from .refusals import refusal_of, refused_by, seals_of
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 
 _HOMES = {
+    "Allowance": "allowance",
+    "allowances": "allowance",
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
@@ -44,6 +47,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Allowance",
     "Answer",
     "AsyncAnswer",
     "AsyncTransport",
@@ -61,6 +65,7 @@ __all__ = [
     "TextCalls",
     "Timeouts",
     "Transport",
+    "allowances",
     "compose",
     "decode",
     "destination",
