@@ -283,6 +283,10 @@ class ByteStream(Protocol):
         ...
 
 
+TOO_LONG = "context_length_exceeded"
+"""The code of a prompt that is too long, on every wire: each has its own words for it."""
+
+
 class ErrorShape(Protocol):
     """A function that writes an error as the service does."""
 

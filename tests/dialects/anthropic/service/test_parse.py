@@ -6,6 +6,7 @@ import pytest
 from tests.dialects.anthropic.wiring import WIRE, raw, refusal
 
 from pondero.canon import (
+    Blob,
     Finished,
     HttpRequest,
     Image,
@@ -102,7 +103,6 @@ def test_a_function_without_a_schema_is_kept_as_it_came():
     "block",
     [
         {"type": "hologram", "data": "x"},
-        {"type": "tool_use", "id": "c", "name": "look", "input": "not an object"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "?"}},
     ],
 )
@@ -125,6 +125,94 @@ def test_calls_and_results_are_read_unpaired_and_with_the_ids_of_other_services(
         ToolResult("other:1", (Image(url="https://x/y.png"), Other("anthropic", odd))),
     )
     assert set(found.unknown) == {"messages.1.content.0.new", "messages.1.content.0.content.1"}
+
+
+@pytest.mark.parametrize("given", ["not an object", ["a"], {"INVALID_JSON": "{"}])
+def test_arguments_that_are_no_object_are_a_calls_all_the_same(given):
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": given}
+    (part,) = parsed(raw(assistant(call))).request.messages[0].parts
+
+    assert isinstance(part, ToolCall)
+    assert part.arguments == ("{" if isinstance(given, dict) else given)
+
+
+def test_a_cap_need_not_be_sent():
+    body = raw()
+    del body["max_tokens"]
+    assert parsed(body).request.max_tokens is None
+    assert parsed(body | {"max_tokens": None}).request.max_tokens is None
+    assert parsed(body | {"max_tokens": 0}).request.max_tokens == 0
+
+
+def test_thinking_without_a_signature_is_thinking():
+    shown = {"type": "thinking", "thinking": "hm"}
+    found = parsed(raw(assistant(shown, shown | {"signature": ""}))).request.messages[0]
+    assert found.parts == (Thinking("hm"), Thinking("hm"))
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"type": "tool_reference", "tool_name": "Bash"}, "[The tool Bash can be called now.]"),
+        (
+            {
+                "type": "search_result",
+                "title": "T",
+                "source": "https://x",
+                "content": [{"type": "text", "text": "found"}],
+            },
+            "T\nhttps://x\nfound",
+        ),
+    ],
+)
+def test_what_only_this_service_has_in_results_keeps_its_words(block, words):
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [block]}
+    (part,) = parsed(raw(user(result))).request.messages[0].parts
+    assert part == ToolResult("c", (Text(words),))
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"type": "compaction", "content": "So far."}, "So far."),
+        (
+            {
+                "type": "document",
+                "title": "D",
+                "source": {"type": "content", "content": [{"type": "text", "text": "inside"}]},
+            },
+            "D\ninside",
+        ),
+    ],
+)
+def test_what_only_this_service_has_in_messages_keeps_its_words(block, words):
+    assert parsed(raw(user(block))).request.messages[0].parts == (Text(words),)
+
+
+def test_a_document_with_settings_is_a_document():
+    source = {"type": "text", "media_type": "text/plain", "data": "words"}
+    block = {"type": "document", "source": source, "citations": {"enabled": True}, "context": "c"}
+    found = parsed(raw(user(block)))
+    assert found.request.messages[0].parts == (Blob("text/plain", b"words"),)
+    assert set(found.unknown) == {
+        "messages.0.content.0.citations",
+        "messages.0.content.0.context",
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"),
+    [
+        ("web_search_20250305", "web_search"),
+        ("web_search_20260318", "web_search"),
+        ("code_execution_20250825", "code_execution"),
+        ("bash_20250124", "other"),
+        ("search_9", "other"),
+    ],
+)
+def test_a_tool_that_the_service_brings_says_what_it_is(named, kind):
+    (tool,) = parsed(raw(tools=[{"type": named, "name": "t"}])).request.tools
+    assert (tool.kind, tool.dialect) == (kind, "anthropic")
 
 
 def test_seals_are_not_verified():

@@ -7,6 +7,7 @@ import pytest
 from tests.laws.strategies import told
 
 from pondero.canon import (
+    Blob,
     HttpRequest,
     Image,
     Message,
@@ -87,8 +88,74 @@ def test_blocks_and_tools_of_a_kind_nobody_knows_are_kept():
     found = parsed(body)
     assert found.request.messages[0].parts == (Other("bedrock", {"hologram": {"a": 1}}), Text("hi"))
     assert found.request.system == (Text("be"),)
-    assert found.request.tools[1] == Tool("arm", raw={"robot": {"name": "arm"}})
+    arm = Tool("arm", raw={"robot": {"name": "arm"}}, dialect="bedrock", kind="other")
+    assert found.request.tools[1] == arm
     assert found.unknown == ("system.1.mood",)
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"json": {"a": [1, 2.5]}}, '{"a":[1,2.5]}'),
+        ({"json": "text"}, '"text"'),
+        (
+            {"searchResult": {"title": "T", "source": "https://x", "content": [{"text": "found"}]}},
+            "T\nhttps://x\nfound",
+        ),
+    ],
+)
+def test_what_only_this_service_has_in_results_keeps_its_words(block, words):
+    body = raw(said("user", {"toolResult": {"toolUseId": "t", "content": [block]}}))
+    assert parsed(body).request.messages[0].parts == (ToolResult("t", (Text(words),)),)
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        ({"guardContent": {"text": {"text": "guarded"}}}, Text("guarded")),
+        ({"document": {"name": "d", "source": {"text": "inside"}}}, Text("inside")),
+        ({"document": {"name": "d", "source": {"content": [{"text": "a"}]}}}, Text("a")),
+        (
+            {
+                "document": {
+                    "name": "d",
+                    "format": "txt",
+                    "source": {"bytes": "aGk="},
+                    "context": "about it",
+                }
+            },
+            Blob("text/plain", b"hi", name="d"),
+        ),
+    ],
+)
+def test_what_only_this_service_has_in_messages_keeps_its_words(block, part):
+    assert parsed(raw(said("user", block))).request.messages[0].parts == (part,)
+
+
+@pytest.mark.parametrize("given", ["not an object", ["a"], {"INVALID_JSON": "{"}])
+def test_arguments_that_are_no_object_are_a_calls_all_the_same(given):
+    call = {"toolUse": {"toolUseId": "t", "name": "look", "input": given}}
+    (part,) = parsed(raw(said("assistant", call))).request.messages[0].parts
+    assert isinstance(part, ToolCall)
+    assert part.arguments == ("{" if isinstance(given, dict) else given)
+
+
+def test_thinking_without_a_signature_is_thinking():
+    thought = {"reasoningContent": {"reasoningText": {"text": "hm"}}}
+    assert parsed(raw(said("assistant", thought))).request.messages[0].parts == (Thinking("hm"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("nova_grounding", "web_search"),
+        ("nova_code_interpreter", "code_execution"),
+        ("nova_of_tomorrow", "other"),
+    ],
+)
+def test_a_tool_that_the_service_brings_says_what_it_is(name, kind):
+    (tool,) = parsed(raw(toolConfig={"tools": [{"systemTool": {"name": name}}]})).request.tools
+    assert (tool.name, tool.kind, tool.dialect) == (name, kind, "bedrock")
 
 
 def test_a_block_with_two_keys_is_the_one_that_is_known():

@@ -18,6 +18,7 @@ from pondero.canon import (
     Thinking,
     Tool,
     ToolCall,
+    ToolChoice,
     ToolResult,
 )
 from pondero.dialects import Answering, Rejected
@@ -80,11 +81,124 @@ def test_a_schema_beyond_the_wires_own_form_is_kept_whole():
     assert found.unknown
 
 
+@pytest.mark.parametrize(
+    ("own", "common"),
+    [
+        ({"type": "STRING"}, {"type": "string"}),
+        ({"type": "TYPE_UNSPECIFIED", "title": "T"}, {"title": "T"}),
+        ({"type": "INTEGER", "nullable": True}, {"type": ["integer", "null"]}),
+        ({"nullable": True, "title": "T"}, {"anyOf": [{"title": "T"}, {"type": "null"}]}),
+        (
+            {"type": "STRING", "format": "enum", "enum": ["a"], "nullable": True},
+            {"type": ["string", "null"], "enum": ["a", None]},
+        ),
+        (
+            {"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "1", "max_items": 3},
+            {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 3},
+        ),
+        (
+            {
+                "type": "OBJECT",
+                "properties": {"type": {"type": "BOOLEAN"}, "nullable": {"type": "STRING"}},
+                "propertyOrdering": ["type"],
+                "required": ["type"],
+            },
+            {
+                "type": "object",
+                "properties": {"type": {"type": "boolean"}, "nullable": {"type": "string"}},
+                "required": ["type"],
+            },
+        ),
+        (
+            {"anyOf": [{"type": "OBJECT"}, {"type": "STRING", "example": "x"}]},
+            {"anyOf": [{"type": "object"}, {"type": "string", "examples": ["x"]}]},
+        ),
+    ],
+)
+@pytest.mark.parametrize("field", ["parameters", "parametersJsonSchema"])
+def test_a_schema_in_the_wires_own_form_is_read_as_json_schema(own, common, field):
+    """Clients send capitals in both fields: Gemini CLI asks for an answer in such a schema."""
+    tools = [{"functionDeclarations": [{"name": "f", field: own}]}]
+    assert parsed({"tools": tools}).request.tools[0].parameters == common
+    asked = parsed({"generationConfig": {"responseJsonSchema": own}}).request.output
+    assert asked is not None
+    assert asked.schema == common
+
+
+def test_json_schema_stays_as_it_is():
+    schema = {
+        "type": ["object", "null"],
+        "properties": {"a": {"const": None, "default": None}, "b": {"$ref": "#/$defs/c"}},
+        "$defs": {"c": {"type": "string", "pattern": "^A$", "examples": ["A"]}},
+        "additionalProperties": {"type": "integer", "exclusiveMinimum": 0},
+    }
+    tools = [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}]
+    assert parsed({"tools": tools}).request.tools[0].parameters == schema
+
+
+@pytest.mark.parametrize(
+    ("response", "words", "failed"),
+    [
+        ({"output": "rain"}, "rain", False),
+        ({"error": "no"}, "no", True),
+        ({"result": "rain"}, "rain", False),
+        ({"output": {"a": 1}}, '{"output":{"a":1}}', False),
+        ({"a": 1, "b": None}, '{"a":1,"b":null}', False),
+        ({"error": {"code": 5}}, '{"error":{"code":5}}', True),
+    ],
+)
+def test_any_result_is_text(response, words, failed):
+    answer = {"functionResponse": {"name": "f", "id": "c", "response": response}}
+    found = parsed({"contents": [{"role": "user", "parts": [answer]}]}).request
+    assert found.messages[0].parts == (ToolResult("c", (Text(words),), failed, "f"),)
+
+
+def test_every_tool_that_the_service_brings_says_what_it_is():
+    found = parsed({"tools": [{"googleSearch": {}, "codeExecution": {}}, {"url_context": {}}]})
+    assert [(tool.name, tool.kind, tool.raw) for tool in found.request.tools] == [
+        ("googleSearch", "web_search", {"googleSearch": {}}),
+        ("codeExecution", "code_execution", {"codeExecution": {}}),
+        ("urlContext", "other", {"urlContext": {}}),
+    ]
+
+
+def test_validated_calls_are_a_free_choice():
+    config = {"functionCallingConfig": {"mode": "VALIDATED"}}
+    found = parsed({"toolConfig": config}).request
+    assert (found.tool_choice, found.extras) == (ToolChoice("auto"), None)
+
+
+@pytest.mark.parametrize("before", ["/v1beta", "/v1", "", "/v1/projects/p/locations/l"])
+@pytest.mark.parametrize(
+    ("written", "model"),
+    [
+        ("gemini-3", "gemini-3"),
+        ("google:gemini-3/high", "google:gemini-3/high"),
+        ("google%3Agemini-3%2Fhigh", "google:gemini-3/high"),
+        ("accounts/f/models/m:0", "accounts/f/models/m:0"),
+        ("m%C3%BC@1", "mü@1"),
+    ],
+)
+def test_a_model_may_have_any_name(before, written, model):
+    for method in ("generateContent", "streamGenerateContent", "countTokens"):
+        http = HttpRequest(
+            "POST",
+            f"http://127.0.0.1:8787{before}/models/{written}:{method}?alt=sse",
+            {},
+            json.dumps({"contents": [USER]}).encode(),
+        )
+        assert SERVICE.parse(http).request.model == model
+        assert SERVICE.model_of(http) == model
+        assert SERVICE.model_of(SERVICE.with_model(http, "x/y:z")) == "x/y:z"
+    assert SERVICE.serves(f"{before}/models/{written}:generateContent")
+
+
 def test_unknown_kinds_of_parts_and_tools_are_kept_as_they_are():
     contents = [{"role": "user", "parts": [{"hologram": {"depth": 3}}]}]
     found = parsed({"contents": contents, "tools": [{"teleport": {}}]})
     assert found.request.messages[0].parts == (Other(NAME, {"hologram": {"depth": 3}}),)
-    assert found.request.tools == (Tool("teleport", raw={"teleport": {}}),)
+    other = Tool("teleport", raw={"teleport": {}}, dialect=NAME, kind="other")
+    assert found.request.tools == (other,)
     assert found.unknown == ("contents[0].parts[0].hologram", "tools[0].teleport")
 
 

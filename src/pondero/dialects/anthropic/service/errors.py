@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec.json import encode
 
 from pondero.canon import HttpResponse
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 _TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -25,13 +25,26 @@ _TYPES: Mapping[int, str] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+# Codes of every wire: the service's own for them, or None where type and words say it.
+_COMMON: Mapping[str, str | None] = {
+    TOO_LONG: None,
+    "insufficient_quota": "enforced_spend_limit_reached",
+    "model_not_found": None,
+}
+_TOO_LONG = "prompt is too long"
 
 
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is a type of the service's, or a finer code."""
+    """Return an error of this status; ``code`` is a type of the service's, or a finer code.
+
+    A code that every wire has goes in the service's own words: agents look for them.
+    """
     kind, details = _TYPES.get(status, "api_error" if status >= 500 else _TYPES[400]), None
+    if code == TOO_LONG and _TOO_LONG not in message:
+        message = f"{_TOO_LONG}: {message}"
+    code = _COMMON.get(code or "", code)
     if code is not None and code in _TYPES.values():
         kind = code
     elif code is not None:

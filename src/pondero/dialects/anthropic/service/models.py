@@ -23,7 +23,7 @@ from .errors import refuse
 from .parse import typed
 
 _SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
-_MODELS = re.compile(r".*/v1/models(?:/(?P<model>[^/]+))?")
+_MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 _COUNT = "/messages/count_tokens"
 _UNCOUNTED = ("max_tokens", "stream")
 _UNKNOWN_DAY = "1970-01-01T00:00:00Z"

@@ -1,8 +1,8 @@
 """Reads a request: its body into the service's types, and those into canon.
 
 Two roads share the two steps ``body`` and ``canon``. The rules call them strictly and refuse what
-does not fit, in the service's words. ``parse`` is the lenient road, which ``pondero.sdk`` takes and
-gateways will: it passes an ``Unknown`` that collects the paths of all fields that were passed over.
+does not fit, in the service's words. ``parse`` is the lenient road, which ``pondero.sdk`` and the
+gateway take: it passes an ``Unknown`` that collects the paths of all fields that were passed over.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
+from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
@@ -31,6 +32,7 @@ from pondero.canon import (
     Tool,
     ToolCall,
     ToolChoice,
+    ToolKind,
     ToolResult,
     decoded,
 )
@@ -41,11 +43,13 @@ from pondero.thinking import UNSET, Intent
 from . import types
 from .address import predicts, streams, usual
 from .errors import refuse
+from .own_blocks import words
 from .types import NAME
 
 T = TypeVar("T")
 
 _PLAIN_TOOL = frozenset({"name", "input_schema", "type", "description", "strict", "cache_control"})
+_INVALID = "INVALID_JSON"  # holds the arguments of a call that are not an object
 _DATED = re.compile(r"_20\d{6}$")
 _PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -141,7 +145,7 @@ def canon(body: types.Body, raw: Mapping[str, Json], unknown: Unknown | None = N
         ),
         tool_choice=None if body.tool_choice is None else _choice(body.tool_choice),
         output=_output(body),
-        max_tokens=body.max_tokens,
+        max_tokens=None if body.max_tokens == types.NO_CAP else body.max_tokens,
         temperature=body.temperature,
         top_p=body.top_p,
         top_k=body.top_k,
@@ -189,6 +193,8 @@ def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
     if not isinstance(given, dict):
         raise refuse(f"{at}: Input should be a valid dictionary or object to extract fields from")
     as_given = Tool(str(given.get("name", "")), raw=given)
+    if unknown is not None:
+        as_given = replace(as_given, dialect=NAME, kind=_kind(given))
     if given.get("type") not in (None, "custom"):
         if unknown is None:
             _check_kind(given["type"], at)
@@ -207,6 +213,11 @@ def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
         path for name in sorted(known) if (path := f"{at}.{name}") not in unknown.paths
     ]
     return _function(custom)
+
+
+def _kind(given: Mapping[str, Json]) -> ToolKind:
+    """Return our word for a tool that the service brings."""
+    return types.HOSTED.get(_DATED.sub("", str(given.get("type"))), "other")
 
 
 def _check_kind(kind: Json, at: str) -> None:
@@ -252,7 +263,8 @@ def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
         case types.TextBlock():
             return _text(fields)
         case types.ThinkingBlock():
-            return Thinking(fields.thinking, Seal(NAME, fields.signature))
+            sealed = fields.signature or unknown is None
+            return Thinking(fields.thinking, Seal(NAME, fields.signature) if sealed else None)
         case types.RedactedThinkingBlock():
             return Thinking("", Seal(NAME, fields.data), redacted=True)
         case types.ToolUseBlock():
@@ -262,7 +274,14 @@ def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
         case types.ImageBlock() | types.DocumentBlock():
             return _medium(fields, raw, at, unknown)
         case None:
-            return Other(NAME, decode(raw))
+            return _own(raw, unknown)
+
+
+def _own(raw: Raw, unknown: Unknown | None) -> Text | Other:
+    """Return a block of the service's own; on the lenient road its words, if it has any."""
+    block: Json = decode(raw)
+    said = words(block) if unknown is not None and isinstance(block, dict) else None
+    return Other(NAME, block) if said is None else Text(said)
 
 
 def _text(fields: types.TextBlock) -> Text:
@@ -272,8 +291,8 @@ def _text(fields: types.TextBlock) -> Text:
 
 def _call(fields: types.ToolUseBlock) -> ToolCall:
     given: Json = fields.input
-    if given.keys() == {"INVALID_JSON"} and isinstance(given["INVALID_JSON"], str):
-        given = given["INVALID_JSON"]
+    if isinstance(given, dict) and given.keys() == {_INVALID}:
+        given = given[_INVALID]
     further = {"caller": fields.caller, "toolset_name": fields.toolset_name}
     kept = {key: value for key, value in further.items() if value is not None}
     seal = Seal(NAME, kept) if kept else None
@@ -300,7 +319,7 @@ def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> 
 
 def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | Other:
     if typed(raw, types.TypeOnly, at).type in types.UNTYPED_RESULTS:
-        return Other(NAME, decode(raw))
+        return _own(raw, unknown)
     part = _part(raw, at, unknown)
     if isinstance(part, Text | Image | Blob | Other):
         return part
@@ -318,11 +337,15 @@ def _medium(
     cache = _cache(fields.cache_control)
     picture = isinstance(fields, types.ImageBlock)
     if isinstance(fields, types.ImageBlock):
-        special, title = fields.transformations, None
+        settings, title = {"transformations": fields.transformations}, None
     else:
-        special, title = fields.citations or fields.context, fields.title
-    if special is not None:
+        settings = {"citations": fields.citations, "context": fields.context}
+        title = fields.title
+    special = [name for name, value in settings.items() if value is not None]
+    if special and unknown is None:
         return Other(NAME, decode(raw))
+    if unknown is not None:
+        unknown.paths += [f"{at}.{name}" for name in special]
     match source:
         case types.Base64Source():
             data = _bytes(source.data)
@@ -340,7 +363,7 @@ def _medium(
             return Blob("application/pdf", url=source.url, name=title, cache=cache)
         case types.TextSource():
             return Blob("text/plain", source.data.encode(), name=title, cache=cache)
-    return Other(NAME, decode(raw))
+    return _own(raw, unknown)
 
 
 def _bytes(data: str) -> bytes | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, ToolKind
 
 NAME = "anthropic"
 
@@ -148,6 +148,8 @@ UNTYPED = frozenset(
         *("search_result", "compaction", "fallback", "tool_addition", "tool_removal"),
     }
 )
+# Tools that several services bring, by the beginning of their type and our word for them.
+HOSTED: dict[str, ToolKind] = {"web_search": "web_search", "code_execution": "code_execution"}
 # Tools that the service brings, by type; they are dated.
 TOOLS = (
     *("advisor", "bash", "browser_toolset", "code_execution", "computer", "computer_toolset"),
@@ -331,12 +333,22 @@ BETAS = {
 
 # -- the lenient road ------------------------------------------------------------------------
 
+NO_CAP = -1
+"""Stands for a max_tokens that was not sent."""
+
+
+class LooseThinking(ThinkingBlock, frozen=True, kw_only=True, tag="thinking"):
+    """Thinking sent back by a client that kept no signature, or never had one."""
+
+    signature: str = ""
+
 
 class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True, tag="tool_use"):
-    """A call sent back; the ids and names of other services have other characters."""
+    """A call sent back; the ids, names and arguments of other services are less regular."""
 
     id: str
     name: str
+    input: Json = {}
 
 
 class LooseToolResult(ToolResultBlock, frozen=True, kw_only=True, tag="tool_result"):
@@ -360,9 +372,13 @@ class LooseEnabled(Enabled, frozen=True, kw_only=True, tag="enabled"):
 class LooseBody(Body, frozen=True, kw_only=True):
     """A request whose numbers nobody has checked."""
 
-    max_tokens: int
+    max_tokens: int = NO_CAP
     thinking: LooseEnabled | Adaptive | Disabled | BetweenTools | None = None
     top_k: int | None = None
 
 
-LOOSE: dict[str, type[Typed]] = TYPED | {"tool_use": LooseToolUse, "tool_result": LooseToolResult}
+LOOSE: dict[str, type[Typed]] = TYPED | {
+    "thinking": LooseThinking,
+    "tool_use": LooseToolUse,
+    "tool_result": LooseToolResult,
+}

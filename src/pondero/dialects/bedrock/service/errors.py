@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec.json import encode
 
 from pondero.canon import HttpResponse
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 _NAMES: Mapping[int, str] = {
     400: "ValidationException",
@@ -19,12 +19,22 @@ _NAMES: Mapping[int, str] = {
     500: "InternalServerException",
     503: "ServiceUnavailableException",
 }
+# Codes of every wire: the exception that says the same, or None for the status's own.
+_COMMON: Mapping[str, str | None] = {
+    TOO_LONG: None,
+    "insufficient_quota": "ServiceQuotaExceededException",
+    "model_not_found": None,
+}
+_TOO_LONG = "Input is too long for requested model."
 
 
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is the exception's name."""
+    """Return an error of this status; ``code`` is the exception's name, or a code of every wire."""
+    if code == TOO_LONG and not message.startswith(_TOO_LONG):
+        message = f"{_TOO_LONG} {message}"
+    code = _COMMON.get(code or "", code)
     usual = _NAMES[503] if status == 529 else _NAMES[500 if status >= 500 else 400]
     headers = {
         "content-type": "application/json",

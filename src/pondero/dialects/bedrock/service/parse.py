@@ -1,8 +1,9 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
 ``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road, which ``pondero.sdk`` takes and gateways will: the same two steps and no
-checks. Each step is lenient when it is passed a collector of unknown fields.
+is the lenient road of ``pondero.sdk`` and the gateway: the same two steps and no checks, and what
+other services have no blocks for becomes text. Each step is lenient when it is passed a collector
+of unknown fields.
 """
 
 from base64 import b64decode
@@ -41,9 +42,11 @@ from pondero.dialects.dialect import Parsed
 from . import makers, types
 from .address import Address, address_of
 from .errors import refuse, refuse_key, refuse_value
+from .own_blocks import words
 from .thinking import first_intent, show_of
 from .types import NAME, ONE, one_key, typed
 
+_INVALID = "INVALID_JSON"  # holds the arguments of a call that are not an object
 _OWN = "additionalModelRequestFields"
 _ROLES = ("user", "assistant", "system")
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -188,7 +191,8 @@ def block(
         return kind, None
     if kind not in types.TYPED:
         raise refuse_key(kind, at)
-    return kind, typed(union[kind], types.TYPED[kind], f"{at}.{kind}", unknown)
+    shapes = types.TYPED if unknown is None else types.LOOSE
+    return kind, typed(union[kind], shapes[kind], f"{at}.{kind}", unknown)
 
 
 def _kind(union: types.Union, at: str, kinds: Collection[str], unknown: Unknown | None) -> str:
@@ -233,20 +237,27 @@ class _Reader:
             case types.ToolResultBlock() if fields.type is None:
                 return self._result(fields, at)
             case types.CitationsBlock():
-                text = "".join(words.text for words in fields.content or ())
+                text = "".join(piece.text for piece in fields.content or ())
                 return Text(text, citations=tuple(fields.citations or ()))
             case types.ImageBlock() | types.DocumentBlock() | types.VideoBlock():
                 return self._medium(fields, kind, raw, at)
             case types.AudioBlock():
                 return self._medium(fields, kind, raw, at)
-        return Other(NAME, {kind: decode(raw)})
+        return self._own(kind, raw)
+
+    def _own(self, kind: str, raw: Raw) -> Text | Other:
+        """Return a block of the service's own; leniently its words, if it has any."""
+        fields: Json = decode(raw)
+        said = words(kind, fields) if self._unknown is not None else None
+        return Other(NAME, {kind: fields}) if said is None else Text(said)
 
     def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
         text, redacted = fields.reasoning_text, fields.redacted_content
         if (text is None) == (redacted is None) and self._unknown is None:
             raise refuse_value(f"{at}.reasoningContent", ONE)
         if text is not None:
-            return Thinking(text.text, Seal(NAME, text.signature or ""))
+            sealed = text.signature or self._unknown is None
+            return Thinking(text.text, Seal(NAME, text.signature or "") if sealed else None)
         if redacted is not None:
             return Thinking("", Seal(NAME, redacted), redacted=True)
         return Other(NAME, {"reasoningContent": decode(raw)})
@@ -263,7 +274,7 @@ class _Reader:
         if kind not in types.RESULTS and self._unknown is None:
             raise refuse_key(kind, at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
-            return Other(NAME, {kind: decode(union[kind])})
+            return self._own(kind, union[kind])
         fields = typed(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | Other):
@@ -285,12 +296,18 @@ class _Reader:
                 return Blob(_VIDEOS.get(fields.format, f"video/{fields.format}"), data, url)
             case types.AudioBlock() if data or url:
                 return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
-            case types.DocumentBlock() if (data or url) and not (
-                fields.context or fields.citations
-            ):
+            case types.DocumentBlock() if (data or url) and not self._special(fields, at):
                 media_type = _DOCUMENTS.get(fields.format, "application/octet-stream")
                 return Blob(media_type, data, url, fields.name)
-        return Other(NAME, {kind: decode(raw)})
+        return self._own(kind, raw)
+
+    def _special(self, fields: types.DocumentBlock, at: str) -> bool:
+        """Return whether a document has settings to keep; leniently they are listed instead."""
+        settings = {"context": fields.context, "citations": fields.citations}
+        special = [name for name, value in settings.items() if value]
+        if self._unknown is not None:
+            self._unknown.paths += [f"{at}.document.{name}" for name in special]
+        return bool(special) and self._unknown is None
 
     def system(self, system: Sequence[types.Union]) -> tuple[Text, ...]:
         """Return the system prompt; a cache point marks the text before it."""
@@ -330,15 +347,23 @@ class _Reader:
                 tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
             elif kind == "systemTool":
                 named = typed(union[kind], types.OneTool, f"{where}.systemTool", self._unknown)
-                tools.append(Tool(named.name, raw={kind: decode(union[kind])}))
+                tools.append(self._own_tool(kind, decode(union[kind]), named.name))
             elif kind == "cachePoint" and tools:
                 point = typed(union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown)
                 tools[-1] = replace(tools[-1], cache=Cache(point.ttl))
             elif kind == "cachePoint" or self._unknown is None:
                 self._pass_over(kind, where)
             else:
-                tools.append(_other_tool(kind, decode(union[kind])))
+                tools.append(self._own_tool(kind, decode(union[kind]), kind))
         return tuple(tools)
+
+    def _own_tool(self, kind: str, fields: Json, name: str) -> Tool:
+        """Return a tool that the service brings; leniently with our word for it."""
+        named = fields.get("name") if isinstance(fields, dict) else None
+        tool = Tool(named if isinstance(named, str) else name, raw={kind: fields})
+        if self._unknown is None:
+            return tool
+        return replace(tool, dialect=NAME, kind=types.HOSTED.get(tool.name, "other"))
 
     def choice(self, config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
         """Return which tool must be called: by Converse's field or by Claude's, never by both."""
@@ -374,8 +399,8 @@ def _can_mark(part: Part) -> bool:
 
 def _call(fields: types.ToolUseBlock) -> ToolCall:
     given: Json = fields.input
-    if given.keys() == {"INVALID_JSON"} and isinstance(given["INVALID_JSON"], str):
-        given = given["INVALID_JSON"]
+    if isinstance(given, dict) and given.keys() == {_INVALID}:
+        given = given[_INVALID]
     return ToolCall(fields.tool_use_id, fields.name, given)
 
 
@@ -384,11 +409,6 @@ def _bytes(data: str, at: str) -> bytes:
         return b64decode(data, validate=True)
     except (Error, ValueError):
         raise refuse_value(at, "it is not valid base64") from None
-
-
-def _other_tool(kind: str, fields: Json) -> Tool:
-    name = fields.get("name") if isinstance(fields, dict) else None
-    return Tool(name if isinstance(name, str) else kind, raw={kind: fields})
 
 
 def _output(config: types.OutputConfig | None) -> Output | None:

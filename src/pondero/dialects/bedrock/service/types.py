@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
-from pondero.canon import Json, decoded
+from pondero.canon import Json, ToolKind, decoded
 from pondero.dialects.bodies import Unknown, unchecked
 from pondero.dialects.dialect import Rejected
 
@@ -171,6 +171,23 @@ TYPED: dict[str, type[Typed]] = {
     "reasoningContent": Reasoning,
     "citationsContent": CitationsBlock,
 }
+
+
+class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True):
+    """A tool call of an earlier answer, whose arguments may be anything."""
+
+    input: Json = {}
+
+
+LOOSE: dict[str, type[Typed]] = TYPED | {"toolUse": LooseToolUse}
+"""The same blocks on the lenient road."""
+
+HOSTED: dict[str, ToolKind] = {
+    "nova_grounding": "web_search",
+    "nova_code_interpreter": "code_execution",
+}
+"""Tools that the service brings and others do too, by name (Amazon Nova user guide)."""
+
 # Blocks whose content is not checked.
 UNTYPED = frozenset({"guardContent", "searchResult", "toolAddition", "toolRemoval"})
 RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult"})

@@ -16,13 +16,14 @@ from .errors import RPC, Surface
 
 Framing = Literal["sse", "ndjson", "array"]
 
+# A client may write a name with slashes and colons as it is: all up to the method is the name.
 _NAMED = re.compile(
-    r"(?:.*/(?P<version>v\d\w*))?(?:/[^:]*)?/models/(?P<model>[^/:]+):(?P<method>\w+)"
+    r"(?:.*?/(?P<version>v\d\w*))?(?:/[^:]*?)??/models/(?P<model>.+):(?P<method>\w+)"
 )
 _UNNAMED = re.compile(r".*/(?P<version>v\d\w*):(?P<method>\w+)")  # Cloud Code Assist
 _METHODS = ("generateContent", "streamGenerateContent")
 COUNT = "countTokens"
-_MODEL = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
+_MODEL = re.compile(r"(?<=/models/)[^?]+(?=:\w+(?:\?|$))")
 _FRAMINGS: dict[str, Framing] = {"sse": "sse", "ndjson": "ndjson"}
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
 

@@ -1,10 +1,13 @@
 """Errors in the service's shape, and the sentences with which each deployment refuses."""
 
+import re
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpResponse, Json
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 JSON = "application/json; charset=UTF-8"
 RPC = "type.googleapis.com/google.rpc"
@@ -14,15 +17,29 @@ BAD_KEY = ((400, "API_KEY_INVALID"),)
 _STATUS_WORDS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
+    402: "FAILED_PRECONDITION",
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
+    408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
+    413: "INVALID_ARGUMENT",
+    422: "INVALID_ARGUMENT",
     429: "RESOURCE_EXHAUSTED",
     499: "CANCELLED",
     500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    502: "UNAVAILABLE",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
+# Codes of every wire: the service's own for them, or None where status and words say it.
+_COMMON: Mapping[str, str | None] = {
+    TOO_LONG: None,
+    "insufficient_quota": "QUOTA_EXHAUSTED",
+    "model_not_found": None,
+}
+_COUNTS = re.compile(r"(\d+) tokens > (\d+)")
 
 
 class Surface(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,8 +60,14 @@ class Surface(Struct, frozen=True, forbid_unknown_fields=True):
 def error(
     status: int, message: str, *, code: str | None, retry_after: float | None
 ) -> HttpResponse:
-    """Return an error of this status; a code that is not a status word is sent as a reason."""
-    is_word = code == "FAILED_PRECONDITION" or code in _STATUS_WORDS.values()
+    """Return an error of this status; a code that is not a status word is sent as a reason.
+
+    A code that every wire has goes in the service's own words.
+    """
+    if code == TOO_LONG:
+        message = _too_long(message)
+    code = _COMMON.get(code or "", code)
+    is_word = code in _STATUS_WORDS.values()
     details: list[Json] = []
     if code is not None and not is_word:
         details.append({"@type": f"{RPC}.ErrorInfo", "reason": code, "domain": "googleapis.com"})
@@ -52,6 +75,15 @@ def error(
         details.append({"@type": f"{RPC}.RetryInfo", "retryDelay": f"{retry_after:g}s"})
     word = code if is_word and code else _STATUS_WORDS.get(status)
     return _response(status, word, message, details)
+
+
+def _too_long(message: str) -> str:
+    """Return the service's words for a prompt that is too long, with the counts if told."""
+    if "exceeds the maximum number of tokens" in message:
+        return message
+    found = _COUNTS.search(message)
+    tokens, most = (f" ({count})" for count in found.groups()) if found else ("", "")
+    return f"The input token count{tokens} exceeds the maximum number of tokens allowed{most}."
 
 
 def pretty(value: Json) -> bytes:

@@ -22,7 +22,7 @@ from .errors import JSON, Surface, pretty
 
 HOME = "google"
 
-_MODELS = re.compile(r".*/(?P<version>v\d\w*)(?:/publishers/google)?/models(?:/(?P<model>[^/:]+))?")
+_MODELS = re.compile(r".*/(?P<version>v\d\w*)(?:/publishers/google)?/models(?:/(?P<model>.+))?")
 _COUNT = f":{COUNT}"
 _WRAPPED = "generateContentRequest"
 _PAGE = 50

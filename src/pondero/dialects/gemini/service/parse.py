@@ -1,8 +1,8 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
 ``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` calls
-it, and gateways will.
+two steps without rules, for ``pondero.sdk`` and the gateway. It passes over fields that the types
+do not have, and says in common words what ``canon`` otherwise leaves as the wire's own.
 """
 
 import base64
@@ -30,6 +30,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    dumped,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -40,6 +41,7 @@ from .address import Address, Framing, address_of
 from .errors import RPC, Surface
 from .models import HOME, table
 from .protobuf import Reader, camel, fields_of, from_base64, snake
+from .schemas import json_schema
 from .seals import is_stand_in
 from .types import NAME
 
@@ -81,7 +83,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     read = body(raw, surface, unknown)
     thinking = read.generation_config.thinking_config
     return Parsed(
-        request=canon(read, model=model, stream=address.streams),
+        request=canon(read, model=model, stream=address.streams, lenient=True),
         intent=intent_of(thinking),
         show=thinking.include_thoughts,
         unknown=tuple(unknown.paths),
@@ -144,32 +146,39 @@ def intent_of(asked: types.ThinkingConfig) -> Intent:
 
 
 def canon(
-    request: types.GenerateContentRequest, *, model: str, stream: bool, provider: str | None = None
+    request: types.GenerateContentRequest,
+    *,
+    model: str,
+    stream: bool,
+    provider: str | None = None,
+    lenient: bool = False,
 ) -> Request:
     """Return the request as canon; seals name the provider that was asked, where it is known."""
     config, system = request.generation_config, request.system_instruction
-    talk = _Talk(model, provider)
+    talk = _Talk(model, provider, lenient=lenient)
+    choice = _choice(request.tool_config.function_calling_config, lenient=lenient)
     return Request(
         model=model,
         messages=tuple(talk.message(n, each) for n, each in enumerate(request.contents)),
         system=tuple(Text(part.text) for part in system.parts if part.text) if system else (),
-        tools=tuple(tool for each in request.tools for tool in _tools(each)),
-        tool_choice=_choice(request.tool_config.function_calling_config),
-        output=_output(config),
+        tools=tuple(tool for each in request.tools for tool in _tools(each, lenient=lenient)),
+        tool_choice=choice,
+        output=_output(config, lenient=lenient),
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
         top_k=int(config.top_k) if config.top_k is not None else None,
         stop=tuple(config.stop_sequences),
         stream=stream,
-        extras=_extras(request) or None,
+        extras=_extras(request, choice) or None,
     )
 
 
 class _Talk:
-    def __init__(self, model: str, provider: str | None) -> None:
+    def __init__(self, model: str, provider: str | None, *, lenient: bool) -> None:
         self._model = model
         self._provider = provider
+        self._lenient = lenient
         self._open: list[ToolCall] = []  # calls without a result yet
 
     def message(self, number: int, content: types.Content) -> Message:
@@ -202,7 +211,7 @@ class _Talk:
         by_id = (call for call in self._open if said.id and call.id == said.id)
         by_name = (call for call in self._open if call.name == said.name)
         call = next(by_id, None) or next(by_name, None)
-        content, failed = _content(said.response)
+        content, failed = _content(said.response, lenient=self._lenient)
         media = (_medium(part.inline_data, part.file_data, None) for part in said.parts)
         content += [medium for medium in media if medium is not None]
         if call is None:
@@ -212,14 +221,22 @@ class _Talk:
         return ToolResult(call.id, tuple(content), failed, name)
 
 
-def _content(response: types.Object) -> tuple[list[Text | Image | Blob | Other], bool]:
-    """Return the content of a result, and whether it means that the call failed."""
+def _content(
+    response: types.Object, *, lenient: bool
+) -> tuple[list[Text | Image | Blob | Other], bool]:
+    """Return the content of a result, and whether it means that the call failed.
+
+    A result may be any object. Leniently it is text, as every service can read it.
+    """
     key = next(iter(response), "")
     said = response.get(key)
     texts: list[Json] = said if isinstance(said, list) and len(said) > 1 else [said]
-    if len(response) != 1 or key not in ("output", "error") or not _all_strings(texts):
+    if len(response) == 1 and key in ("output", "error") and _all_strings(texts):
+        return [Text(text) for text in texts], key == "error"
+    if not lenient or not response:
         return [Other(NAME, response)] if response else [], False
-    return [Text(text) for text in texts], key == "error"
+    words = said if len(response) == 1 and isinstance(said, str) else None
+    return [Text(words if words is not None else dumped(response))], "error" in response
 
 
 def _all_strings(values: list[Json]) -> bool:
@@ -247,37 +264,45 @@ def _medium(
     return None
 
 
-def _tools(tool: types.Tool) -> Iterator[Tool]:
+def _tools(tool: types.Tool, *, lenient: bool) -> Iterator[Tool]:
     for function in tool.function_declarations:
         parameters = function.parameters_json_schema
         if function.parameters is not None:
             parameters = function.parameters.raw
-        yield Tool(function.name, function.description, parameters)
-    if own := _less(tool.raw, {"function_declarations"}):
-        yield Tool(next(iter(own)), raw=own)
+        yield Tool(function.name, function.description, json_schema(parameters))
+    own = _less(tool.raw, {"function_declarations"})
+    if not lenient:
+        if own:
+            yield Tool(next(iter(own)), raw=own)
+        return
+    for name, settings in own.items():
+        kind = types.HOSTED.get(name, "other")
+        yield Tool(name, raw={name: settings}, dialect=NAME, kind=kind)
 
 
-def _choice(config: types.FunctionCallingConfig) -> ToolChoice | None:
+def _choice(config: types.FunctionCallingConfig, *, lenient: bool) -> ToolChoice | None:
+    if lenient and config.mode == "VALIDATED":  # the model chooses; its arguments fit the schema
+        return ToolChoice("auto")
     if config.mode == "ANY" and len(config.allowed_function_names) == 1:
         return ToolChoice("tool", config.allowed_function_names[0])
     return ToolChoice(_MODES[config.mode]) if config.mode in _MODES else None
 
 
-def _output(config: types.GenerationConfig) -> Output | None:
+def _output(config: types.GenerationConfig, *, lenient: bool) -> Output | None:
     if config.response_schema is not None:
-        return Output(config.response_schema.raw)
-    if config.response_mime_type != "application/json":
+        return Output(json_schema(config.response_schema.raw))
+    schema = config.response_json_schema
+    if config.response_mime_type != "application/json" and not (lenient and schema is not None):
         return None
-    return Output(config.response_json_schema)
+    return Output(json_schema(schema))
 
 
-def _extras(request: types.GenerateContentRequest) -> dict[str, Json]:
+def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) -> dict[str, Json]:
     """Return the fields that canon has no word for, where they stood."""
     extras = _rest(request, _SAID)
     if config := _rest(request.generation_config, _CONFIG_SAID):
         extras["generationConfig"] = config
     tools = _rest(request.tool_config, {"function_calling_config"})
-    choice = _choice(request.tool_config.function_calling_config)
     said = {"mode"} if choice else set()
     if choice and choice.mode == "tool":
         said.add("allowed_function_names")

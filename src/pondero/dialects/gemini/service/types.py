@@ -8,9 +8,17 @@ from typing import Any, Literal, NewType
 
 from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, ToolKind
 
 NAME = "gemini"
+
+HOSTED: dict[str, ToolKind] = {
+    "googleSearch": "web_search",
+    "googleSearchRetrieval": "web_search",
+    "enterpriseWebSearch": "web_search",
+    "codeExecution": "code_execution",
+}
+"""What the service does itself and others do too, by the name of its field."""
 
 Base64 = NewType("Base64", str)
 Object = dict[str, Any]

@@ -1,0 +1,55 @@
+"""Blocks that only this service has, as the words in them: other services can read those.
+
+The lenient road asks ``words`` for the text of such a block, so that a conversation that goes on
+with another model keeps it. Blocks in which only the service itself can read are left as they are.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from pondero.canon import Json
+
+
+def words(raw: Mapping[str, Json]) -> str | None:
+    """Return what a block of the service's own says; None where it says nothing to others."""
+    reading = _READINGS.get(str(raw.get("type")))
+    return (reading(raw) or None) if reading is not None else None
+
+
+def _reference(raw: Mapping[str, Json]) -> str:
+    """Return what it means that a deferred tool was found: other services offer it all along."""
+    name = raw.get("tool_name")
+    return f"[The tool {name} can be called now.]" if isinstance(name, str) else ""
+
+
+def _search_result(raw: Mapping[str, Json]) -> str:
+    told = (raw.get("title"), raw.get("source"), *_texts(raw.get("content")))
+    return "\n".join(each for each in told if isinstance(each, str) and each)
+
+
+def _summary(raw: Mapping[str, Json]) -> str:
+    return "\n".join(_texts(raw.get("content")))
+
+
+def _document(raw: Mapping[str, Json]) -> str:
+    """Return a document that is given as blocks of text."""
+    source = raw.get("source")
+    inside = source.get("content") if isinstance(source, dict) else None
+    told = (raw.get("title"), raw.get("context"), *_texts(inside))
+    return "\n".join(each for each in told if isinstance(each, str)) if inside else ""
+
+
+def _texts(content: Json) -> Iterator[str]:
+    """Yield the texts of a content: a string, or blocks."""
+    if isinstance(content, str):
+        yield content
+    for each in content if isinstance(content, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("text"), str):
+            yield each["text"]
+
+
+_READINGS: Mapping[str, Callable[[Mapping[str, Json]], str]] = {
+    "tool_reference": _reference,
+    "search_result": _search_result,
+    "compaction": _summary,
+    "document": _document,
+}
