@@ -180,3 +180,18 @@ def test_an_address_means_what_it_means_to_the_client_itself(said):
     with ollama.Client(host=said) as client:
         theirs = str(client._client.base_url).rstrip("/")
     assert ours.replace("localhost", "127.0.0.1") == theirs
+
+
+def test_a_prompt_is_answered_at_the_address_of_prompts(client):
+    whole = client.generate("qwen3:8b", "What is 17 * 23?", system="Be brief.", think=True)
+    pieces = list(client.generate("qwen3:8b", "What is 17 * 23?", stream=True, think=True))
+    assert "391" in whole.response
+    assert whole.thinking
+    assert "391" in "".join(piece.response for piece in pieces)
+    assert "".join(piece.thinking or "" for piece in pieces)
+    assert pieces[-1].done_reason == "stop"
+    assert pieces[-1].eval_count
+
+
+def test_a_picture_goes_with_a_prompt(client):
+    assert client.generate("qwen3-vl:8b", "What is this?", images=[PNG]).response

@@ -80,7 +80,7 @@ def test_unknown_kinds_of_parts_and_tools_are_kept_as_they_are():
         Message("user", (ToolResult("f_1", (other,)),)),
     )
     own, function = found.request.tools
-    assert own == Tool("web_search", raw=search)
+    assert own == Tool("web_search", raw=search, dialect=NAME, kind="other")
     assert function == Tool("f", "d", {"type": "object"})
     assert "messages.0.content.1" in found.unknown
 
@@ -148,3 +148,19 @@ def test_a_gateway_chooses_the_ids_and_whether_thinking_is_shown():
     first = stream.feed(told(reply, pieces=1)[0])
     assert json.loads(first.partition(b"data: ")[2])["id"] == one["id"]
     assert first.startswith(b"event: message-start\n")
+
+
+def test_documents_in_a_result_are_its_words():
+    documents = [
+        {"type": "document", "document": {"data": {"answer": 4}}},
+        {"type": "document", "document": {"data": "plain", "id": "1"}},
+    ]
+    found = parsed(
+        messages=[
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "tool_calls": [call()]},
+            {"role": "tool", "tool_call_id": "f_1", "content": documents},
+        ]
+    )
+    (result,) = found.request.messages[-1].parts
+    assert result == ToolResult("f_1", (Text('{"answer":4}'), Text("plain")))

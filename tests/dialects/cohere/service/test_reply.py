@@ -5,7 +5,7 @@ import json
 from tests.dialects.cohere.making import asked
 from tests.laws.strategies import told
 
-from pondero.canon import Message, Reply, Text, Thinking, ToolCall, Usage
+from pondero.canon import Message, PartEnd, PartStart, Reply, Text, Thinking, ToolCall, Usage
 from pondero.dialects.cohere.service import SERVICE
 
 PARTS = (Thinking("hm"), Text("yes"), ToolCall("f_1", "f", {"a": 1}))
@@ -75,3 +75,24 @@ def test_a_stream_that_fails_says_so_in_its_last_event():
     data = SERVICE.stream(asked()).fail(error)
     delta = json.loads(data.decode().partition("\ndata: ")[2])["delta"]
     assert (delta["finish_reason"], delta["error"]) == ("ERROR", "no luck")
+
+
+def test_parts_that_come_whole_are_said():
+    stream = SERVICE.stream(asked())
+    parts = (Thinking("hm"), Text("yes"), ToolCall("c", "f", {"a": 1}))
+    kinds = ("thinking", "text", "tool_call")
+    sent = b""
+    for index, part in enumerate(parts):
+        named = ("c", "f") if isinstance(part, ToolCall) else ()
+        sent += stream.feed(PartStart(index, kinds[index], *named))
+        sent += stream.feed(PartEnd(index, part))
+    assert b'"thinking":"hm"' in sent
+    assert b'"text":"yes"' in sent
+    assert rb'"arguments":"{\"a\":1}"' in sent
+
+
+def test_a_page_that_another_wire_cites_is_a_document():
+    page = {"type": "url_citation", "url": "https://x.example", "title": "X"}
+    reply = Reply(Message("assistant", (Text("yes", citations=(page, {"odd": 1})),)), "stop")
+    (cited,) = json.loads(SERVICE.reply(asked(), reply).body)["message"]["citations"]
+    assert cited["sources"][0]["document"] == {"url": "https://x.example", "title": "X"}

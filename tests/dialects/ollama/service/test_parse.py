@@ -68,7 +68,8 @@ def test_fields_nobody_knows_are_listed_and_the_rest_is_read():
 
 def test_tools_that_are_no_functions_are_kept():
     found = parsed(tools=[{"type": "web_search"}, {"type": "function", "function": {"name": "f"}}])
-    assert found.request.tools == (Tool("web_search", raw={"type": "web_search"}), Tool("f"))
+    search = Tool("web_search", raw={"type": "web_search"}, dialect="ollama", kind="other")
+    assert found.request.tools == (search, Tool("f"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,17 @@ import json
 
 from tests.laws.strategies import told
 
-from pondero.canon import Message, Reply, Text, Thinking, ToolCall, Usage
+from pondero.canon import (
+    HttpRequest,
+    Image,
+    Message,
+    PartEnd,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from pondero.dialects.ollama.service import SERVICE
 
 from ..making import THINKER, asked
@@ -74,3 +84,40 @@ def test_what_fails_after_all_was_well_is_a_line_of_its_own():
     error = SERVICE.error(500, "no luck", code=None, retry_after=None)
     assert stream.fail(error) == b'{"error":"no luck"}\n'
     assert stream.headers == {"content-type": "application/x-ndjson"}
+
+
+def test_an_answer_to_a_prompt_has_its_fields_at_the_top():
+    prompt = HttpRequest(
+        "POST",
+        "http://here/api/generate",
+        {},
+        json.dumps({"model": THINKER, "prompt": "hi", "system": "Be brief."}).encode(),
+    )
+    accepted = SERVICE.accept(prompt, "ollama")
+    assert accepted.request.system == (Text("Be brief."),)
+    assert accepted.request.messages == (Message("user", (Text("hi"),)),)
+    body = whole(ANSWER, accepted)
+    assert (body["response"], body["thinking"]) == ("yes", "hm")
+    assert "message" not in body
+    said = lines(ANSWER, accepted)
+    assert "".join(line["response"] for line in said) == "yes"
+    assert all("message" not in line for line in said)
+
+
+def test_parts_that_come_whole_are_said():
+    stream = SERVICE.stream(asked())
+    parts = (Thinking("hm"), Text("yes"), Image("image/png", b"1"))
+    sent = b"".join(stream.feed(PartEnd(index, part)) for index, part in enumerate(parts))
+    said = [json.loads(line)["message"] for line in sent.splitlines()]
+    assert [line.get("thinking") or line["content"] or line["images"] for line in said] == [
+        "hm",
+        "yes",
+        ["MQ=="],
+    ]
+
+
+def test_arguments_that_are_no_object_are_a_field_of_one():
+    (told,) = whole(
+        Reply(Message("assistant", (ToolCall("c", "f", "ls -l"),)), "tool_calls"), asked()
+    )["message"]["tool_calls"]
+    assert told["function"]["arguments"] == {"input": "ls -l"}

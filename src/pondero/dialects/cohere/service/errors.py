@@ -10,16 +10,18 @@ from typing import NoReturn
 import msgspec
 
 from pondero.canon import HttpResponse
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 _ID = "00000000-0000-4000-8000-000000000000"  # of every request that failed
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
 
 
 def error(
-    status: int, message: str, *, retry_after: float | None = None, **_: str | None
+    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; the shape has no place for a code."""
+    """Return an error of this status; the code of a prompt too long is said in words."""
+    if code == TOO_LONG:
+        message = f"too many tokens: {message}"
     headers = {"content-type": "application/json"}
     if retry_after is not None:
         headers["retry-after"] = f"{retry_after:g}"

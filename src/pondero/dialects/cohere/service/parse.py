@@ -30,6 +30,7 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
     converted,
+    dumped,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -112,7 +113,7 @@ def intent_of(asked: types.Thinking | None) -> Intent:
 
 def canon(body: types.Body, raw: Mapping[str, Json], kept: Kept | None = None) -> Request:
     """Return the request as canon; fields that it has no word for are its extras, as written."""
-    system, messages = _Talk(kept or {}).read(body.messages)
+    system, messages = _Talk(kept or {}, lenient=kept is not None).read(body.messages)
     known = (name for name in raw if name in types.Body.__struct_fields__)
     extras = {name: raw[name] for name in known if name not in _SAID}
     return Request(
@@ -187,8 +188,9 @@ def _fitting(
 class _Talk:
     """Reads the messages of one request, in order; the results of one turn are one message."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, *, lenient: bool) -> None:
         self._kept = kept
+        self._lenient = lenient
         self._messages: list[Message] = []
         self._results: list[Part] = []
 
@@ -227,6 +229,8 @@ class _Talk:
     def _result(self, message: types.ToolAnswer, number: int) -> ToolResult:
         parts = self._parts(message.content or [], number)
         content = tuple(part for part in parts if isinstance(part, Text | Other))
+        if self._lenient:
+            content = tuple(map(_as_words, content))
         return ToolResult(message.tool_call_id, content)
 
     def _assistant(self, message: types.Assistant, number: int) -> tuple[Part, ...]:
@@ -258,6 +262,15 @@ def _part(part: types.Content) -> Part:
             return Other(NAME, {"type": "document", "document": document})
 
 
+def _as_words(part: Text | Other) -> Text | Other:
+    """Return a document, which only this wire has, as its words; anything else as it is."""
+    document = part.raw.get("document") if isinstance(part, Other) else None
+    if not isinstance(document, dict):
+        return part
+    data = document.get("data")
+    return Text(data if isinstance(data, str) else dumped(data))
+
+
 def _call(call: types.Call) -> ToolCall:
     return ToolCall(call.id, call.function.name, _arguments(call.function.arguments))
 
@@ -272,7 +285,7 @@ def _arguments(text: str) -> Json:
 
 def _tools(body: types.Body, kept: Kept) -> tuple[Tool, ...]:
     return tuple(
-        Tool(str(own.get("type")), raw=own)
+        Tool(str(own.get("type")), raw=own, dialect=NAME, kind="other")
         if (own := kept.get(f"tools.{number}")) is not None
         else _tool(tool.function, strict=body.strict_tools)
         for number, tool in enumerate(body.tools or ())

@@ -21,12 +21,15 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     Usage,
+    dumped,
 )
+from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
 _REASONS = {
     "length": "MAX_TOKENS",
     "exhausted": "MAX_TOKENS",
+    "context_full": "MAX_TOKENS",
     "tool_calls": "TOOL_CALL",
     "error": "ERROR",
 }
@@ -41,7 +44,7 @@ def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
         message["content"] = content
     if calls := [_call(call) for call in reply.message.tool_calls]:
         message["tool_calls"] = calls
-    cited = [each for part in parts if isinstance(part, Text) for each in part.citations]
+    cited = [each for part in parts if isinstance(part, Text) for each in _citations(part)]
     if cited:
         message["citations"] = cited
     body = {
@@ -51,7 +54,7 @@ def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     }
     if (counts := _counts(reply.usage)) is not None:
         body["usage"] = counts
-    return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(body))
+    return HttpResponse(200, {"content-type": "application/json"}, dumped(body).encode())
 
 
 def stream(answering: Answering[None]) -> "Stream":
@@ -70,6 +73,7 @@ class Stream:
     def __init__(self, answering: Answering[None]) -> None:
         self._answering = answering
         self._contents = self._calls = 0
+        self._told: set[int] = set()  # parts that had a delta
 
     @property
     def headers(self) -> dict[str, str]:
@@ -79,13 +83,9 @@ class Stream:
     def feed(self, event: Event) -> bytes:
         """Return the bytes of this event; often none."""
         match event:
-            case TextDelta():
-                return self._content("content-delta", {"text": event.text})
-            case ThinkingDelta():
-                shown = self._answering.shown
-                return self._content("content-delta", {"thinking": event.text}) if shown else b""
-            case ToolDelta():
-                return self._call("tool-call-delta", {"function": {"arguments": event.json}})
+            case TextDelta() | ThinkingDelta() | ToolDelta():
+                self._told.add(event.index)
+                return self._delta(event)
             case PartStart():
                 return self._start(event)
             case PartEnd():
@@ -129,16 +129,34 @@ class Stream:
             return self._content("content-start", {"type": "thinking", "thinking": ""})
         return b""
 
+    def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta) -> bytes:
+        match event:
+            case TextDelta():
+                return self._content("content-delta", {"text": event.text})
+            case ThinkingDelta():
+                shown = self._answering.shown
+                return self._content("content-delta", {"thinking": event.text}) if shown else b""
+            case ToolDelta():
+                return self._call("tool-call-delta", {"function": {"arguments": event.json}})
+
     def _stop(self, end: PartEnd) -> bytes:
+        """Return the end of a part; what came at once, without deltas, is one delta."""
+        unsaid = end.index not in self._told
         match end.part:
-            case ToolCall():
+            case ToolCall() as call:
+                text = _call(call)["function"]["arguments"]
+                said = self._delta(ToolDelta(end.index, text)) if unsaid else b""
                 number, self._calls = self._calls, self._calls + 1
-                return _framed("tool-call-end", index=number)
-            case Text():
-                cited = b"".join(self._cited(n, each) for n, each in enumerate(end.part.citations))
-                return cited + self._content_end()
-            case Thinking() if self._answering.shown:
-                return self._content_end()
+                return said + _framed("tool-call-end", index=number)
+            case Text() as part:
+                said = self._delta(TextDelta(end.index, part.text)) if unsaid and part.text else b""
+                cited = b"".join(self._cited(n, each) for n, each in enumerate(_citations(part)))
+                return said + cited + self._content_end()
+            case Thinking() as part if self._answering.shown:
+                said = b""
+                if unsaid and part.text:
+                    said = self._delta(ThinkingDelta(end.index, part.text))
+                return said + self._content_end()
             case _:
                 return b""
 
@@ -168,7 +186,7 @@ def _framed(name: str, delta: Json = None, **more: Json) -> bytes:
     said: dict[str, Json] = {"type": name, **more}
     if delta is not None:
         said["delta"] = delta
-    return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(said) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + dumped(said).encode() + b"\n\n"
 
 
 def _spoken(part: Json, *, shown: bool) -> Json:
@@ -183,12 +201,27 @@ def _spoken(part: Json, *, shown: bool) -> Json:
 
 def _call(call: ToolCall) -> Json:
     arguments = call.arguments
-    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    text = arguments if isinstance(arguments, str) else dumped(arguments)
     return {
         "id": call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": text},
     }
+
+
+def _citations(part: Text) -> list[Json]:
+    """Return the citations of a text as the service has them."""
+
+    def page(found: WebPage) -> Json:
+        document = {"url": found.url, "title": found.title}
+        source = {"type": "document", "id": found.url, "document": document}
+        return {"start": 0, "end": len(part.text), "text": part.text, "sources": [source]}
+
+    return restated(part.citations, own=_is_own, page=page)
+
+
+def _is_own(citation: Json) -> bool:
+    return "start" in citation and "end" in citation
 
 
 def _reason(finish: str, extras: Json) -> str:

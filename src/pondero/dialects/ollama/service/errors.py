@@ -6,7 +6,7 @@ from typing import NoReturn
 import msgspec
 
 from pondero.canon import HttpResponse
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 JSON = "application/json; charset=utf-8"
 
@@ -16,9 +16,11 @@ _TYPES = {"str": "string", "int": "number", "float": "number"}
 
 
 def error(
-    status: int, message: str, *, retry_after: float | None = None, **_code: str | None
+    status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; a code has no place in this shape."""
+    """Return an error of this status; the code of a prompt too long is said in words."""
+    if code == TOO_LONG:
+        message = f"the input length exceeds the context length: {message}"
     headers = {"content-type": JSON}
     if retry_after is not None:
         headers["retry-after"] = f"{retry_after:g}"

@@ -36,7 +36,7 @@ from pondero.thinking import UNSET, Intent
 from . import types
 from .errors import refuse, refuse_type
 
-_PATH = "/api/chat"
+_CHAT, _GENERATE = "/api/chat", "/api/generate"
 _UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 _SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
@@ -50,22 +50,50 @@ class Body(NamedTuple):
     typed: types.Body
 
 
+class Context(Struct, frozen=True):
+    """What an answer depends on beside the canon request.
+
+    ``generates``: it was asked for at ``/api/generate``, where a message is a field of the answer.
+    """
+
+    generates: bool = False
+
+
 def serves(path: str) -> bool:
     """Return whether an address with this path is one of this wire's."""
-    return path.endswith(_PATH)
+    return path.endswith((_CHAT, _GENERATE))
 
 
-def body(data: bytes, unknown: Unknown | None = None) -> Body:
+def context_of(http: HttpRequest) -> Context:
+    """Return what the answer to a request depends on."""
+    return Context(generates=http.url.partition("?")[0].endswith(_GENERATE))
+
+
+def body(http: HttpRequest, unknown: Unknown | None = None) -> Body:
     """Return the body; fields the server does not know are left out of the typed one."""
     try:
-        raw = msgspec.json.decode(data)
+        raw = msgspec.json.decode(http.body)
     except _UNREADABLE as error:
-        refuse(str(error) if data else "missing request body")
+        refuse(str(error) if http.body else "missing request body")
+    if context_of(http).generates and isinstance(raw, dict):
+        raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)
     try:
         return Body(raw, (unknown or Unknown()).convert(known, types.Body))
     except msgspec.ValidationError as error:
         refuse_type(error)
+
+
+def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
+    """Return a body of ``/api/generate`` with its prompt as messages."""
+    rest = {key: value for key, value in raw.items() if key not in ("prompt", "system", "images")}
+    asked = {"role": "user", "content": raw.get("prompt"), "images": raw.get("images")}
+    messages: list[Json] = (
+        [{"role": "system", "content": raw["system"]}] if raw.get("system") else []
+    )
+    if asked["content"] or asked["images"]:
+        messages.append({key: value for key, value in asked.items() if value is not None})
+    return {**rest, "messages": messages}
 
 
 def _without_strange_tools(raw: Json) -> Json:
@@ -100,15 +128,15 @@ def canon(body: Body, unknown: Unknown | None = None) -> Request:
     )
 
 
-def parse(http: HttpRequest) -> Parsed[None]:
+def parse(http: HttpRequest) -> Parsed[Context]:
     """Return what a request means, whatever its model is and whatever the rules say about it."""
     unknown = Unknown()
-    read = body(http.body, unknown)
+    read = body(http, unknown)
     return Parsed(
         request=canon(read, unknown),
         intent=intent_of(read.typed.think, unknown),
         unknown=tuple(unknown.paths),
-        context=None,
+        context=context_of(http),
     )
 
 
@@ -135,10 +163,11 @@ def _is_function(tool: Json) -> bool:
 def _tool(raw: Json) -> Tool:
     if not _is_function(raw):  # only the lenient road lets one through
         said = raw if isinstance(raw, dict) else {}
-        return Tool(str(said.get("name") or said.get("type") or ""), raw=raw)
+        name = str(said.get("name") or said.get("type") or "")
+        return Tool(name, raw=raw, dialect=types.NAME, kind="other")
     function = raw["function"]
     if raw.get("type", "function") != "function":
-        return Tool(function["name"], raw=raw)
+        return Tool(function["name"], raw=raw, dialect=types.NAME, kind="other")
     return Tool(function["name"], function.get("description") or "", function.get("parameters"))
 
 

@@ -1,12 +1,14 @@
 """Writes answers in the server's exact shape: one object, or one object a line."""
 
-import msgspec
+from base64 import b64encode
 
 from pondero.canon import (
     Event,
     Finished,
     HttpResponse,
+    Image,
     Json,
+    Part,
     PartEnd,
     Reply,
     Started,
@@ -16,17 +18,20 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     Usage,
+    dumped,
 )
 from pondero.dialects.dialect import Answering
 
 from .errors import JSON
+from .parse import Context
 
 _AT = "2026-11-15T12:00:00.000000000Z"  # fixed, so that the same question gets the same bytes
 _LINES = "application/x-ndjson"
+_CUT = ("length", "exhausted", "context_full")
 _NANOSECONDS = 10_000_000  # per token
 
 
-def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
+def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     said: dict[str, Json] = {
@@ -35,15 +40,18 @@ def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     thoughts = (part.text for part in parts if isinstance(part, Thinking) and answering.shown)
     if thinking := "".join(thoughts):
         said["thinking"] = thinking
+    if pictures := [shown for part in parts if (shown := _picture(part)) is not None]:
+        said["images"] = pictures
     if calls := [_call(call, number) for number, call in enumerate(reply.message.tool_calls)]:
         said["tool_calls"] = calls
-    model = reply.model or answering.request.model
+    lines = Lines(answering)
+    lines.model = reply.model or lines.model
     finished = Finished(reply.finish, reply.usage, reply.raw_finish)
-    body = msgspec.json.encode(_line(model, said) | _end(finished))
+    body = dumped(lines.line(said) | _end(finished)).encode()
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
-def stream(answering: Answering[None]) -> "Stream":
+def stream(answering: Answering[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -53,13 +61,32 @@ def call_id(digest: str) -> str:
     return f"call_{digest[:8]}"
 
 
+class Lines:
+    """Writes lines of one answer: with a message, or with its fields at the top."""
+
+    def __init__(self, answering: Answering[Context]) -> None:
+        self.model = answering.request.model
+        self._generates = answering.context.generates
+
+    def line(self, message: dict[str, Json]) -> dict[str, Json]:
+        """Return a line that adds this to the answer."""
+        line: dict[str, Json] = {"model": self.model, "created_at": _AT}
+        if self._generates:
+            rest = {key: value for key, value in message.items() if key != "content"}
+            line |= {"response": message["content"], **rest}
+        else:
+            line["message"] = {"role": "assistant", **message}
+        return {**line, "done": False}
+
+
 class Stream:
     """Events to lines; a call comes whole."""
 
-    def __init__(self, answering: Answering[None]) -> None:
-        self._model = answering.request.model
+    def __init__(self, answering: Answering[Context]) -> None:
+        self._lines = Lines(answering)
         self._shown = answering.shown
         self._calls = 0
+        self._told: set[int] = set()  # parts that had a delta
 
     @property
     def headers(self) -> dict[str, str]:
@@ -70,16 +97,18 @@ class Stream:
         """Return the line of an event; most have none."""
         match event:
             case TextDelta():
+                self._told.add(event.index)
                 return self._said({"content": event.text})
-            case ThinkingDelta() if self._shown:
-                return self._said({"content": "", "thinking": event.text})
-            case PartEnd(part=ToolCall() as call):
-                self._calls += 1
-                return self._said({"content": "", "tool_calls": [_call(call, self._calls - 1)]})
+            case ThinkingDelta():
+                self._told.add(event.index)
+                thought = {"content": "", "thinking": event.text}
+                return self._said(thought) if self._shown else b""
+            case PartEnd():
+                return self._end(event)
             case Started():
-                self._model = event.model or self._model
+                self._lines.model = event.model or self._lines.model
             case Finished():
-                return _written(_line(self._model, {"content": ""}) | _end(event))
+                return _written(self._lines.line({"content": ""}) | _end(event))
             case _:
                 pass
         return b""
@@ -92,21 +121,34 @@ class Stream:
         """Return the line of an error in a stream that began well."""
         return error.body + b"\n"
 
+    def _end(self, event: PartEnd) -> bytes:
+        """Return what a part has beyond its deltas: a call, a picture, words that came at once."""
+        match event.part:
+            case ToolCall() as call:
+                self._calls += 1
+                return self._said({"content": "", "tool_calls": [_call(call, self._calls - 1)]})
+            case Text() | Thinking() as part if event.index not in self._told and part.text:
+                delta = TextDelta if isinstance(part, Text) else ThinkingDelta
+                return self.feed(delta(event.index, part.text))
+            case part if (shown := _picture(part)) is not None:
+                return self._said({"content": "", "images": [shown]})
+        return b""
+
     def _said(self, message: dict[str, Json]) -> bytes:
-        return _written(_line(self._model, message))
-
-
-def _line(model: str, message: dict[str, Json]) -> dict[str, Json]:
-    said = {"role": "assistant", **message}
-    return {"model": model, "created_at": _AT, "message": said, "done": False}
+        return _written(self._lines.line(message))
 
 
 def _written(line: dict[str, Json]) -> bytes:
-    return msgspec.json.encode(line) + b"\n"
+    return dumped(line).encode() + b"\n"
+
+
+def _picture(part: Part) -> str | None:
+    data = part.data if isinstance(part, Image) else None
+    return None if data is None else b64encode(data).decode()
 
 
 def _end(finished: Finished) -> dict[str, Json]:
-    reason = "length" if finished.finish in ("length", "exhausted") else "stop"
+    reason = "length" if finished.finish in _CUT else "stop"
     end: dict[str, Json] = {"done": True, "done_reason": finished.raw_finish or reason}
     return end | _counts(finished.usage)
 
@@ -128,6 +170,7 @@ def _counts(usage: Usage) -> dict[str, Json]:
 
 
 def _call(call: ToolCall, number: int) -> Json:
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    # The wire has objects only: any other value is the one field of an object.
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
     function = {"index": number, "name": call.name, "arguments": arguments}
     return {"function": function} if call.minted else {"id": call.id, "function": function}

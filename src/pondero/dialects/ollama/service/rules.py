@@ -9,10 +9,10 @@ from .errors import refuse
 from .models import Model, check_key, table
 
 
-def accept(http: HttpRequest, provider: str) -> Accepted[None]:
+def accept(http: HttpRequest, provider: str) -> Accepted[parse.Context]:
     """Return what was asked, or raise Rejected in the server's own words."""
     _check_door(http, provider)
-    body = parse.body(http.body)
+    body = parse.body(http)
     typed = body.typed
     if not typed.model:
         refuse("model is required")
@@ -24,7 +24,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[None]:
         request=parse.canon(body),
         intent=parse.intent_of(typed.think, Unknown()),
         thinks=_thinks(typed, model),
-        context=None,
+        context=parse.context_of(http),
         shown=True,  # thinking is always shown, also where it was not asked for
     )
 

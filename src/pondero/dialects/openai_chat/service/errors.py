@@ -7,7 +7,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from pondero.canon import HttpResponse, Json
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 Shape = Literal["nested", "flat", "string", "object", "router"]
 _TYPES = {
@@ -33,6 +33,8 @@ _ROUTER_TYPES = {
     502: "provider_unavailable",
     503: "provider_overloaded",
 }
+
+_TOO_LONG = "Your messages exceed this model's maximum context length. Please reduce their length."
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
@@ -126,6 +128,9 @@ def error(
     status: int, message: str, *, code: str | None, retry_after: float | None
 ) -> HttpResponse:
     """Return an error of the service's own, not of the request's making."""
+    if code == TOO_LONG:
+        message = f"{_TOO_LONG} ({message})"
+        return shaped(status, message, code=code, param="messages", retry_after=retry_after)
     return shaped(status, message, code=code or _CODES.get(status), retry_after=retry_after)
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 import msgspec
 
 from pondero.canon import HttpResponse, Json
-from pondero.dialects.dialect import Rejected
+from pondero.dialects.dialect import TOO_LONG, Rejected
 
 _TYPES = {
     401: "invalid_request_error",
@@ -22,6 +22,9 @@ _CODES = {
     500: "server_error",
     **dict.fromkeys((503, 529), "server_is_overloaded"),
 }
+_TOO_LONG = (
+    "Your input exceeds the context window of this model. Please adjust your input and try again."
+)
 _OUT_OF_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
@@ -40,6 +43,8 @@ def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
     """Return an error of this status in the service's shape."""
+    if code == TOO_LONG:
+        message = f"{_TOO_LONG} ({message})"
     told = body_of(status, message, code=code or _CODES.get(status))
     headers = {"x-request-id": "req_0123456789abcdef0123456789abcdef"}
     if retry_after is not None:
