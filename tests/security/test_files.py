@@ -45,6 +45,47 @@ def test_a_packed_body_that_would_fill_the_memory_is_refused(tmp_path):
         load(path)
 
 
+def bomb(opens: str, closes: str) -> str:
+    """Return eight lists or mappings, each of ten aliases of the one before: a hundred million."""
+    lines = (f"a{n}: &a{n} {opens}{', '.join([f'*a{n - 1}'] * 10)}{closes}\n" for n in range(1, 9))
+    return "a0: &a0 {k: v}\n" + "".join(lines)
+
+
+@pytest.mark.parametrize("place", ["body: x, parsed_body: *a8", "body: *a8"])
+@pytest.mark.parametrize(("opens", "closes"), [("[", "]"), ("{<<: [", "]}")], ids=["list", "merge"])
+def test_aliases_that_would_fill_the_memory_are_refused(opens, closes, place, tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(bomb(opens, closes) + yaml_cassette("x").replace("body: x", place))
+    with pytest.raises(CassetteError, match=r"a\.yaml:\d: its aliases add more than 8,388,608"):
+        load(path)
+
+
+def test_an_alias_that_stands_in_itself_is_refused(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(yaml_cassette("x, parsed_body: &z [1, *z]"))
+    with pytest.raises(CassetteError, match="the alias 'z' stands inside of itself"):
+        load(path)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_yaml_cassette_that_is_too_deep_is_refused(closed, tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(yaml_cassette("x, parsed_body: " + "[" * 3000 + "]" * 3000 * closed))
+    with pytest.raises(CassetteError, match="more than 200 levels deep"):
+        load(path)
+
+
+def test_what_vcrpy_says_twice_with_an_alias_is_read(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "interactions:\n- request: {method: GET, uri: https://a.test/a, headers: &one {x: [a, b]}}\n"
+        "  response: {status: {code: 200}, headers: *one, parsed_body: [&two {k: v}, *two]}\n"
+    )
+    (found,) = load(path)
+    assert found.request.headers == {"x": "a, b"} == found.head.headers
+    assert json.loads(found.body) == [{"k": "v"}, {"k": "v"}]
+
+
 @pytest.mark.parametrize("cut", [10, 30])
 def test_a_packed_body_that_is_cut_is_refused(cut, tmp_path):
     packed = b64encode(gzip.compress(os.urandom(100))[:cut]).decode()

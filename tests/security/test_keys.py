@@ -5,6 +5,7 @@ import pytest
 
 import pondero
 from pondero.cli.app import app
+from pondero.client import lookup
 from pondero.emulator import Emulator, Fault, Turn, serving
 from pondero.errors import BadRequest, CassetteError
 from pondero.exchange import Retry
@@ -111,6 +112,18 @@ def test_a_bug_in_any_verb_is_told_without_the_key(call, service, verb, monkeypa
     code, out, err = call(verb)
     assert (code, out) == (1, "")
     assert "a bug with REDACTED and REDACTED" in err
+
+
+@pytest.mark.parametrize("provider", sorted(lookup().catalog.providers))
+def test_a_key_goes_into_one_header_and_nowhere_else(provider, monkeypatch):
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "mine")
+    listed = next(iter(pondero.models(provider)), None)
+    model = listed.id if listed else f"{provider}:some-model"
+    url = {provider: "https://service.test/v1"}
+    http = pondero.Client(keys={provider: PLANTED}, urls=url).prepare(model, "Hi", "high").request
+    assert len([name for name, value in http.headers.items() if PLANTED in value]) == 1
+    assert PLANTED not in http.url
+    assert PLANTED.encode() not in http.body
 
 
 def test_no_key_is_in_the_words_that_stand_for_a_value(service):

@@ -2,9 +2,19 @@
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from tests.transport.loopback import Peer, answering, chunked, serving
 
 import pondero
@@ -12,6 +22,7 @@ from pondero import AsyncClient, Client
 from pondero.errors import BadRequest, Malformed, PonderoError, ServiceError, Unreachable
 from pondero.exchange import Retry, Timeouts
 from pondero.framing import MAX_FRAME
+from pondero.transport import FastTransport
 
 KEY = "sk-planted-0123456789abcdef"
 ONCE = Retry(attempts=1)
@@ -170,3 +181,59 @@ def test_no_redirect_is_followed_by_the_async_client_either():
         with serving(answering(moved)) as server, pytest.raises(ServiceError):
             asyncio.run(ask(server.url))
         assert thief.connections == 0
+
+
+# -- certificates ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a certificate for this machine that nobody vouches for, with its private key."""
+    made = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, made.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(here, critical=False)
+        .sign(made, hashes.SHA256())
+    )
+    secret = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path = tmp_path_factory.mktemp("tls") / "own.pem"
+    path.write_bytes(secret + certificate.public_bytes(Encoding.PEM))
+    return path
+
+
+def waiting(url: str) -> None:
+    keys, urls = {"anthropic": KEY}, {"anthropic": url}
+    with Client(keys=keys, urls=urls, retry=ONCE, timeouts=SOON) as client:
+        client.ask("claude-opus-5", "hello")
+
+
+def awaiting(transport: FastTransport | None) -> Callable[[str], None]:
+    async def ask(url: str) -> None:
+        keys, urls = {"anthropic": KEY}, {"anthropic": url}
+        async with AsyncClient(
+            keys=keys, urls=urls, retry=ONCE, timeouts=SOON, transport=transport
+        ) as client:
+            await client.ask("claude-opus-5", "hello")
+
+    return lambda url: asyncio.run(ask(url))
+
+
+@pytest.mark.parametrize(
+    "ask", [waiting, awaiting(None), awaiting(FastTransport())], ids=["sync", "async", "fast"]
+)
+def test_nothing_is_said_to_a_server_whose_certificate_nobody_vouches_for(ask, own_certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own_certificate)
+    with serving(answering(whole(b"{}")), context) as server:
+        with pytest.raises(Unreachable, match=r"(?i)certificate"):
+            ask(server.url)
+        assert server.connections >= 1
+        assert server.requests == []
+        trusting = ssl.create_default_context(cafile=own_certificate)
+        with urlopen(server.url, context=trusting) as answer:  # the server itself is fine
+            assert answer.status == 200

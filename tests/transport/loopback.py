@@ -1,6 +1,7 @@
 """A server on this machine that says exactly what it is told, and counts its connections."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,12 +48,12 @@ class Peer:
 class Loopback:
     """Every connection is served by the script, in a thread of its own."""
 
-    def __init__(self, script: Callable[[Peer], None]) -> None:
+    def __init__(self, script: Callable[[Peer], None], tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[bytes] = []
         self.connections = 0
-        self._script = script
+        self._script, self._tls = script, tls
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._socket.getsockname()[1]}"
         self._threads: list[threading.Thread] = []
 
     def serve(self) -> None:
@@ -67,11 +68,13 @@ class Loopback:
             thread.start()
 
     def _play(self, connection: socket.socket) -> None:
-        with connection:
-            try:
+        try:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            with connection:
                 self._script(Peer(self, connection))
-            except ConnectionError:
-                return
+        except (ConnectionError, ssl.SSLError):
+            return
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -79,9 +82,11 @@ class Loopback:
 
 
 @contextmanager
-def serving(script: Callable[[Peer], None]) -> Iterator[Loopback]:
+def serving(
+    script: Callable[[Peer], None], tls: ssl.SSLContext | None = None
+) -> Iterator[Loopback]:
     """Serve while the block runs."""
-    server = Loopback(script)
+    server = Loopback(script, tls)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:

@@ -1,9 +1,13 @@
-"""Reads cassettes that vcrpy wrote (YAML with ``interactions``) as ours; it writes none."""
+"""Reads cassettes that vcrpy wrote (YAML with ``interactions``) as ours; it writes none.
+
+Somebody else's file may be deep enough to end the process, or have aliases of aliases that unfold
+to more than any memory. Both are found in its events, before anything is built from them.
+"""
 
 import zlib
 from base64 import b64decode
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -11,6 +15,9 @@ from ..canon import Head, HttpRequest, Json
 from ..errors import CassetteError, MissingExtra
 from ..framing import MAX_FRAME
 from .cassette_file import OF_THE_JOURNEY, Recorded
+
+_DEEPEST = 200  # levels; 100,000 of them end the process, in the C part of PyYAML
+_UNFOLDED = 8 * 1024 * 1024  # what aliases may add to a file; those of vcrpy repeat small lists
 
 
 def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
@@ -32,12 +39,40 @@ def _yaml(data: bytes, name: str) -> Json:
         raise MissingExtra(message) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        _check_unfolded(yaml, yaml.parse(data, Loader=loader), len(data) + _UNFOLDED, name)
         return yaml.load(data, Loader=loader)  # noqa: S506 - both loaders are safe ones
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         _broken(f"{name}:{line}", f"this is not YAML: {error.problem or error.context}")
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         _broken(name, f"this is not YAML: {error}")
+
+
+def _check_unfolded(yaml: Any, events: Iterable[Any], most: int, name: str) -> None:
+    """Raise CassetteError for a file that is too deep, or too large with its aliases unfolded."""
+    sizes: dict[str, int] = {}  # what stands behind each anchor, in characters
+    inside: list[tuple[str | None, int]] = [("", 0)]  # the anchors and sizes of what is open
+    for event in events:
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            inside.append((event.anchor, 0))
+            if len(inside) > _DEEPEST:
+                _broken(f"{name}:{line}", f"it is more than {_DEEPEST} levels deep")
+            continue
+        anchor, size = event.anchor if isinstance(event, yaml.NodeEvent) else None, 1
+        if isinstance(event, yaml.ScalarEvent):
+            size += len(event.value)
+        elif isinstance(event, yaml.AliasEvent):
+            if anchor in (each for each, _ in inside):
+                _broken(f"{name}:{line}", f"the alias {anchor!r} stands inside of itself")
+            size += sizes.get(anchor or "", 0)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = inside.pop()
+        if anchor is not None and not isinstance(event, yaml.AliasEvent):
+            sizes[anchor] = size
+        inside[-1] = (inside[-1][0], inside[-1][1] + size)
+        if inside[-1][1] > most:
+            _broken(f"{name}:{line}", f"its aliases add more than {_UNFOLDED:,} characters")
 
 
 def _recorded(interaction: Json, where: str) -> Recorded:
