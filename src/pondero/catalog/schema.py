@@ -58,6 +58,8 @@ class Provider(
     ``unshown`` are beginnings of names of models that cannot be asked to show their thinking.
     ``siblings`` are beginnings of names of models that another deployment of ours serves.
 
+    Wire: ``exact`` is whether it takes what the home of its dialect takes, field for field.
+
     Address: ``path`` is appended to ``url``, or to the caller's own base URL; ``fill`` says what
     goes into the ``{blanks}`` of both. ``api`` is what the provider calls this surface, where it
     has several. ``start``, for a server that users run themselves, is the hint how to start it and
@@ -74,6 +76,7 @@ class Provider(
     label: str
     dialect: str
     url: str
+    exact: bool = False
     path: str = ""
     url_env: tuple[str, ...] = ()
     fill: Mapping[str, Fill] = {}

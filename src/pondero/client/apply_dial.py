@@ -5,16 +5,15 @@ from os import environ
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
-from ..canon import HttpRequest, Json, overlaid
+from ..canon import HttpRequest, Json
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
+from ..exchange import patched
 from ..exchange import plan as make_plan
 from ..framing import json_of
 from ..store import lookup
-from ..thinking import SAMPLING, Asked, Plan, Policy, depth_paths, parse, shown_paths
+from ..thinking import SAMPLING, Asked, Plan, Policy, parse
 from .dial import wish_for
 
 Path = tuple[str, ...]
@@ -33,17 +32,7 @@ def set_level(
     if intent.kind == "unset":
         return request, None
     made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
-    for path in (*depth_paths(entry.placement), *shown_paths(entry.placement)):
-        _take(body, path)
-    for name in made.dropped:
-        _take(body, entry.provider.parameters.get(name, (name,)))
-    body = overlaid(body, made.fields)
-    headers = dict(request.headers)
-    for name, value in made.headers.items():
-        before = headers.get(name)
-        headers[name] = f"{before},{value}" if before and value not in before else value
-    encoded = msgspec.json.encode(body)
-    return HttpRequest(request.method, request.url, headers, encoded), made
+    return patched(request, entry, made), made
 
 
 def _object(request: HttpRequest) -> dict[str, Json]:
@@ -123,14 +112,3 @@ def _at(body: Mapping[str, Json], path: Path) -> Json:
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
-
-
-def _take(body: dict[str, Json], path: Path) -> None:
-    """Take a value out, and what is empty without it."""
-    inner = body.get(path[0])
-    if len(path) == 1:
-        body.pop(path[0], None)
-    elif isinstance(inner, dict):
-        _take(inner, path[1:])
-        if not inner:
-            del body[path[0]]

@@ -47,12 +47,12 @@ class Common(TypedDict, total=False):
 class ChatOptions(Common, total=False):
     """What can be passed for every question of a chat, or for one; all of it is optional.
 
-    ``output`` is a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
-    schema, or True for any JSON. ``extras`` are the service's own fields. ``stream`` is how the
-    answer travels: in one piece if False, where long thinking could outlast the wait for its first
-    byte. ``context`` is how many tokens the conversation has already, for the policy's context_cap;
-    a chat knows by itself. ``timeout`` is how many seconds to wait for a connection, for the first
-    byte and between bytes. ``headers`` go along with ours; a key is given to the client, not here.
+    ``output`` is a type (a dataclass, a TypedDict, a pydantic model ...), a JSON schema, or True
+    for any JSON. ``extras`` are the service's own fields. ``stream`` is how the answer travels: in
+    one piece if False, where a long thought could outlast the wait for its first byte. ``context``
+    is how many tokens the conversation has already, for the policy's context_cap; a chat knows by
+    itself. ``timeout`` is how many seconds to wait for a connection, for the first byte and between
+    bytes. ``headers`` go along with ours; a key is given to the client and not here.
     """
 
     output: Any
@@ -84,16 +84,16 @@ def check(options: Mapping[str, object]) -> None:
 def request_of(prompt: Prompt, options: Options) -> Request:
     """Return the request that prompt and options make; its model is not known yet."""
     messages = messages_of(prompt)
-    given, system, shape = options.get("tools"), options.get("system"), options.get("output")
+    given = options.get("tools")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
     return Request(
         model="",
         messages=messages,
-        system=system_of(system) if system else (),
+        system=system_of(options.get("system")),
         tools=tools,
-        tool_choice=choice_of(options["tool_choice"], tools) if "tool_choice" in options else None,
-        output=output_of(shape) if shape is not None else None,
+        tool_choice=choice_of(options.get("tool_choice"), tools),
+        output=output_of(options.get("output")),
         max_tokens=options.get("max_tokens"),
         temperature=options.get("temperature"),
         top_p=options.get("top_p"),
@@ -144,7 +144,7 @@ def output_of(given: Any) -> Output | None:
 
 def kind_of(given: Any) -> Any:
     """Return the type that an answer is read as; None where any JSON will do."""
-    return None if given is None or isinstance(given, bool | Mapping | Output) else given
+    return None if isinstance(given, bool | Mapping | Output) else given
 
 
 def timeouts_of(given: Any, usual: Timeouts) -> Timeouts:

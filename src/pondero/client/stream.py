@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..canon import Assembler, Event, Message, Reply, V
 from ..dialects import Repair
-from ..errors import PonderoError, UsageError
+from ..errors import UsageError
 from ..exchange import (
     AsyncTransport,
     Emit,
@@ -24,7 +24,7 @@ from ..handoff import Manifest, Refusal
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .dial import warn
-from .tracing import Span, log_retry, span_of
+from .tracing import Span
 
 Remember = Callable[[Refusal], None]
 
@@ -40,9 +40,7 @@ class _Stream(Generic[V]):
         self.refusals: tuple[Refusal, ...] = ()
         self._prepared = prepared
         self._remember = remember
-        self._flow = flow(
-            prepared.exchange, retry=retry, jitter=random, learn=self._learn, again=self._again
-        )
+        self._flow = flow(prepared.exchange, retry=retry, jitter=random, learn=self._learn)
         self._so_far: Assembler | None = None
         self._kind = kind
         self._reply: Reply[V] | None = None
@@ -83,19 +81,11 @@ class _Stream(Generic[V]):
         elif repair.holds_for == "thread":
             self.refusals = (*self.refusals, refusal)
 
-    def _again(self, error: PonderoError, seconds: float) -> None:
-        log_retry(self._prepared.exchange, error, seconds)
-
-    def _fail(self, error: BaseException, span: Span | None) -> None:
-        if span is not None:
-            span.end(error=error)
-
-    def _end(self, reply: Reply, span: Span | None) -> None:
+    def _end(self, reply: Reply, span: Span) -> None:
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
-        if span is not None:
-            span.end(reply)
+        span.end(reply)
         if self._prepared.policy.unsupported == "warn":
-            warn(self.plan, reply.adjustments[len(self.plan.adjustments) :])
+            warn(reply.plan, reply.plan.adjustments[len(self.plan.adjustments) :])
 
 
 class Stream(_Stream[V]):
@@ -139,14 +129,11 @@ class Stream(_Stream[V]):
 
     def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
-        span = span_of(self._prepared.exchange)
         try:
-            while isinstance(step := self._shell.next(), Emit):
-                pass
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := self._shell.next(), Emit):
+                    pass
+                self._end(step, span)
         finally:
             self._shell.close()
         return self.reply
@@ -157,15 +144,12 @@ class Stream(_Stream[V]):
         return self._events
 
     def _run(self) -> Generator[Event, None, None]:
-        span = span_of(self._prepared.exchange)
         try:
-            while isinstance(step := self._shell.next(), Emit):
-                self._so_far = step.so_far
-                yield from step.events
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := self._shell.next(), Emit):
+                    self._so_far = step.so_far
+                    yield from step.events
+                self._end(step, span)
         finally:
             self._shell.close()
 
@@ -211,14 +195,11 @@ class AsyncStream(_Stream[V]):
 
     async def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
-        span = span_of(self._prepared.exchange)
         try:
-            while isinstance(step := await self._shell.next(), Emit):
-                pass
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := await self._shell.next(), Emit):
+                    pass
+                self._end(step, span)
         finally:
             await self._shell.aclose()
         return self.reply
@@ -229,15 +210,12 @@ class AsyncStream(_Stream[V]):
         return self._events
 
     async def _run(self) -> AsyncGenerator[Event, None]:
-        span = span_of(self._prepared.exchange)
         try:
-            while isinstance(step := await self._shell.next(), Emit):
-                self._so_far = step.so_far
-                for event in step.events:
-                    yield event
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
+            with Span(self._prepared.exchange) as span:
+                while isinstance(step := await self._shell.next(), Emit):
+                    self._so_far = step.so_far
+                    for event in step.events:
+                        yield event
+                self._end(step, span)
         finally:
             await self._shell.aclose()

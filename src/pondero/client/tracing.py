@@ -1,35 +1,31 @@
-"""A span for each exchange, where the application traces with OpenTelemetry, and lines of log.
+"""A span for each exchange, where the application traces with OpenTelemetry, and two lines of log.
 
 An application that traces or logs has imported OpenTelemetry's API, or ``logging``, itself: as long
-as nobody has, nothing is imported here. The logger is called "pondero". The request and its outcome
-are lines for debugging, each retry is information; no line names a key, a header or anything that
-was said.
+as nobody has, nothing is imported here. The logger is called "pondero", its lines are for debugging
+and name no key, no header and nothing that was said.
 """
 
 import sys
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from ..canon import Reply
-from ..errors import PonderoError, ServiceError
+from ..errors import ServiceError
 from ..exchange import Exchange
 
 _API = "opentelemetry.trace"
-_DEBUG = 10  # as logging has it
-
-
-def span_of(exchange: Exchange) -> "Span | None":
-    """Return the span of an exchange that begins; None where nobody traces and nobody logs."""
-    api, log = sys.modules.get(_API), _debug(exchange)
-    return None if api is None and log is None else Span(exchange, api, log)
 
 
 class Span:
-    """One exchange as a span by the conventions of ``gen_ai``; ends once."""
+    """One exchange as a span by the conventions of ``gen_ai``; ends once.
 
-    def __init__(self, exchange: Exchange, api: Any, log: Callable[..., None] | None) -> None:
-        self._log = log
+    Use it as a context: an error that leaves the context ends the span too.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._log = _debug(exchange)
+        api = sys.modules.get(_API)
         self._span: Any = None
         if api is not None:
             origin = exchange.origin
@@ -37,6 +33,18 @@ class Span:
                 f"chat {origin.model}", kind=api.SpanKind.CLIENT, attributes=_asked(exchange)
             )
             self._failed = api.StatusCode.ERROR
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.end(error=error)
 
     def end(self, reply: Reply | None = None, error: BaseException | None = None) -> None:
         """End the span with the reply, or with the error."""
@@ -58,7 +66,9 @@ class Span:
 
 def _debug(exchange: Exchange) -> Callable[..., None] | None:
     """Log what is asked, and return where to log its end; None where nobody reads it."""
-    if "logging" not in sys.modules or not (logger := _logger()).isEnabledFor(_DEBUG):
+    logging = sys.modules.get("logging")
+    logger = logging.getLogger("pondero") if logging is not None else None
+    if logging is None or logger is None or not logger.isEnabledFor(logging.DEBUG):
         return None
     plan, http = exchange.plan, exchange.http
     level = plan.level if plan.budget is None else f"{plan.level}, {plan.budget} tokens"
@@ -70,35 +80,14 @@ def _debug(exchange: Exchange) -> Callable[..., None] | None:
     return log
 
 
-def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
-    """Log that a request failed and is sent again after so many seconds."""
-    if "logging" in sys.modules:
-        origin = exchange.origin
-        _logger().info(
-            "%s %s: %s, tried again after %.1f s",
-            *(origin.provider, origin.model, _name(error), seconds),
-        )
-
-
-@cache
-def _logger() -> Any:
-    import logging  # noqa: PLC0415 - only where the application has imported it
-
-    return logging.getLogger("pondero")
-
-
 def _outcome(reply: Reply | None, error: BaseException | None) -> str:
     if reply is not None:
         thought, wrote = reply.usage.thinking, reply.usage.output
         return f"answered: {reply.finish}, thinking {thought}, output {wrote}, {reply.verdict}"
     if error is None or isinstance(error, GeneratorExit):
         return "left before its end"
-    return f"failed: {_name(error)}"
-
-
-def _name(error: BaseException) -> str:
-    status = f" (HTTP {error.status})" if isinstance(error, ServiceError) and error.status else ""
-    return f"{type(error).__name__}{status}"
+    status = f" (HTTP {error.status})" if isinstance(error, ServiceError) else ""
+    return f"failed: {type(error).__name__}{status}"
 
 
 def _asked(exchange: Exchange) -> dict[str, Any]:

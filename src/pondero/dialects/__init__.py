@@ -12,6 +12,7 @@ from .dialect import (
     Listed,
     Models,
     Parsed,
+    Passing,
     Past,
     Quirks,
     Recognises,
@@ -25,9 +26,10 @@ from .dialect import (
     Where,
     unsealed,
 )
-from .registry import NAMES, dialect
+from .registry import COMMON, NAMES, dialect
 
 __all__ = [
+    "COMMON",
     "NAMES",
     "Accepted",
     "Answering",
@@ -40,6 +42,7 @@ __all__ = [
     "Listed",
     "Models",
     "Parsed",
+    "Passing",
     "Past",
     "Quirks",
     "Recognises",

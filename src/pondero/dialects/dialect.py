@@ -165,6 +165,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
     - ``quirks`` is the type of what a deployment may have in its table of that name.
     - ``cured`` makes the same change again from the cure that was kept, before a refusal.
+    - ``counting`` turns a request into one that only counts its tokens, where the service does.
+    - ``counted`` is the field that has the number, in the answer to such a request.
     - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
     - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
     - ``hosted`` are tools that services of this wire run themselves, as they are offered on it, by
@@ -182,6 +184,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     quirks: type[Struct] = NoQuirks
     cured: Callable[[HttpRequest, Cure], Repair | None] | None = None
+    counting: Callable[[HttpRequest], HttpRequest] | None = None
+    counted: str = ""
     unsaid: frozenset[str] = frozenset()
     signed_as: str | None = None
     hosted: Mapping[str, Json] = {}
@@ -373,6 +377,19 @@ class Slots(Struct, frozen=True, kw_only=True):
     forgets: bool = False
 
 
+class Passing(Struct, frozen=True, kw_only=True):
+    """What a gateway must know of a wire to let requests and answers pass as they are.
+
+    - ``model_at`` are the places where an answer, or a frame of a stream, names the model.
+    - ``headers`` are those of a request that mean something to the service.
+    - ``filled_in`` are fields that are added where a body has none: counts, or a required cap.
+    """
+
+    model_at: tuple[tuple[str, ...], ...] = ()
+    headers: tuple[str, ...] = ()
+    filled_in: tuple[str, ...] = ()
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """What a service does with a wire.
 
@@ -392,6 +409,10 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``filtered`` are the wire's words for an answer that a filter withheld.
     - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
     - ``own_headers`` are headers that only callers of this wire send.
+    - ``shows`` is whether thinking is shown where a request does not say.
+    - ``ping`` is what a stream says in a long silence; empty where the wire has no such thing.
+    - ``overloaded`` is the status that callers of this wire know for a busy service.
+    - ``passing`` is what a gateway needs where both of its sides speak this wire.
     - ``slots`` are the places where its clients keep opaque text.
     """
 
@@ -411,6 +432,10 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     filtered: tuple[str | None, ...] = (None,)
     bad_key: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
+    shows: bool = True
+    ping: bytes = b": ping\n\n"
+    overloaded: int = 503
+    passing: Passing = Passing()
     slots: Slots = Slots()
 
 

@@ -9,6 +9,8 @@ _DIALECTS: dict[str, Dialect] = {
 }
 
 NAMES = tuple(_DIALECTS)
+COMMON = openai_chat.DIALECT.name
+"""The wire that a program most likely speaks where nothing says which."""
 
 
 def dialect(name: str) -> Dialect:

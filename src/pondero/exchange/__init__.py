@@ -5,9 +5,9 @@ from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .allowance import Allowance, allowances
     from .decoded import Decoded, decode
     from .foreign_tools import TextCalls
+    from .patch import patched, thinking_paths, with_fields, with_list_headers
     from .refusals import refusal_of, refused_by, seals_of
     from .request import Exchange, Prepared, Signing, compose, destination, prepare, with_headers
     from .retry import Retry
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 
 _HOMES = {
-    "Allowance": "allowance",
-    "allowances": "allowance",
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
@@ -38,16 +36,19 @@ _HOMES = {
     "decode": "decoded",
     "destination": "request",
     "flow": "steps",
+    "patched": "patch",
     "refusal_of": "refusals",
     "prepare": "request",
     "refused_by": "refusals",
     "seals_of": "refusals",
+    "thinking_paths": "patch",
     "verdict": "steps",
+    "with_fields": "patch",
     "with_headers": "request",
+    "with_list_headers": "patch",
 }
 
 __all__ = [
-    "Allowance",
     "Answer",
     "AsyncAnswer",
     "AsyncTransport",
@@ -65,19 +66,22 @@ __all__ = [
     "TextCalls",
     "Timeouts",
     "Transport",
-    "allowances",
     "compose",
     "decode",
     "destination",
     "flow",
     "insist",
+    "patched",
     "plan",
     "prepare",
     "refusal_of",
     "refused_by",
     "seals_of",
+    "thinking_paths",
     "verdict",
+    "with_fields",
     "with_headers",
+    "with_list_headers",
 ]
 
 # Load what needs the dialects on first use: a plan needs none of them.

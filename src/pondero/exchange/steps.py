@@ -53,10 +53,9 @@ _ROOM = 4096
 
 def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdict:
     """Return how the answer compares with its plan; unknown where nothing shows it."""
-    thinks = _has_thinking(message)
-    if finish == "exhausted" or (thinks and is_exhausted(message, finish)):
+    thought = _thought(message, usage)
+    if is_exhausted(message, finish):
         return "exhausted"
-    thought = thinks or (None if usage.thinking is None else usage.thinking > 0)
     if plan.will_think is False:
         return "thought_though_off" if thought or _leaks(message.text) else "as_planned"
     if plan.budget is not None and (usage.thinking or 0) > plan.budget:
@@ -90,6 +89,13 @@ def _leaks(text: str) -> bool:
     before, closed, _ = text.partition("</think>")
     opened = before.partition("<think>")
     return bool(closed) and (not opened[1] or not opened[0].strip())
+
+
+def _thought(message: Message, usage: Usage) -> bool | None:
+    """Return whether it thought; None where it shows nothing and counts nothing."""
+    if usage.thinking or _has_thinking(message):
+        return True
+    return None if usage.thinking is None else False
 
 
 def _has_thinking(message: Message) -> bool:
@@ -126,24 +132,17 @@ Step = Send | Read | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
 Learn = Callable[[Repair], None]
-Again = Callable[[PonderoError, float], None]
 
 _READ = Read()
 _NOTHING = Message("assistant", ())
 
 
 def flow(
-    exchange: Exchange,
-    *,
-    retry: Retry,
-    jitter: Callable[[], float],
-    learn: Learn | None = None,
-    again: Again | None = None,
+    exchange: Exchange, *, retry: Retry, jitter: Callable[[], float], learn: Learn | None = None
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; errors of I/O are thrown in.
 
-    ``learn`` is called with a repair once the service has taken the repaired request, ``again``
-    with the error and the seconds to wait before each retry.
+    ``learn`` is called with a repair once the service has taken the repaired request.
     """
     tries = 0
     cure: Repair | None = None
@@ -171,8 +170,6 @@ def flow(
                     error.add_note(exchange.bad_key_hint)
                 raise
             failed, seconds = error, retry.wait(error, tries, jitter)
-            if again is not None:
-                again(error, seconds)
         if seconds:
             yield Sleep(seconds)
 
@@ -235,6 +232,7 @@ class _Attempt:
             yield Emit(self._taken(events), self._so_far)
 
     def _streamed(self, head: Head) -> _Steps:
+        stream = self._wire.stream(head, self._where)
         so_far = self._so_far
         try:
             data = yield _READ
@@ -243,7 +241,6 @@ class _Attempt:
                 if _is_whole(head, data):
                     yield from self._whole(head, data)
                     return
-            stream = self._wire.stream(head, self._where)
             while data is not None:
                 if (events := stream.feed(data)) and (shown := self._taken(events)):
                     data = yield Emit(shown, so_far)
@@ -264,9 +261,7 @@ class _Attempt:
             return []
         self._so_far.extend(events)
         if isinstance(last := events[-1], Finished):
-            self._message = self._so_far.message(self._exchange.origin)
-            self._verdict = verdict(self._exchange.plan, self._message, last.finish, last.usage)
-            self._end = msgspec.structs.replace(last, verdict=self._verdict)
+            self._end = self._judged(last)
             events = [*events[:-1], self._end]
         if self.shown:
             return events
@@ -276,6 +271,11 @@ class _Attempt:
             return []
         events, self._held = self._held, []
         return events
+
+    def _judged(self, end: Finished) -> Finished:
+        self._message = self._so_far.message(self._exchange.origin)
+        self._verdict = verdict(self._exchange.plan, self._message, end.finish, end.usage)
+        return msgspec.structs.replace(end, verdict=self._verdict)
 
     def _reply(self, head: Head) -> Reply:
         end, plan = self._end, self._exchange.plan

@@ -82,6 +82,11 @@ def packed(envelope: Envelope) -> str:
     return b64encode(_MARK + data).decode()
 
 
+def is_in(body: bytes) -> bool:
+    """Return whether a body has anything in it that looks like an envelope."""
+    return _OPENING.encode() in body
+
+
 def opened(text: str) -> Envelope | None:
     """Return the envelope that a text is; None for any other text, however broken."""
     if not text.startswith(_OPENING):

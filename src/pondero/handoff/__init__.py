@@ -6,6 +6,7 @@ The thread itself never changes, so that going back to its first model loses not
 from .destination import Destination, Refusal, mark
 from .fitted_parts import REFUSED, UNSEEN
 from .manifest import Action, Change, Manifest
+from .open_loop import retold
 from .view import View, handoff
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "View",
     "handoff",
     "mark",
+    "retold",
 ]

@@ -55,6 +55,7 @@ CODES: dict[str, str] = {
     "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
     "medium_unseen": "the model takes no such picture or file; words stand in its place",
     "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
+    "tool_loop_retold": "a tool loop that another model began is told in words, to think in it",
     "route_changed": "the request goes another way than asked, because this one refuses it",
 }
 """Code -> meaning. Nothing else is ever recorded."""
@@ -62,7 +63,7 @@ CODES: dict[str, str] = {
 BENIGN = frozenset(
     {
         *("answer_room", "context_cap", "level_as_budget", "model_spelt", "off_floor"),
-        *("on_as_level", "tool_replaced", "unknown_model"),
+        *("on_as_level", "tool_loop_retold", "tool_replaced", "unknown_model"),
     }
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""

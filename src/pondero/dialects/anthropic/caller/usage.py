@@ -6,10 +6,11 @@ not reported is unknown, not zero. The service reports no total: ours is the sum
 
 from operator import attrgetter
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from pondero.canon import Json, Usage
+from pondero.canon import HttpRequest, Json, Usage
 
 
 class Details(Struct):
@@ -73,3 +74,19 @@ _BESIDE = (
     *("service_tier", "inference_geo", "speed"),
 )
 _beside = attrgetter(*_BESIDE)
+
+
+_UNCOUNTED = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences")
+
+
+def counting(http: HttpRequest) -> HttpRequest:
+    """Return the request that counts the tokens of another (the Messages wire sheet, section 1)."""
+    body: dict[str, Json] = msgspec.json.decode(http.body)
+    kept = {name: value for name, value in body.items() if name not in _UNCOUNTED}
+    path, mark, query = http.url.partition("?")
+    url = f"{path}/count_tokens{mark}{query}"
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(kept))
+
+
+COUNTED = "input_tokens"
+"""Where the answer to it has the number."""

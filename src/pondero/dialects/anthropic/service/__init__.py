@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service, Slots
+from pondero.dialects.dialect import Models, Passing, Service, Slots
 
 from . import address, errors, models, parse, reply, rules, types
 
@@ -24,5 +24,12 @@ SERVICE = Service(
         offered=models.offered,
         counts=models.counts,
         counted=models.counted,
+    ),
+    ping=reply.PING,
+    overloaded=529,
+    passing=Passing(
+        model_at=(("model",), ("message", "model")),
+        headers=("anthropic-beta", "anthropic-version"),
+        filled_in=("anthropic_version", "max_tokens"),
     ),
 )

@@ -47,7 +47,7 @@ _STOPS: Mapping[Finish, str] = {
     "other": "end_turn",
 }
 _INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
-_PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 def reply(answering: Answering[Context], answer: Reply) -> HttpResponse:
@@ -128,7 +128,7 @@ class Stream:
         usage = _usage(self._usage) | {"output_tokens": 1}
         ending = _end("stop", None, None, None) | {"stop_reason": None}
         message = {**self._blocks.head(event.model), "content": [], **ending, "usage": usage}
-        return _frame({"type": "message_start", "message": message}) + _PING
+        return _frame({"type": "message_start", "message": message}) + PING
 
     def _begin(self, index: int, block: Json) -> bytes:
         closed = self._close()

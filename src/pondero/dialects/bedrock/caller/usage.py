@@ -4,11 +4,13 @@
 among its own response fields, which must be asked for by path; without it, it is unknown.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
+import msgspec
 from msgspec import Struct
 
-from pondero.canon import Finish, Json, Part, Usage, only_thought
+from pondero.canon import Finish, HttpRequest, Json, Part, Usage, only_thought
 
 
 class Counts(Struct, rename="camel"):
@@ -74,3 +76,20 @@ def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
     """Return our word for the stop reason; ``exhausted`` where thinking used up the cap."""
     ended = _FINISH.get(word or "", "other")
     return "exhausted" if ended == "length" and only_thought(parts, usage) else ended
+
+
+_VERB = re.compile(r"/converse(?:-stream)?$")
+
+
+def counting(http: HttpRequest) -> HttpRequest:
+    """Return the request that counts the tokens of another (the Bedrock sheet, section 1)."""
+    body: dict[str, Json] = msgspec.json.decode(http.body)
+    kept = {name: value for name, value in body.items() if name != "inferenceConfig"}
+    url = _VERB.sub("/count-tokens", http.url)
+    return msgspec.structs.replace(
+        http, url=url, body=msgspec.json.encode({"input": {"converse": kept}})
+    )
+
+
+COUNTED = "inputTokens"
+"""Where the answer to it has the number."""

@@ -24,4 +24,5 @@ SERVICE = Service(
         counts=models.counts,
         counted=models.counted,
     ),
+    ping=b"",
 )

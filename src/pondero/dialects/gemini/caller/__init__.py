@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, repair, request, response, stream, traps
+from . import errors, repair, request, response, stream, traps, usage
 
 CALLER = Caller(
     encode=request.encode,
@@ -17,4 +17,6 @@ CALLER = Caller(
     quirks=request.Quirks,
     cured=repair.cured,
     hosted=request.HOSTED,
+    counting=usage.counting,
+    counted=usage.COUNTED,
 )

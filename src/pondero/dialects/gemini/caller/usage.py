@@ -5,9 +5,12 @@ tokens are part of the prompt, tool-use prompts are not. Zeros are left out. Eve
 has a snapshot, some with gaps.
 """
 
+import re
+
+import msgspec
 from msgspec.structs import replace
 
-from pondero.canon import Usage
+from pondero.canon import HttpRequest, Json, Usage
 
 from .chunks import Counts
 
@@ -65,3 +68,20 @@ _PARTS = (
     "thoughts_token_count",
     "tool_use_prompt_token_count",
 )
+
+
+_VERB = re.compile(r":(?:streamGenerateContent|generateContent)(\?alt=sse)?$")
+_NAMED = re.compile(r"models/[^/:?]+")
+
+
+def counting(http: HttpRequest) -> HttpRequest:
+    """Return the request that counts the tokens of another: it stands whole inside of it."""
+    body: dict[str, Json] = msgspec.json.decode(http.body)
+    named = _NAMED.search(http.url)
+    whole = {"generateContentRequest": {"model": named[0] if named else "", **body}}
+    url = _VERB.sub(":countTokens", http.url)
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(whole))
+
+
+COUNTED = "totalTokens"
+"""Where the answer to it has the number."""

@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service, Slots
+from pondero.dialects.dialect import Models, Passing, Service, Slots
 
 from . import address, errors, models, parse, reply, rules
 
@@ -27,4 +27,6 @@ SERVICE = Service(
         counts=models.counts,
         counted=models.counted,
     ),
+    shows=False,
+    passing=Passing(model_at=(("modelVersion",),)),
 )

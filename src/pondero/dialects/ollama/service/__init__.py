@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Models, Service
+from pondero.dialects.dialect import Models, Passing, Service
 
 from . import errors, models, parse, reply, rules, types
 
@@ -22,4 +22,6 @@ SERVICE = Service(
         named=models.named,
         offered=models.offered,
     ),
+    ping=b"",
+    passing=Passing(model_at=(("model",),)),
 )

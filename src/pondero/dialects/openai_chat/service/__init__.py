@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Models, Service, Slots
+from pondero.dialects.dialect import Models, Passing, Service, Slots
 
 from . import address, errors, models, parse, reply, rules, stream
 
@@ -23,5 +23,8 @@ SERVICE = Service(
         listed=models.listed,
         named=address.listed_model,
         offered=models.offered,
+    ),
+    passing=Passing(
+        model_at=(("model",),), headers=("openai-beta",), filled_in=("stream_options",)
     ),
 )

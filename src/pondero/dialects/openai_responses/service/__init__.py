@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service, Slots, Stores
+from pondero.dialects.dialect import Models, Passing, Service, Slots, Stores
 
 from . import address, errors, models, parse, reply, rules, stored, stream
 
@@ -23,4 +23,6 @@ SERVICE = Service(
         offered=models.offered,
     ),
     stores=Stores(named=stored.named, kept=stored.kept, resumed=stored.resumed),
+    shows=False,
+    passing=Passing(model_at=(("model",), ("response", "model")), headers=("openai-beta",)),
 )

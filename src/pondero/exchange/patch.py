@@ -1,0 +1,98 @@
+"""Puts a plan into a request that somebody else wrote, and leaves the rest of it as it stands.
+
+``pondero.sdk`` and the gateway call ``patched`` for requests on the model's own wire. A body is
+prefix for caches and for signatures, so every field that the plan does not touch keeps its bytes.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+import msgspec
+from msgspec import Raw
+
+from ..canon import HttpRequest, Json, decoder, overlaid
+from ..catalog import Entry
+from ..thinking import Plan, depth_paths, shown_paths
+
+Path = tuple[str, ...]
+
+_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
+_FIELDS = decoder(dict[str, Raw])
+
+
+def patched(request: HttpRequest, entry: Entry, plan: Plan) -> HttpRequest:
+    """Return the request with the plan's fields and headers; its body must be a JSON object."""
+    headers = with_list_headers(request.headers, plan.headers)
+    body = with_fields(request.body, thinking_paths(entry, plan), plan.fields)
+    return HttpRequest(request.method, request.url, headers, body)
+
+
+def thinking_paths(entry: Entry, plan: Plan) -> list[Path]:
+    """Return the places in a body that a plan replaces: all that says how a model thinks.
+
+    Whoever wrote the body may have meant another model of the same provider, so every way that the
+    provider has to say it is among them.
+    """
+    every = (entry.placement, *entry.provider.placement.values())
+    paths = [path for each in every for path in (*depth_paths(each), *shown_paths(each))]
+    paths += [entry.provider.parameters.get(name, (name,)) for name in plan.dropped]
+    return list(dict.fromkeys(spelt for path in paths for spelt in _spellings(path)))
+
+
+def _spellings(path: Path) -> Iterator[Path]:
+    """Yield a path in every spelling: what is written thinkingLevel is read as thinking_level too.
+
+    Google's services take both, and its SDKs mix them.
+    """
+    yield from product(*(dict.fromkeys((name, _snake(name))) for name in path))
+
+
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
+
+
+def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) -> bytes:
+    """Return a body without what stands at these places, and with other fields laid over it."""
+    paths = tuple(without)
+    fields = _FIELDS.decode(body)
+    touched = {path[0] for path in paths} | more.keys()
+    before = {name: msgspec.json.decode(fields[name]) for name in fields if name in touched}
+    after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
+    for path in paths:
+        _take(after, path)
+    return _written(fields, before, overlaid(after, more))
+
+
+def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return headers with others added; one that both have is a list of both, each word once."""
+    both = dict(headers)
+    for name, value in more.items():
+        said = [word.strip() for word in both.get(name, "").split(",") if word.strip()]
+        both[name] = ",".join((*said, *(word for word in value.split(",") if word not in said)))
+    return both
+
+
+def _written(
+    fields: Mapping[str, Raw], before: Mapping[str, Json], after: Mapping[str, Json]
+) -> bytes:
+    """Return the body; the fields stand in their old order, new ones behind them."""
+    pieces = []
+    for name in (*fields, *(name for name in after if name not in fields)):
+        if name in before and name not in after:
+            continue
+        same = name in fields and (name not in after or before[name] == after[name])
+        value = bytes(fields[name]) if same else msgspec.json.encode(after[name])
+        pieces.append(b"%b:%b" % (msgspec.json.encode(name), value))
+    return b"{%b}" % b",".join(pieces)
+
+
+def _take(body: dict[str, Json], path: Path) -> None:
+    """Take a value out, and what is empty without it."""
+    inner = body.get(path[0])
+    if len(path) == 1:
+        body.pop(path[0], None)
+    elif isinstance(inner, dict):
+        _take(inner, path[1:])
+        if not inner:
+            del body[path[0]]

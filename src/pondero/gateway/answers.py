@@ -1,0 +1,305 @@
+"""Answers one conversation: reads it, asks the models of its route in turn, writes the answer.
+
+``app`` calls ``answer``. Before the first byte to the client, a model that fails is tried again and
+then the next one is asked; after it, trouble is told in the front's own way inside the stream.
+"""
+
+from asyncio import CancelledError
+from functools import partial
+from time import monotonic
+
+import msgspec
+
+from ..canon import Event, Json, Note, Reply
+from ..catalog import Entry
+from ..dialects import Rejected, dialect
+from ..errors import (
+    BadRequest,
+    ContextTooLong,
+    Overloaded,
+    PonderoError,
+    ServerFailed,
+    TransportError,
+    WireError,
+)
+from ..exchange import Emit, flow
+from ..transport import AsyncShell
+from .failures import failure, with_headers
+from .gate import Gate
+from .job import Job, job_for
+from .memory import Record
+from .outlet import Outlet
+from .passing import Places, Renaming, Tap, answer_of, headers_back
+from .question import Call, Question, read_question
+from .receipt import Receipt
+from .returned import remembered
+from .translating import Translation, answering
+
+_FAULTS = (Overloaded, ServerFailed, TransportError, WireError)  # of a deployment, not of a request
+_LONGEST_HEADER = 2_000
+
+
+class _Progress:
+    """How far an answer has come, for its receipt."""
+
+    def __init__(self, gate: Gate, call: Call) -> None:
+        self._begun = monotonic()
+        self._gate = gate
+        self.receipt = Receipt(id=call.id, at=gate.now(), key=call.who.name, front=call.front)
+
+    def note(self, **what: Json) -> None:
+        self.receipt = msgspec.structs.replace(self.receipt, **what)
+
+    def first(self) -> None:
+        if self.receipt.first is None:
+            self.note(first=monotonic() - self._begun)
+
+    def tell(self) -> None:
+        self.note(seconds=monotonic() - self._begun)
+        self._gate.tell(self.receipt)
+
+
+async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
+    """Answer a conversation; whatever goes wrong is told in the front's own shape."""
+    service = dialect(call.front).service()
+    progress = _Progress(gate, call)
+    try:
+        question = await read_question(gate, call, service)
+        request = question.parsed.request
+        progress.note(said=request.model, stream=request.stream)
+        await _ask_in_turn(gate, question, outlet, progress)
+    except (PonderoError, Rejected) as error:
+        response = with_headers(failure(error, call.front, service), {"x-pondero-id": call.id})
+        progress.note(status=response.status, end="refused")
+        await outlet.whole(response)
+    except CancelledError:
+        progress.note(end="left")
+        raise
+    finally:
+        progress.tell()
+
+
+async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress: _Progress) -> None:
+    failed: PonderoError | None = None
+    entry: Entry | None = None
+    for entry in gate.order(question.resolved.entries, question.request.messages):
+        if gate.breakers.is_open(entry.id):
+            failed = failed or Overloaded(f"{entry.id} is resting after failures", status=503)
+            continue
+        progress.note(provider=entry.provider.name, model=entry.model)
+        try:
+            job = job_for(gate, question, entry)
+            await _Asking(gate, question, job, outlet, progress).run()
+        except PonderoError as error:
+            failed = error
+            if isinstance(error, _FAULTS):
+                gate.breakers.failed(entry.id)
+            if outlet.ended:
+                return
+            if not _may_go_on(error):
+                break
+        except CancelledError:
+            gate.breakers.left(entry.id)
+            raise
+        else:
+            gate.breakers.went_well(entry.id)
+            return
+    if failed is None:
+        raise Overloaded("no model is there to answer", status=503)
+    await _tell_failure(failed, question, entry, outlet, progress)
+
+
+async def _tell_failure(
+    error: PonderoError,
+    question: Question,
+    entry: Entry | None,
+    outlet: Outlet,
+    progress: _Progress,
+) -> None:
+    call = question.call
+    response = failure(error, call.front, question.service, entry)
+    progress.note(status=response.status, end="failed")
+    if not outlet.begun:
+        await outlet.whole(with_headers(response, {"x-pondero-id": call.id}))
+        return
+    # A sign of life was sent, and nothing else: the stream has begun.
+    writer = question.service.stream(answering(question.service, question.parsed, id=call.id))
+    await outlet.write(writer.fail(response))
+    await outlet.end()
+
+
+def _may_go_on(error: PonderoError) -> bool:
+    """Return whether another model might do: not where the request itself is wrong."""
+    if isinstance(error, ContextTooLong):
+        return True
+    return not isinstance(error, BadRequest | Rejected)
+
+
+# -- one model ------------------------------------------------------------------------------------
+
+
+class _Asking:
+    """Asks one model and writes its answer."""
+
+    def __init__(
+        self, gate: Gate, question: Question, job: Job, outlet: Outlet, progress: _Progress
+    ) -> None:
+        self._gate = gate
+        self._question = question
+        self._job = job
+        self._outlet = outlet
+        self._progress = progress
+        call, route = question.call, question.resolved.route
+        self._tap = Tap(gate.way(job.exchange)) if job.passes else None
+        place = call.http.headers.get("x-pondero-show") or (route.show if route else None)
+        self._translation = Translation(
+            question.service,
+            question.parsed,
+            job.exchange.origin,
+            id=call.id,
+            place=place,
+        )
+        self._notes: list[str] = []
+
+    async def run(self) -> None:
+        """Ask, and write; raises where nothing was written yet, and where it broke off."""
+        gate, job = self._gate, self._job
+        exchange, stream = job.exchange, self._question.parsed.request.stream
+        plan = exchange.plan
+        self._progress.note(
+            road="passed" if job.passes else "translated",
+            asked=str(plan.asked),
+            sent=str(plan.level if plan.budget is None else plan.budget),
+            why=job.decided.why,
+            adjustments=tuple(note.code for note in plan.adjustments),
+            tries=self._progress.receipt.tries + 1,
+        )
+        steps = flow(
+            exchange,
+            retry=gate.retry(self._question.resolved.route),
+            jitter=gate.jitter,
+            learn=partial(gate.learn, exchange),
+        )
+        waits = gate.timeouts if stream else gate.timeouts.whole()
+        shell = AsyncShell(steps, self._tap or gate.way(exchange), waits)
+        try:
+            await (self._stream(shell) if stream else self._whole(shell))
+        finally:
+            await shell.aclose()
+
+    async def _whole(self, shell: AsyncShell) -> None:
+        while isinstance(step := await shell.next(), Emit):
+            self._note(step.events)
+        if self._tap is not None:
+            body = await self._tap.rest()
+            places = self._question.service.passing.model_at
+            response = answer_of(self._tap, body, places, self._question.parsed.request.model)
+        else:
+            response = self._translation.whole(step)
+        await self._remember(step)
+        self._progress.first()
+        self._over(step)
+        await self._outlet.whole(with_headers(response, self._headers()))
+
+    async def _stream(self, shell: AsyncShell) -> None:
+        outlet = self._outlet
+        road = self._translation if self._tap is None else self._passage(self._tap)
+        headers = self._translation.headers
+        ping = self._question.service.ping if "event-stream" in headers["content-type"] else b""
+        outlet.streams(headers, ping)
+        wrote = False
+        try:
+            while isinstance(step := await shell.next(), Emit):
+                if not wrote:
+                    wrote = True
+                    self._note(step.events)
+                    self._progress.first()
+                    if not outlet.begun:
+                        outlet.streams({**road.headers, **self._headers()}, ping)
+                await outlet.write(road.feed(step.events))
+            await outlet.write(await road.end())
+        except PonderoError as error:
+            if wrote:
+                await self._break_off(error)
+            raise
+        await self._remember(step)
+        self._over(step)
+        await outlet.end()
+
+    def _passage(self, tap: Tap) -> "_Passage":
+        question = self._question
+        return _Passage(tap, question.service.passing.model_at, question.parsed.request.model)
+
+    async def _break_off(self, error: PonderoError) -> None:
+        """Tell in the stream that the answer ends here."""
+        question = self._question
+        response = failure(error, question.call.front, question.service, self._job.entry)
+        self._progress.note(status=response.status, end="failed")
+        await self._outlet.write(self._translation.fail(response))
+        await self._outlet.end()
+
+    def _note(self, events: list[Event]) -> None:
+        codes = [event.adjustment["code"] for event in events if isinstance(event, Note)]
+        self._notes += codes
+
+    def _headers(self) -> dict[str, str]:
+        """Return what the answer's headers say of what was done."""
+        job = self._job
+        plan = job.exchange.plan
+        made = [f"{note.code}:{note.what}" for note in plan.adjustments]
+        headers = {
+            "x-pondero-id": self._question.call.id,
+            "x-pondero-model": job.entry.id,
+            "x-pondero-thinking": job.decided.header(plan),
+        }
+        if said := ", ".join(dict.fromkeys([*made, *self._notes])):
+            headers["x-pondero-adjustments"] = said[:_LONGEST_HEADER]
+        return headers
+
+    async def _remember(self, reply: Reply) -> None:
+        """Keep what the client may lose of this answer; the next request may come at once."""
+        question, call = self._question, self._question.call
+        record = self._translation.carrier.record
+        if self._tap is not None:
+            message = reply.message
+            ids = tuple(each.id for each in message.tool_calls)
+            record = Record(call.id, message, ids, message.text)
+        await self._gate.memory.put(remembered(question.parsed.request, record, client=call.who.id))
+
+    def _over(self, reply: Reply) -> None:
+        plan = reply.plan
+        self._progress.note(
+            finish=reply.finish,
+            verdict=reply.verdict,
+            usage=reply.usage,
+            adjustments=tuple(note.code for note in plan.adjustments),
+        )
+
+
+class _Passage:
+    """A stream that passes as it comes, under the name that the client asked for."""
+
+    def __init__(self, tap: Tap, places: Places, model: str) -> None:
+        self._tap = tap
+        self._places = places
+        self._model = model
+        self._renaming: Renaming | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers of the answer that passes."""
+        return headers_back(self._tap.head)
+
+    def feed(self, _events: list[Event]) -> bytes:
+        """Return what came meanwhile."""
+        if self._renaming is None:
+            kind = self._tap.head.headers.get("content-type", "")
+            self._renaming = Renaming(self._places, self._model, kind)
+        return self._renaming.feed(self._tap.take())
+
+    async def end(self) -> bytes:
+        """Return what comes behind the answer's end."""
+        rest = self.feed([])
+        if self._renaming is None:
+            return rest
+        return rest + self._renaming.feed(await self._tap.rest()) + self._renaming.eof()

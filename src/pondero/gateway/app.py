@@ -1,0 +1,140 @@
+"""The gateway as an ASGI application: which address is which, and who may come.
+
+``server`` runs it. Every front is served at the addresses its clients know: conversations go to
+``answers``, counts of tokens to ``counts``, lists of models to ``listing``.
+"""
+
+import logging
+from secrets import token_hex
+from urllib.parse import urlsplit
+
+from ..canon import HttpRequest, HttpResponse
+from ..dialects import COMMON, NAMES, dialect
+from ..errors import PonderoError
+from .answers import answer
+from .counts import count
+from .failures import failure, refusal
+from .gate import Gate
+from .incoming import TooLarge, read_body, request_of, who
+from .listing import listed
+from .outlet import Message, Outlet, Receive, Send, cancelled_on_hang_up
+from .question import Call
+
+LOG = logging.getLogger("pondero.gateway")
+
+_UPGRADE = HttpResponse(
+    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    {"content-type": "application/json", "upgrade": "HTTP/1.1"},
+    b'{"error":{"message":"there is no WebSocket here; use HTTP","type":"invalid_request_error"}}',
+)
+_HELLO = HttpResponse(200, {"content-type": "application/json"}, b'{"status":"ok"}')
+_GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
+
+
+class App:
+    """The application; ``gate`` is what its requests share."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await _refuse_websocket(scope, receive, send)
+            return
+        outlet = Outlet(send)
+        most = self.gate.config.server.max_body
+        try:
+            body = await read_body(receive, most)
+            if body is None:
+                return
+            http = request_of(scope, body, most)
+        except TooLarge:
+            await outlet.whole(_plain(413, f"a request may have {most:,} bytes", scope["path"]))
+            return
+        except PonderoError as error:
+            await outlet.whole(_plain(400, str(error), scope["path"]))
+            return
+        with cancelled_on_hang_up(receive):
+            await self._serve(http, outlet)
+
+    async def _serve(self, http: HttpRequest, outlet: Outlet) -> None:
+        path = urlsplit(http.url).path
+        front = front_of(path)
+        service = dialect(front or COMMON).service()
+        try:
+            if not await self._beside(http, path, outlet):
+                await self._conversation(http, front, outlet)
+        except Exception:
+            LOG.exception("a request to %s failed", path)
+            if not outlet.begun:
+                await outlet.whole(failure(RuntimeError(), front or "", service))
+
+    async def _beside(self, http: HttpRequest, path: str, outlet: Outlet) -> bool:
+        """Answer what needs no key, and say whether it was that."""
+        if http.headers.get("upgrade", "").lower() == "websocket":
+            await outlet.whole(_UPGRADE)
+        elif http.method == "HEAD" and path in _GREETINGS:
+            await outlet.whole(HttpResponse(200))
+        elif http.method == "GET" and path in ("/health", "/"):
+            await outlet.whole(_HELLO)
+        else:
+            return False
+        return True
+
+    async def _conversation(self, http: HttpRequest, front: str | None, outlet: Outlet) -> None:
+        gate = self.gate
+        asks = who(http, gate.config)
+        if asks is None:
+            shape = dialect(front or meant(http)).service()
+            message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
+            await outlet.whole(refusal(shape, 401, message))
+            return
+        if front is not None and http.method == "POST":
+            call = Call(id=token_hex(12), front=front, http=http, who=asks)
+            with gate.watch.over(outlet):
+                await answer(gate, call, outlet)
+            return
+        found = await count(gate, http, asks) or listed(http, gate.routing) or nowhere(http)
+        await outlet.whole(found)
+
+
+def front_of(path: str) -> str | None:
+    """Return the wire whose conversations are at an address; None where none is."""
+    return next((name for name in NAMES if dialect(name).service().serves(path)), None)
+
+
+def meant(http: HttpRequest) -> str:
+    """Return the wire that a request at an unknown address most likely speaks."""
+    sent = http.headers.keys()
+    for name in NAMES:
+        service = dialect(name).service()
+        asks = service.models.asks(http) if service.models else None
+        if asks or service.own_headers & sent:
+            return name
+    return COMMON
+
+
+def nowhere(http: HttpRequest) -> HttpResponse:
+    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+    path = urlsplit(http.url).path
+    service = dialect(meant(http)).service()
+    if path.endswith("/responses/compact"):
+        message = "this gateway compacts no conversations; the client has a way of its own"
+        return refusal(service, 501, message)
+    return refusal(service, 404, f"the gateway serves no {http.method} {path}")
+
+
+def _plain(status: int, message: str, path: str) -> HttpResponse:
+    return refusal(dialect(front_of(path) or COMMON).service(), status, message)
+
+
+async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        if "websocket.http.response" in scope.get("extensions", {}):
+            start = {"type": "websocket.http.response.start", "status": 426, "headers": []}
+            await send(start)
+            await send({"type": "websocket.http.response.body", "body": _UPGRADE.body})
+        else:
+            await send({"type": "websocket.close", "code": 1002})

@@ -1,0 +1,92 @@
+"""Which level a request goes out with: the client's wish under the rules of its route and key.
+
+``answers`` calls ``decide`` for every model that it is about to ask, because what "nothing was
+asked" means depends on the model. The outcome stands in the answer's ``x-pondero-thinking``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from ..thinking import FIGURES, OFF, UNSET, Capability, Intent, Plan, parse
+from .config import Dial
+
+_BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
+_FREE = Dial()
+
+
+class Wish(Struct, frozen=True):
+    """What the client wants, and where it says so: a header, the model's name, or the body."""
+
+    intent: Intent
+    said_in: str
+
+
+class Decided(Struct, frozen=True):
+    """The intent to plan with; ``why`` is the rule that made it differ from the wish, if any."""
+
+    intent: Intent
+    wish: Wish
+    why: str | None = None
+
+    def header(self, plan: Plan) -> str:
+        """Return the line that says what was asked, what was sent, and why they differ."""
+        sent = plan.level if plan.budget is None else plan.budget
+        notes = (note.code for note in plan.adjustments if note.what in ("level", "budget"))
+        why = self.why or next(notes, None) or self.wish.said_in
+        return f"asked={_word(self.wish.intent)}; sent={sent or 'nothing'}; why={why}"
+
+
+def wish_of(*, header: str | None, suffix: str | None, body: Intent, words: Sequence[str]) -> Wish:
+    """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
+    for said, where in ((header, "header"), (suffix, "name")):
+        if said is not None:
+            return Wish(parse(said, words=words), where)
+    return Wish(body, "body" if body.kind != "unset" else "unset")
+
+
+def decide(wish: Wish, facts: Capability, rules: Sequence[Dial]) -> Decided:
+    """Return the intent for one model; of two rules of a kind the narrower one holds.
+
+    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it.
+    """
+    words = facts.extra_words
+    if forced := _first(rule.force for rule in rules):
+        intent, why = parse(forced, words=words), "force"
+    elif wish.intent.kind == "unset" and (usual := _first(rule.default for rule in rules)):
+        intent, why = parse(usual, words=words), "default"
+    else:
+        intent, why = wish.intent, ""
+    floors = [parse(rule.floor, words=words) for rule in rules if rule.floor is not None]
+    caps = [parse(rule.cap, words=words) for rule in rules if rule.cap is not None]
+    if floors and _most(intent, facts) < _depth(floor := max(floors, key=_depth)):
+        intent, why = floor, "floor"
+    if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
+        intent, why = cap, "cap"
+    return Decided(intent, wish, why or None)
+
+
+def _first(values: Iterable[str | None]) -> str | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _most(intent: Intent, facts: Capability) -> float:
+    """Return how many tokens a wish can mean at most; a depth that nobody knows has no end."""
+    if intent.kind in ("unset", "on", "native"):
+        if facts.thinks_unasked is False and intent.kind == "unset":
+            return 0
+        return FIGURES.get(facts.default, math.inf)
+    return _depth(intent)
+
+
+def _depth(intent: Intent) -> float:
+    if intent.kind == "budget":
+        return intent.tokens or 0
+    if intent.kind == "level":
+        return FIGURES.get(intent.level or "", _BEYOND)
+    return 0 if intent == OFF else math.inf
+
+
+def _word(intent: Intent) -> str:
+    return "nothing" if intent == UNSET else str(intent.asked)

@@ -1,0 +1,125 @@
+"""What all requests at the gate share: configuration, models, connections, and what is remembered.
+
+A ``Gate`` belongs to one process. ``replaced`` gives it another configuration while it runs: a
+request that has begun keeps the one it began with.
+"""
+
+from collections.abc import Sequence
+from random import random
+from time import time
+
+from msgspec import Struct
+
+from ..canon import Message
+from ..catalog import Entry, Provider
+from ..dialects import Repair
+from ..exchange import AsyncTransport, Exchange, Retry, Timeouts, refusal_of
+from ..handoff import Refusal
+from ..store import lookup
+from ..transport import AsyncSigningTransport
+from .breakers import Breakers
+from .config import Config, Key, Route
+from .memory import LocalMemory, Memory
+from .outlet import Watch
+from .receipt import Observer, Receipt
+from .routing import Routing
+from .secrets import key_of, url_of
+
+PATIENCE = 5.0
+"""Seconds that the gateway waits before it tries again; a longer wait is the client's to decide."""
+_REMEMBERED = 512
+_USUAL = Route(match="*", to=("*",))
+
+
+class Who(Struct, frozen=True):
+    """Who asks. ``id`` keeps what is remembered of clients apart; ``key`` has their rules."""
+
+    id: str = "local"
+    key: Key | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name for records."""
+        return self.key.name if self.key is not None else self.id
+
+
+class Gate:
+    """The shared state of a gateway."""
+
+    def __init__(
+        self,
+        config: Config,
+        transport: AsyncTransport,
+        *,
+        memory: Memory | None = None,
+        observers: Sequence[Observer] = (),
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        server = config.server
+        self.config = config
+        self.routing = Routing(config, lookup())
+        self.transport = transport
+        self.memory = memory or LocalMemory(seconds=server.memory_seconds, size=server.memory_bytes)
+        self.breakers = Breakers()
+        self.watch = Watch()
+        self.observers = tuple(observers)
+        self.timeouts = timeouts or Timeouts()
+        self._refusals: dict[Refusal, None] = {}
+
+    def reconfigure(self, config: Config) -> None:
+        """Serve another configuration from the next request on."""
+        self.routing = Routing(config, lookup())
+        self.config = config
+
+    # -- which model is asked ---------------------------------------------------------------------
+
+    def order(self, entries: Sequence[Entry], messages: Sequence[Message]) -> list[Entry]:
+        """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
+        home = next((m.origin for m in reversed(messages) if m.origin is not None), None)
+        if home is None or len(entries) == 1:
+            return list(entries)
+        return sorted(
+            entries, key=lambda e: (e.provider.name, e.model) != (home.provider, home.model)
+        )
+
+    def address(self, provider: Provider) -> tuple[str, str | None]:
+        """Return where a provider is and the key for it; raises MissingKey."""
+        needed = self.transport.needs_key
+        config = self.config
+        return url_of(config, provider, needed=needed), key_of(config, provider, needed=needed)
+
+    def way(self, exchange: Exchange) -> AsyncTransport:
+        """Return what moves the bytes of an exchange, signed where it needs to be."""
+        if exchange.signing is None:
+            return self.transport
+        return AsyncSigningTransport(self.transport, exchange.signing)
+
+    @staticmethod
+    def retry(route: Route | None) -> Retry:
+        """Return how often a model is asked before the next one is."""
+        return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
+
+    jitter = staticmethod(random)
+    now = staticmethod(time)
+
+    # -- what was refused before ------------------------------------------------------------------
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Return what services refused lately, and took without."""
+        return tuple(self._refusals)
+
+    def learn(self, exchange: Exchange, repair: Repair) -> None:
+        """Remember a refusal whose repair was taken; the oldest are forgotten."""
+        if repair.holds_for == "request":
+            return
+        self._refusals[refusal_of(exchange.origin, repair)] = None
+        while len(self._refusals) > _REMEMBERED:
+            del self._refusals[next(iter(self._refusals))]
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def tell(self, receipt: Receipt) -> None:
+        """Give a receipt to everybody who observes."""
+        for observer in self.observers:
+            observer(receipt)

@@ -1,0 +1,127 @@
+"""One model about to be asked: the request to it, on one of the two roads, and why it is so.
+
+``answers`` makes a job for each model of a route in turn, ``counts`` for the first.
+"""
+
+from itertools import pairwise
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Json, Message, Request, Thinking
+from ..catalog import Entry
+from ..dialects import Parsed
+from ..exchange import Exchange, prepare
+from ..exchange import plan as make_plan
+from ..thinking import Adjustment, Asked, Plan, Policy
+from . import envelope
+from .dial import Decided, decide
+from .gate import Gate
+from .passing import is_exact, passed, template_of
+from .question import Question
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One model about to be asked; ``passes`` is whether bytes pass as they are."""
+
+    entry: Entry
+    exchange: Exchange
+    decided: Decided
+    passes: bool
+
+
+def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
+    """Return the request to one model; raises UsageError where it cannot be asked so."""
+    call, parsed, request = question.call, question.parsed, question.request
+    route = question.resolved.route
+    rules = [route.thinking] if route else []
+    if call.who.key is not None:
+        rules.append(call.who.key.thinking)
+    decided = decide(question.wish, entry.capability, rules)
+    policy = _policy(strict=bool(route and route.strict), show=parsed.show)
+    asked = _asked(request)
+    plan = make_plan(entry, decided.intent, asked=asked, policy=policy)
+    url, key = gate.address(entry.provider)
+    if _passes(question, entry):
+        untouched = _is_as_asked(decided, plan, parsed.request.model, entry)
+        template = template_of(entry, request, plan, url=url, key=key)
+        kept = None if untouched else plan
+        exchange = passed(call.http, question.service.passing, entry, kept, template)
+        return Job(entry=entry, exchange=exchange, decided=decided, passes=True)
+    request, notes = _without_own(request, parsed, call.front)
+    prepared = prepare(
+        entry,
+        request,
+        msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes)),
+        asked=asked,
+        policy=policy,
+        url=url,
+        key=key,
+        at=gate.now(),
+        refusals=gate.refusals,
+        retells=True,
+    )
+    return Job(entry=entry, exchange=prepared.exchange, decided=decided, passes=False)
+
+
+def _passes(question: Question, entry: Entry) -> bool:
+    """Return whether the body can pass: the same wire, and nothing of another maker in it."""
+    call = question.call
+    if not is_exact(call.front, entry) or envelope.is_in(call.http.body):
+        return False
+    messages = question.request.messages
+    if any(one.role == other.role == "assistant" for one, other in pairwise(messages)):
+        return False  # one answer in several messages, as some clients keep it: it must be joined
+    return not any(_is_foreign(message, entry) for message in messages)
+
+
+def _is_foreign(message: Message, entry: Entry) -> bool:
+    """Return whether an answer holds thinking or seals of another model."""
+    origin = message.origin
+    if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
+        return False
+    return any(
+        isinstance(part, Thinking) or getattr(part, "seal", None) is not None
+        for part in message.parts
+    )
+
+
+def _is_as_asked(decided: Decided, plan: Plan, said: str, entry: Entry) -> bool:
+    """Return whether the client's own thinking fields can stay as they are."""
+    own = decided.why is None and decided.wish.said_in in ("body", "unset")
+    return own and said == entry.model and not plan.adjustments
+
+
+def _policy(*, strict: bool, show: bool | None) -> Policy:
+    return _POLICIES[strict, show is False]
+
+
+_POLICIES = {
+    (strict, hidden): Policy(
+        unsupported="strict" if strict else "adjust", show="none" if hidden else "auto"
+    )
+    for strict in (False, True)
+    for hidden in (False, True)
+}
+
+
+def _asked(request: Request) -> Asked:
+    choice = request.tool_choice
+    return Asked(
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        top_p=request.top_p,
+        top_k=request.top_k,
+        tools=bool(request.tools),
+        tool_choice=(choice.name or choice.mode) if choice else "auto",
+    )
+
+
+def _without_own(
+    request: Request, parsed: Parsed[Json], front: str
+) -> tuple[Request, list[Adjustment]]:
+    """Return the request without fields that only the front's wire has, each with a note."""
+    names = [*(request.extras or ()), *parsed.unknown]
+    why = f"only the wire that the client speaks ({front}) has it"
+    notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
+    return msgspec.structs.replace(request, extras=None), notes

@@ -1,0 +1,236 @@
+"""The road of a request whose model speaks the client's own wire: it passes as it came.
+
+``answers`` takes this road where nothing of the conversation has to change. Of the request, only
+what the dial decided is replaced; of the answer, only the model's name. ``Tap`` keeps what is read,
+so that the answer can be counted and passed on at once.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Raw
+
+from ..canon import Head, HttpRequest, HttpResponse, Json, Message, Request, Text, decoder
+from ..catalog import Entry
+from ..dialects import Passing
+from ..exchange import (
+    AsyncAnswer,
+    AsyncTransport,
+    Exchange,
+    Timeouts,
+    compose,
+    thinking_paths,
+    with_fields,
+    with_list_headers,
+)
+from ..thinking import Plan
+
+_SENT_BACK = re.compile(
+    r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
+)
+_FIELDS = decoder(dict[str, Raw])
+
+Places = tuple[tuple[str, ...], ...]
+"""Where an answer names its model."""
+
+
+def is_exact(front: str, entry: Entry) -> bool:
+    """Return whether a model is served on exactly the wire that the client speaks."""
+    return entry.provider.exact and entry.provider.dialect == front
+
+
+def passed(
+    http: HttpRequest, passing: Passing, entry: Entry, plan: Plan | None, template: Exchange
+) -> Exchange:
+    """Return the client's request readdressed; without a plan, its thinking fields stay.
+
+    ``template`` is a request of our own to the same model: its address, its key, and the fields
+    that this deployment wants beside the conversation.
+    """
+    own: dict[str, Json] = msgspec.json.decode(template.http.body)
+    sent = _FIELDS.decode(http.body)
+    more = {name: own[name] for name in passing.filled_in if name in own and name not in sent}
+    without: list[tuple[str, ...]] = []
+    if "model" in own:
+        more["model"] = own["model"]
+    else:
+        without.append(("model",))
+    if plan is not None:
+        without += thinking_paths(entry, plan)
+        more |= plan.fields
+    headers = {name: http.headers[name] for name in passing.headers if name in http.headers}
+    headers = {**template.http.headers, **with_list_headers(headers, plan.headers if plan else {})}
+    url = template.http.url
+    if "beta=true" in urlsplit(http.url).query and "?" not in url:
+        url = f"{url}?beta=true"
+    return msgspec.structs.replace(
+        template,
+        http=HttpRequest(http.method, url, headers, with_fields(http.body, without, more)),
+        plan=plan or template.plan,
+    )
+
+
+def _small(request: Request, model: str) -> Request:
+    """Return the shortest conversation that asks a model for the same kind of answer."""
+    hello = Message("user", (Text("."),))
+    return Request(model, (hello,), max_tokens=request.max_tokens, stream=request.stream)
+
+
+class Tap:
+    """A transport that keeps what it reads of the last answer, until it is taken."""
+
+    needs_key = True
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self.head = Head(200)
+        self._transport = transport
+        self._kept: list[bytes] = []
+        self._answer: AsyncAnswer | None = None
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_Tapped":
+        """Send it and return the answer as soon as its head is there."""
+        answer = await self._transport.send(request, timeouts)
+        self._kept.clear()
+        self.head = answer.head
+        self._answer = tapped = _Tapped(answer, self._kept)
+        return tapped
+
+    async def aclose(self) -> None:
+        """Leave the connections open: they are not this request's."""
+
+    def take(self) -> bytes:
+        """Return what came since the last time."""
+        kept = b"".join(self._kept)
+        self._kept.clear()
+        return kept
+
+    async def rest(self) -> bytes:
+        """Return what comes behind the end of an answer, such as a last mark of the stream."""
+        if self._answer is not None:
+            async for _ in self._answer:
+                pass
+        return self.take()
+
+
+class _Tapped:
+    """An answer that is kept while it is read."""
+
+    def __init__(self, answer: AsyncAnswer, kept: list[bytes]) -> None:
+        self.head = answer.head
+        self._answer = answer
+        self._pieces = aiter(answer)
+        self._keep = kept.append
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await anext(self._pieces)
+        self._keep(piece)
+        return piece
+
+    async def aclose(self) -> None:
+        """Close the connection at once, read to the end or not."""
+        await self._answer.aclose()
+
+
+def headers_back(head: Head) -> dict[str, str]:
+    """Return the headers of an answer that clients read."""
+    return {name: value for name, value in head.headers.items() if _SENT_BACK.fullmatch(name)}
+
+
+# -- the model's name ----------------------------------------------------------------------------
+
+
+def renamed(body: bytes, places: Places, model: str) -> bytes:
+    """Return a JSON object in which the answering model has this name; other bytes stay."""
+    for path in places:
+        if b'"%b"' % path[-1].encode() in body:
+            body = _renamed(body, path, model)
+    return body
+
+
+def _renamed(body: bytes, path: tuple[str, ...], model: str) -> bytes:
+    try:
+        fields = _FIELDS.decode(body)
+    except msgspec.DecodeError:
+        return body
+    if path[0] not in fields:
+        return body
+    inner = bytes(fields[path[0]])
+    new = msgspec.json.encode(model) if len(path) == 1 else _renamed(inner, path[1:], model)
+    if new == inner:
+        return body
+    pairs = ((name, new if name == path[0] else bytes(raw)) for name, raw in fields.items())
+    return b"{%b}" % b",".join(b"%b:%b" % (msgspec.json.encode(k), v) for k, v in pairs)
+
+
+class Renaming:
+    """Bytes of a stream in, the same bytes out, whole lines at a time, under another name."""
+
+    def __init__(self, places: Places, model: str, content_type: str) -> None:
+        self._rename = _LINES.get(content_type.partition(";")[0].strip(), _as_it_is)
+        self._places = places
+        self._model = model
+        self._begun = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what is complete; of the last line, nothing before its end has come."""
+        if self._rename is _as_it_is:
+            return data
+        whole, newline, self._begun = (self._begun + data).rpartition(b"\n")
+        return self._lines(whole) + newline if newline else b""
+
+    def eof(self) -> bytes:
+        """Return the last line."""
+        last, self._begun = self._begun, b""
+        return self._lines(last) if last else b""
+
+    def _lines(self, lines: bytes) -> bytes:
+        return b"\n".join(
+            self._rename(line, self._places, self._model) for line in lines.split(b"\n")
+        )
+
+
+def _sse_line(line: bytes, places: Places, model: str) -> bytes:
+    if not line.startswith(b"data:"):
+        return line
+    data = line[5:].strip()
+    if b'"model":"%b"' % model.encode() in data:
+        return line
+    new = renamed(data, places, model)
+    return line if new == data else b"data: " + new
+
+
+def _array_line(line: bytes, places: Places, model: str) -> bytes:
+    """Rename in a line of JSON; of an indented array, no line is a whole object."""
+    if line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}"):
+        return renamed(line, places, model)
+    name = b"|".join(path[0].encode() for path in places if len(path) == 1)
+    found = re.match(rb'(\s*"(?:%b)"\s*:\s*)"[^"\\]*"' % name, line) if name else None
+    return found[1] + msgspec.json.encode(model) + line[found.end() :] if found else line
+
+
+def _as_it_is(line: bytes, _places: Places, _model: str) -> bytes:
+    return line
+
+
+_LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
+    "text/event-stream": _sse_line,
+    "application/x-ndjson": _array_line,
+    "application/json": _array_line,
+}
+
+
+def template_of(
+    entry: Entry, request: Request, plan: Plan, *, url: str, key: str | None
+) -> Exchange:
+    """Return a request of our own to a model, as ``passed`` wants it."""
+    return compose(entry, _small(request, entry.model), plan, url=url, key=key)
+
+
+def answer_of(tap: Tap, body: bytes, places: Places, model: str) -> HttpResponse:
+    """Return a whole answer under the name that was asked for."""
+    return HttpResponse(tap.head.status, headers_back(tap.head), renamed(body, places, model))

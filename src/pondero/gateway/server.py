@@ -1,0 +1,185 @@
+"""Runs the gateway: in this process, in several that share a socket, or in a thread for tests.
+
+``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``serving``. SIGHUP reads the
+configuration again; SIGTERM and Ctrl-C let open answers end first.
+"""
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+from time import sleep
+from typing import Any
+
+from ..errors import BadParameter, MissingExtra, PonderoError
+from ..exchange import AsyncTransport
+from ..store import lookup
+from .app import App
+from .config import Config
+from .config_file import load
+from .gate import Gate
+from .receipt import Observer
+from .secrets import forget
+
+LOG = logging.getLogger("pondero.gateway")
+
+Ready = Callable[[str], None]
+
+
+def run(
+    config: Config,
+    *,
+    transport: AsyncTransport | None = None,
+    ready: Ready | None = None,
+    observers: Sequence[Observer] = (),
+) -> None:
+    """Serve until told to stop; ``ready`` is called with the address once it listens."""
+    if config.is_exposed:
+        host = config.server.host
+        message = (
+            f"on {host} anybody could ask with your keys: add a [[key]] ('pondero keys make "
+            f"--gateway NAME'), or listen on 127.0.0.1"
+        )
+        raise BadParameter(message)
+    bound = bind(config.server.host, config.server.port)
+    if ready is not None:
+        ready(address(bound))
+    if config.server.workers > 1:
+        _run_workers(config, bound, transport, observers)
+    else:
+        _serve(config, bound, transport, observers)
+
+
+@contextmanager
+def serving(
+    config: Config,
+    *,
+    transport: AsyncTransport | None = None,
+    observers: Sequence[Observer] = (),
+) -> Iterator[str]:
+    """Serve in a thread of this process and yield the base address."""
+    bound = bind(config.server.host, config.server.port)
+    server = _server(Gate(config, transport or _over_network(), observers=observers))
+    thread = Thread(target=server.run, args=([bound],), daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        sleep(0.01)
+    try:
+        yield address(bound)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises BadParameter where it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host.strip("[]"), port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+        message = f"cannot listen on {host} port {port}: {why}; try another --host or --port"
+        raise BadParameter(message) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def address(bound: socket.socket) -> str:
+    """Return where a socket listens, as a base address."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _serve(
+    config: Config,
+    bound: socket.socket,
+    transport: AsyncTransport | None,
+    observers: Sequence[Observer],
+) -> None:
+    gate = Gate(config, transport or _over_network(), observers=observers)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
+    _server(gate).run([bound])
+
+
+def _read_again(gate: Gate) -> None:
+    """Read the configuration anew; a wrong one is reported, and the old one stays."""
+    path = gate.config.path
+    if path is None:
+        return
+    forget()
+    try:
+        gate.reconfigure(load(path, lookup()))
+    except PonderoError as error:
+        LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
+    else:
+        LOG.info("the configuration was read again")
+
+
+def _run_workers(
+    config: Config,
+    bound: socket.socket,
+    transport: AsyncTransport | None,
+    observers: Sequence[Observer],
+) -> None:
+    """Serve in several processes on one socket, and start another for each that dies."""
+    if not hasattr(os, "fork"):
+        raise BadParameter("several workers need fork, which this system has not; use one")
+    children: set[int] = set()
+    stopping = False
+
+    def started() -> int:
+        child = os.fork()
+        if child:
+            return child
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, signal.SIG_DFL)
+        status = 1
+        try:
+            _serve(config, bound, transport, observers)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def passed_on(number: int, _frame: Any) -> None:
+        nonlocal stopping
+        stopping = stopping or number != signal.SIGHUP
+        for child in children:
+            os.kill(child, number)
+
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, passed_on)
+    while len(children) < config.server.workers:
+        children.add(started())
+    while children:
+        child, status = os.wait()
+        children.discard(child)
+        if not stopping:
+            LOG.error("worker %s ended with %s; another is started", child, status)
+            children.add(started())
+
+
+def _over_network() -> AsyncTransport:
+    from ..transport import FastTransport  # noqa: PLC0415 - an extra
+
+    return FastTransport()
+
+
+def _server(gate: Gate) -> Any:
+    try:
+        import uvicorn  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtra("a gateway needs uvicorn: pip install 'pondero[gateway]'") from None
+    settings = uvicorn.Config(
+        App(gate),
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=round(gate.config.server.drain_seconds),
+        server_header=False,
+    )
+    return uvicorn.Server(settings)

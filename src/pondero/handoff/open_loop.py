@@ -1,0 +1,74 @@
+"""An open tool loop that another model began, told in words, so that a new model may think.
+
+Some services let a model think in a tool loop only where the loop begins with its own thinking.
+Another model's thinking cannot be sent, so its calls and their results become a note of the user's:
+the model then answers a question, and thinks about it. ``exchange.prepare`` calls ``retold``.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ..canon import (
+    Blob,
+    Image,
+    Message,
+    Other,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    dumped,
+)
+
+_BEFORE = "[A note: what another model did so far about the question above]"
+
+
+def retold(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with the beginning of an open loop told as a note of the user's.
+
+    What follows the first answer that begins with thinking stays as it is.
+    """
+    start = _start(messages)
+    end = next(
+        (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)
+    )
+    note = (Text(_BEFORE), *(part for each in messages[start:end] for part in _told(each)))
+    if start and messages[start - 1].role == "user":
+        before = messages[start - 1]
+        asked = Message("user", (*before.parts, *note), before.origin)
+        return (*messages[: start - 1], asked, *messages[end:])
+    return (*messages[:start], Message("user", note), *messages[end:])
+
+
+def _start(messages: Sequence[Message]) -> int:
+    """Return where the loop begins: at the first answer whose calls lead to the last results."""
+    start = len(messages)
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if message.role == "assistant":
+            start = at
+        elif not any(isinstance(part, ToolResult) for part in message.parts):
+            break
+    return start
+
+
+def _thinks_first(message: Message) -> bool:
+    return message.role == "assistant" and isinstance(next(iter(message.parts), None), Thinking)
+
+
+def _told(message: Message) -> Iterator[Text | Image | Blob]:
+    for part in message.parts:
+        yield from _words(part)
+
+
+def _words(part: Part) -> Iterator[Text | Image | Blob]:
+    match part:
+        case Text():
+            yield Text(part.text)
+        case ToolCall():
+            yield Text(f"[It called {part.name} with {dumped(part.arguments)}]")
+        case ToolResult():
+            yield Text("[The call failed:]" if part.error else "[The result:]")
+            yield from (each for each in part.content if not isinstance(each, Other))
+        case Image() | Blob():
+            yield part
