@@ -10,6 +10,7 @@ from pondero.dialects.dialect import TOO_LONG
 from pondero.errors import ContextTooLong, NotFound, QuotaSpent, RateLimited, ServiceError
 
 NAMES = ("anthropic", "gemini", "bedrock")
+"""The codes are the words of other wires to these."""
 SAID = "prompt is too long: 210000 tokens > 200000 maximum"
 
 

@@ -6,6 +6,7 @@ one can say is said.
 """
 
 import json
+from base64 import b64encode
 from itertools import pairwise
 from typing import Any
 
@@ -193,6 +194,48 @@ def test_a_whole_answer_of_any_wire_is_what_it_was(name, parts, finish, usage):
     where = Where("m", "r", wire(name).target.quirks)
     events = dialect(name).caller().decode(Head(200, sent.headers), sent.body, where)
     is_said(*assembled(events), parts, usage)
+
+
+PAGE = "https://example.com/a"
+CITATIONS = (
+    {"type": "url_citation", "url": PAGE, "title": "A", "start_index": 0, "end_index": 1},
+    {"type": "url_citation", "url_citation": {"url": PAGE, "title": "A"}},
+    {"type": "web_search_result_location", "url": PAGE, "title": "A", "encrypted_index": "x"},
+    {"title": "A", "location": {"web": {"url": PAGE}}},
+)
+
+
+@pytest.mark.parametrize("citation", CITATIONS)
+def test_a_page_that_is_cited_on_any_wire_is_cited_on_this_one(name, citation):
+    cited = (Text("So", citations=(citation,)),)
+    sent = streamed(name, told(cited, "stop", Usage(), pieces=True))
+    reply = Reply(Message("assistant", cited), "stop")
+    body = dialect(name).service().reply(asked(name), reply).body
+    says_pages = name != "ollama"
+    assert (PAGE.encode() in sent) is says_pages
+    assert (PAGE.encode() in body) is says_pages
+
+
+@settings(max_examples=30)
+@given(parts)
+def test_every_piece_of_words_is_sent_when_it_comes(name, parts):
+    writer = dialect(name).service().stream(asked(name))
+    for event in told(parts, "stop", Usage(), pieces=True):
+        sent = writer.feed(event)
+        if isinstance(event, TextDelta | ThinkingDelta):
+            assert sent
+
+
+@given(st.binary(min_size=1, max_size=60), st.booleans())
+def test_an_envelope_on_thinking_comes_back_byte_for_byte(name, inside, redacted):
+    if name not in ("anthropic", "bedrock", "openai_responses"):
+        return  # no slot on thinking itself
+    envelope = b64encode(inside).decode()
+    thinking = Thinking("" if redacted else "hm", Seal("pondero", envelope), redacted=redacted)
+    sent = streamed(name, told((thinking, Text("so")), "stop", Usage(), pieces=True))
+    message, _ = read(name, [sent])
+    seals = [part.seal for part in message.parts if isinstance(part, Thinking)]
+    assert [envelope in dumped(seal) for seal in seals] == [True]
 
 
 def test_an_error_in_mid_stream_is_an_error_of_the_wire(name):

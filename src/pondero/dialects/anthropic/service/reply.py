@@ -29,6 +29,7 @@ from pondero.canon import (
     Usage,
     UsageNow,
 )
+from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
 from .parse import Context
@@ -265,8 +266,8 @@ class _Blocks:
 
 
 def _text(part: Text) -> Json:
-    """Return a text with the citations that are this wire's; None where nothing would be in it."""
-    citations = [each for each in part.citations if _is_own_citation(each)]
+    """Return a text with its citations; None where nothing would be in it."""
+    citations = restated(part.citations, own=_is_own_citation, page=_citation)
     if not part.text and not citations:
         return None
     block: Json = {"type": "text", "text": part.text}
@@ -274,7 +275,13 @@ def _text(part: Text) -> Json:
 
 
 def _is_own_citation(citation: Json) -> bool:
-    return isinstance(citation, dict) and str(citation.get("type")).endswith("_location")
+    return str(citation.get("type")).endswith("_location")
+
+
+def _citation(page: WebPage) -> Json:
+    """Return a page that another service cites; what only this one's search knows is empty."""
+    cited = {"type": "web_search_result_location", "url": page.url, "title": page.title or None}
+    return {**cited, "cited_text": "", "encrypted_index": ""}
 
 
 def _frame(event: Json) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.json import encode
 
 from pondero.canon import Image, Json, Other, Part, Text, Thinking, ToolCall
+from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
 from .parse import Context
@@ -19,6 +20,7 @@ _FORMATS: Mapping[str, str] = {
     "image/gif": "gif",
     "image/webp": "webp",
 }
+_CITATION = frozenset({"title", "source", "sourceContent", "location"})
 _INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
 
 
@@ -104,8 +106,8 @@ def call_start(fields: Json) -> Frame:
 
 
 def _text(part: Text) -> Json:
-    """Return a text with the citations that are this wire's; None where nothing would be in it."""
-    citations = [each for each in part.citations if _is_own_citation(each)]
+    """Return a text with its citations; None where nothing would be in it."""
+    citations = restated(part.citations, own=_is_own_citation, page=_citation)
     if citations:
         content = [{"text": part.text}] if part.text else []
         return {"citationsContent": {"content": content, "citations": citations}}
@@ -113,8 +115,13 @@ def _text(part: Text) -> Json:
 
 
 def _is_own_citation(citation: Json) -> bool:
-    """Whether a citation is this wire's: those of other wires name their type."""
-    return isinstance(citation, dict) and "type" not in citation
+    return _CITATION.issuperset(citation)
+
+
+def _citation(page: WebPage) -> Json:
+    """Return a page that another service cites."""
+    titled = {"title": page.title} if page.title else {}
+    return {**titled, "location": {"web": {"url": page.url}}}
 
 
 def _delta(delta: Json) -> Frame:

@@ -1,6 +1,7 @@
 """Writes parts, token counts and finish reasons as the service does, for ``reply``."""
 
 import base64
+from collections.abc import Sequence
 
 from pondero.canon import (
     Blob,
@@ -15,6 +16,7 @@ from pondero.canon import (
     ToolCall,
     Usage,
 )
+from pondero.dialects.citations import web_page
 
 from .types import NAME
 
@@ -90,22 +92,25 @@ def usage_of(usage: Usage) -> Json:
     }
 
 
-def ending_of(finished: Finished) -> dict[str, Json]:
-    """Return what a candidate says at its end."""
+def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]:
+    """Return what a candidate says at its end: there stand the pages that its texts cite."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     ending: dict[str, Json] = {
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
-        "groundingMetadata": _grounding(finished.grounding),
+        "groundingMetadata": _grounding(finished.grounding, cited),
         "safetyRatings": _ratings(finished.safety),
         **{name: extras.get(name) for name in _EXTRAS},
     }
     return {name: value for name, value in ending.items() if value is not None}
 
 
-def _grounding(grounding: Json) -> Json:
-    """Return what an answer rests on, if this wire wrote it: other wires name it otherwise."""
-    own = isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING)
-    return grounding if own else None
+def _grounding(grounding: Json, cited: Sequence[Json]) -> Json:
+    """Return what an answer rests on: in this wire's words, or the pages it cites on another."""
+    if isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING):
+        return grounding
+    found = (web_page(each) for each in cited)
+    pages = [{"web": {"uri": page.url, "title": page.title}} for page in found if page is not None]
+    return {"groundingChunks": pages} if pages else None
 
 
 def _ratings(safety: Json) -> Json:

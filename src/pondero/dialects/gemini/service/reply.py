@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 
 import msgspec
 
@@ -53,8 +54,10 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
         safety=reply.safety,
         extras=reply.extras,
     )
+    texts = (part for part in reply.message.parts if isinstance(part, Text))
+    cited = [each for text in texts for each in text.citations]
     answer = _answer(answering, Started(reply.model, reply.request_id), told, reply.usage)
-    body = pretty(_ended(answering, answer, finished, silent=not told))
+    body = pretty(_ended(answering, answer, finished, cited=cited, silent=not told))
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
@@ -88,6 +91,7 @@ class Stream:
         self._asked = False  # whether the sealer was asked for the part that is open
         self._frames = 0
         self._last: Part | None = None  # of those that ended
+        self._cited: list[Json] = []  # by the texts that ended
 
     @property
     def headers(self) -> dict[str, str]:
@@ -147,6 +151,7 @@ class Stream:
 
     def _end(self, part: Part) -> bytes:
         self._last = part
+        self._cited += part.citations if isinstance(part, Text) else ()
         if isinstance(part, Thinking) and not self._answering.shown:
             return b""
         before = self._written[:-1] if self._pieces else self._written
@@ -173,7 +178,8 @@ class Stream:
             self._hold({"text": "", "thoughtSignature": signature})
         answer = _answer(self._answering, self._started, self._waiting, finished.usage)
         self._waiting = []
-        ended = _ended(self._answering, answer, finished, silent=not self._written)
+        silent = not self._written
+        ended = _ended(self._answering, answer, finished, cited=self._cited, silent=silent)
         return said + self._framed(ended)
 
     def _flush(self) -> bytes:
@@ -206,9 +212,14 @@ def _answer(
 
 
 def _ended(
-    answering: Answering[Context], answer: dict[str, Json], finished: Finished, *, silent: bool
+    answering: Answering[Context],
+    answer: dict[str, Json],
+    finished: Finished,
+    *,
+    cited: Sequence[Json],
+    silent: bool,
 ) -> dict[str, Json]:
-    """Return the last piece; ``silent``: the answer has no parts at all."""
+    """Return the last piece. ``cited`` is by the texts; ``silent``: there were no parts at all."""
     candidate = answer["candidates"][0]
     if silent and (feedback := feedback_of(finished)) is not None:
         del answer["candidates"]
@@ -217,7 +228,7 @@ def _ended(
         candidate["content"] = {}
     elif "parts" not in candidate["content"]:
         candidate["content"]["parts"] = [{"text": ""}]
-    candidate |= ending_of(finished)
+    candidate |= ending_of(finished, cited)
     return _wrapped(answering, answer)
 
 
