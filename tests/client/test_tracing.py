@@ -1,4 +1,4 @@
-"""Spans, where somebody traces; nothing otherwise."""
+"""Spans, where somebody traces; lines of log; nothing otherwise."""
 
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from pondero.errors import ServerFailed
 from pondero.exchange import Retry
 
 trace = pytest.importorskip("opentelemetry.trace")
+QUESTION = "What is 17 * 23?"
 
 
 class Spans:
@@ -91,3 +92,21 @@ def test_nobody_who_does_not_trace_imports_the_tracing():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("fault", [529, "429 2.5", "refused", "cut 1"])
+def test_every_retry_is_a_line_of_the_log(caplog, fault):
+    key = "sk-test-0123456789-secret"
+    client = pondero.Client(
+        transport=Emulator(faults=[fault, fault]), keys={"anthropic": key}, retry=Retry(waits=False)
+    )
+    with caplog.at_level("INFO", logger="pondero"):
+        client.ask("claude-opus-5/low", QUESTION)
+    lines = [record.getMessage() for record in caplog.records if record.name == "pondero"]
+    assert len(lines) == 2
+    for line in lines:
+        assert line.startswith("anthropic claude-opus-5: ")
+        assert line.endswith(", tried again after 0.0 s")
+        assert not isinstance(fault, int) or "Overloaded (HTTP 529)" in line
+        assert key not in line
+        assert QUESTION not in line

@@ -53,6 +53,8 @@ pondero.ask(MODEL, "Hello", headers={"x-team": 7})
 asyncio.run(pondero.aask(MODEL, "Hello", object()))
 client.ask(MODEL, "Hello", "hgih")
 client.ask(MODEL, "Hello", output=City).value.nam
+client.ask(MODEL, "Hello").plan.level
+client.ask(MODEL, "Hello").adjustments[0].cod
 client.stream(MODEL, "Hello", "hgih")
 client.stream(MODEL, "Hello", output=City).reply.value.nam
 client.prepare(MODEL, "Hello", "hgih")

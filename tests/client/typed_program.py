@@ -74,10 +74,15 @@ def the_client(client: pondero.Client) -> None:
     assert_type(client.ask(MODEL, "Name a city.", output=Dict, max_tokens=2000).value, Dict)
     assert_type(client.ask(MODEL, "Name a city.", output=Model).value, Model)
     assert_type(client.ask(MODEL, "Name cities.", output=list[Struct]).value, list[Struct])
+    assert_type(client.ask(MODEL, "Name cities.", output=list[Model]).value, list[Model])
     assert_type(client.ask(MODEL, "Name a city.", output=SCHEMA).value, Any)
     reply = client.ask(MODEL, "What is 17 * 23?", 8000, tools=[add], policy={"show": "summary"})
     assert_type(reply.text, str)
     assert_type(reply.usage.thinking, int | None)
+    assert_type(reply.plan, pondero.Plan | None)
+    assert reply.plan is not None
+    assert_type(reply.plan.level, str | None)
+    assert_type([note.code for note in reply.adjustments], list[str])
     with client.stream(MODEL, "Name a city.", True, output=Model) as stream:
         for event in stream:
             assert event is not None

@@ -1,7 +1,7 @@
 """The values that all rooms share: messages, parts, events, requests and replies. No behaviour."""
 
 from .assembler import Assembler
-from .decoder import converted, decoded, decoder
+from .decoder import adapter, converted, decoded, decoder
 from .events import (
     Event,
     Finish,
@@ -85,6 +85,7 @@ __all__ = [
     "UsageNow",
     "V",
     "Verdict",
+    "adapter",
     "arguments_of",
     "converted",
     "decoded",

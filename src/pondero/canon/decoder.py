@@ -5,6 +5,7 @@ half finished at first: a second thread that decodes into the same type meanwhil
 unfinished table and the process dies (msgspec 0.22). So every type is learned under one lock.
 """
 
+import sys
 from _thread import RLock  # of threading, without its import
 from functools import lru_cache
 from typing import Any, TypeVar, overload
@@ -55,6 +56,37 @@ def converted(
     """
     _known(kind)
     return msgspec.convert(value, kind, strict=strict, builtin_types=builtins or None)
+
+
+def adapter(kind: Any) -> Any:
+    """Return pydantic's adapter of a type that has pydantic models inside; None for any other.
+
+    Who has such a model has loaded pydantic; it is not loaded here.
+    """
+    pydantic = sys.modules.get("pydantic")
+    if pydantic is None:
+        return None
+    try:
+        return _adapted(kind, pydantic)
+    except TypeError:  # a type that msgspec cannot describe, or an annotation without a hash
+        return None
+
+
+@lru_cache(_KINDS)
+def _adapted(kind: Any, pydantic: Any) -> Any:
+    inside: list[Any] = []  # the types that msgspec does not know
+
+    def noted(each: Any) -> dict[str, Any]:
+        inside.append(each)
+        return {"type": "object"}
+
+    msgspec.json.schema_components((kind,), schema_hook=noted)
+    if not any(isinstance(each, type) and issubclass(each, pydantic.BaseModel) for each in inside):
+        return None
+    try:
+        return pydantic.TypeAdapter(kind)
+    except pydantic.PydanticUserError:  # it does not know another type in there
+        return None
 
 
 _cached = lru_cache(_KINDS)(decoder)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from msgspec import MsgspecError, Struct
 
 from ..errors import Malformed
-from .decoder import decoded
+from .decoder import adapter, decoded
 from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
@@ -20,18 +20,21 @@ Verdict = Literal[
 ]
 
 
-if TYPE_CHECKING:  # Python has ``default`` from 3.13 on
-    from typing_extensions import TypeVar
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # Python's own has ``default`` from 3.13 on
+
+    from ..thinking import Adjustment, Plan  # a room above: for type checkers, never loaded here
 
     V = TypeVar("V", default=Any)
 else:
     from typing import TypeVar
 
+    Adjustment = Plan = Any
     V = TypeVar("V")
 
 
 class Reply(Struct, Generic[V], frozen=True):
-    """One answer. ``verdict`` says how it compares with ``plan``.
+    """One answer. ``verdict`` says how it compares with ``plan``, which a client's answers have.
 
     ``cap`` is the max_tokens to retry with, where all output was spent on thinking. ``kind`` is
     the type that was asked for with ``output=``, and that ``value`` has.
@@ -40,7 +43,7 @@ class Reply(Struct, Generic[V], frozen=True):
     message: Message
     finish: Finish
     usage: Usage = Usage()
-    plan: Json = None
+    plan: Plan | None = None
     verdict: Verdict = "unknown"
     raw_finish: str | None = None
     request_id: str | None = None
@@ -73,11 +76,17 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.message.tool_calls
 
     @property
+    def adjustments(self) -> tuple[Adjustment, ...]:
+        """Return the differences between what was asked and what was sent, repairs included."""
+        return () if self.plan is None else self.plan.adjustments
+
+    @property
     def value(self) -> V:
         """Return the answer's JSON as the type that was asked for, or raise Malformed.
 
-        A type that has ``model_validate_json``, as pydantic's have, reads the answer by that.
-        Where no type was asked for, any JSON is a value.
+        A type that has ``model_validate_json``, as pydantic's have, reads the answer by that, and
+        pydantic reads a type that has such types inside. Where no type was asked for, any JSON is
+        a value.
         """
         value: V = _read(self.text, Any if self.kind is None else self.kind)
         return value
@@ -85,6 +94,8 @@ class Reply(Struct, Generic[V], frozen=True):
 
 def _read(text: str, kind: Any) -> Any:
     validate = getattr(kind, "model_validate_json", None)
+    if validate is None and (inside := adapter(kind)) is not None:
+        validate = inside.validate_json
     try:
         return decoded(text, kind) if validate is None else validate(text)
     except (MsgspecError, ValueError, RecursionError) as error:

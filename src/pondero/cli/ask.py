@@ -216,7 +216,7 @@ class _Page:
         echo()
         if self._due:
             _say(f"no thinking to show: {_unseen(self._start, reply)}")
-        for note in reply.plan.adjustments:
+        for note in reply.adjustments:
             _say(f"{note.why} ({note.code})")
 
 
@@ -248,7 +248,7 @@ class _Events:
 
     def end(self, reply: Reply) -> None:
         """Print the adjustments that did not come as events, then the last Finished event."""
-        for adjustment in msgspec.to_builtins(reply.plan.adjustments):
+        for adjustment in msgspec.to_builtins(reply.adjustments):
             if adjustment not in self._noted:
                 echo(dumped(msgspec.to_builtins(Note(adjustment))), exact=True)
         self._print_finished()

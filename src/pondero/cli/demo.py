@@ -8,7 +8,7 @@ import click
 
 from ..canon import Reply
 from ..client import Chat, Client, plan
-from ..thinking import Plan, Word
+from ..thinking import Word
 from .output import echo, styled
 from .plan import print_plan
 
@@ -85,11 +85,11 @@ def _turn(chat: Chat, text: str) -> None:
 
 
 def _show(reply: Reply) -> None:
-    made: Plan = reply.plan
     usage = reply.usage
-    sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
-    head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
-    echo(styled(head, fg="cyan"))
+    if (made := reply.plan) is not None:
+        sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
+        head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
+        echo(styled(head, fg="cyan"))
     if reply.thinking:
         _line("thinking", " ".join(reply.thinking), dim=True)
     elif usage.thinking:

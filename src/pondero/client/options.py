@@ -47,12 +47,12 @@ class Common(TypedDict, total=False):
 class ChatOptions(Common, total=False):
     """What can be passed for every question of a chat, or for one; all of it is optional.
 
-    ``output`` is a type (a dataclass, a TypedDict, a pydantic model ...), a JSON schema, or True
-    for any JSON. ``extras`` are the service's own fields. ``stream`` is how the answer travels: in
-    one piece if False, where a long thought could outlast the wait for its first byte. ``context``
-    is how many tokens the conversation has already, for the policy's context_cap; a chat knows by
-    itself. ``timeout`` is how many seconds to wait for a connection, for the first byte and between
-    bytes. ``headers`` go along with ours; a key is given to the client and not here.
+    ``output`` is a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
+    schema, or True for any JSON. ``extras`` are the service's own fields. ``stream`` is how the
+    answer travels: in one piece if False, where long thinking could outlast the wait for its first
+    byte. ``context`` is how many tokens the conversation has already, for the policy's context_cap;
+    a chat knows by itself. ``timeout`` is how many seconds to wait for a connection, for the first
+    byte and between bytes. ``headers`` go along with ours; a key is given to the client, not here.
     """
 
     output: Any

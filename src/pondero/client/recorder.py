@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from ..canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, ToolDelta, Usage
 from ..store import Kept, lookup
-from ..thinking import Plan
 
 _BLANK = re.compile(r"[{}]")
 
@@ -116,7 +115,7 @@ def kept_of(
     plan = reply.plan
     return Kept(
         reply.message,
-        plan=plan.to_json() if isinstance(plan, Plan) else plan,
+        plan=None if plan is None else plan.to_json(),
         usage=reply.usage,
         verdict=reply.verdict,
         finish=reply.finish,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..canon import Assembler, Event, Message, Reply, V
 from ..dialects import Repair
-from ..errors import UsageError
+from ..errors import PonderoError, UsageError
 from ..exchange import (
     AsyncTransport,
     Emit,
@@ -24,7 +24,7 @@ from ..handoff import Manifest, Refusal
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .dial import warn
-from .tracing import Span
+from .tracing import Span, log_retry
 
 Remember = Callable[[Refusal], None]
 
@@ -40,7 +40,9 @@ class _Stream(Generic[V]):
         self.refusals: tuple[Refusal, ...] = ()
         self._prepared = prepared
         self._remember = remember
-        self._flow = flow(prepared.exchange, retry=retry, jitter=random, learn=self._learn)
+        self._flow = flow(
+            prepared.exchange, retry=retry, jitter=random, learn=self._learn, again=self._again
+        )
         self._so_far: Assembler | None = None
         self._kind = kind
         self._reply: Reply[V] | None = None
@@ -81,11 +83,14 @@ class _Stream(Generic[V]):
         elif repair.holds_for == "thread":
             self.refusals = (*self.refusals, refusal)
 
+    def _again(self, error: PonderoError, seconds: float) -> None:
+        log_retry(self._prepared.exchange, error, seconds)
+
     def _end(self, reply: Reply, span: Span) -> None:
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
         span.end(reply)
         if self._prepared.policy.unsupported == "warn":
-            warn(reply.plan, reply.plan.adjustments[len(self.plan.adjustments) :])
+            warn(self.plan, reply.adjustments[len(self.plan.adjustments) :])
 
 
 class Stream(_Stream[V]):

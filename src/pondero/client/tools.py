@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, converted
+from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, adapter, converted
 from ..errors import BadParameter
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
@@ -175,9 +175,12 @@ def _short(given: object) -> str:
 def schema_of(kind: Any) -> dict[str, Json]:
     """Return the schema of a type, one object with its definitions beside it.
 
-    A type that has ``model_json_schema``, as pydantic's have, says it itself.
+    A type that has ``model_json_schema``, as pydantic's have, says it itself; of a type that has
+    such types inside pydantic says it.
     """
     own = getattr(kind, "model_json_schema", None)
+    if own is None and (inside := adapter(kind)) is not None:
+        own = inside.json_schema
     if own is not None:
         said: dict[str, Json] = _closed(own())
         return said

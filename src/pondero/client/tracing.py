@@ -1,8 +1,9 @@
-"""A span for each exchange, where the application traces with OpenTelemetry, and two lines of log.
+"""A span for each exchange, where the application traces with OpenTelemetry, and lines of log.
 
 An application that traces or logs has imported OpenTelemetry's API, or ``logging``, itself: as long
-as nobody has, nothing is imported here. The logger is called "pondero", its lines are for debugging
-and name no key, no header and nothing that was said.
+as nobody has, nothing is imported here. The logger is called "pondero". The request and its outcome
+are lines for debugging, each retry is information; no line names a key, a header or anything that
+was said.
 """
 
 import sys
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..canon import Reply
-from ..errors import ServiceError
+from ..errors import PonderoError, ServiceError
 from ..exchange import Exchange
 
 _API = "opentelemetry.trace"
@@ -80,14 +81,29 @@ def _debug(exchange: Exchange) -> Callable[..., None] | None:
     return log
 
 
+def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
+    """Log that a request failed and is sent again after so many seconds."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        origin = exchange.origin
+        logging.getLogger("pondero").info(
+            "%s %s: %s, tried again after %.1f s",
+            *(origin.provider, origin.model, _name(error), seconds),
+        )
+
+
 def _outcome(reply: Reply | None, error: BaseException | None) -> str:
     if reply is not None:
         thought, wrote = reply.usage.thinking, reply.usage.output
         return f"answered: {reply.finish}, thinking {thought}, output {wrote}, {reply.verdict}"
     if error is None or isinstance(error, GeneratorExit):
         return "left before its end"
-    status = f" (HTTP {error.status})" if isinstance(error, ServiceError) else ""
-    return f"failed: {type(error).__name__}{status}"
+    return f"failed: {_name(error)}"
+
+
+def _name(error: BaseException) -> str:
+    status = f" (HTTP {error.status})" if isinstance(error, ServiceError) and error.status else ""
+    return f"{type(error).__name__}{status}"
 
 
 def _asked(exchange: Exchange) -> dict[str, Any]:

@@ -132,17 +132,24 @@ Step = Send | Read | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
 Learn = Callable[[Repair], None]
+Again = Callable[[PonderoError, float], None]
 
 _READ = Read()
 _NOTHING = Message("assistant", ())
 
 
 def flow(
-    exchange: Exchange, *, retry: Retry, jitter: Callable[[], float], learn: Learn | None = None
+    exchange: Exchange,
+    *,
+    retry: Retry,
+    jitter: Callable[[], float],
+    learn: Learn | None = None,
+    again: Again | None = None,
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; errors of I/O are thrown in.
 
-    ``learn`` is called with a repair once the service has taken the repaired request.
+    ``learn`` is called with a repair once the service has taken the repaired request, ``again``
+    with the error and the seconds to wait before each retry.
     """
     tries = 0
     cure: Repair | None = None
@@ -170,6 +177,8 @@ def flow(
                     error.add_note(exchange.bad_key_hint)
                 raise
             failed, seconds = error, retry.wait(error, tries, jitter)
+            if again is not None:
+                again(error, seconds)
         if seconds:
             yield Sleep(seconds)
 

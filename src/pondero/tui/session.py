@@ -126,7 +126,7 @@ class Session:
             reply.finish,
             reply.verdict,
             self._cost(reply),
-            notes=tuple(note.why for note in reply.plan.adjustments if note.code in _REPAIRS),
+            notes=tuple(note.why for note in reply.adjustments if note.code in _REPAIRS),
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
