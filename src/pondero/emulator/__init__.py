@@ -1,6 +1,7 @@
 """The emulator: a strict, deterministic service for every dialect, without key or network."""
 
 from .emulator import Emulator
+from .fallible import Fallible
 from .faults import AsyncFaulty, Fault, Faulty
 from .responder import Mind, ponder
 from .routes import home_providers, route
@@ -17,6 +18,7 @@ __all__ = [
     "AsyncFaulty",
     "Call",
     "Emulator",
+    "Fallible",
     "Fault",
     "Faulty",
     "Mind",

@@ -5,6 +5,7 @@ from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .allowance import Allowance, allowances
     from .decoded import Decoded, decode
     from .foreign_tools import TextCalls
     from .patch import patched, thinking_paths, with_fields, with_list_headers
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 
 _HOMES = {
+    "Allowance": "allowance",
+    "allowances": "allowance",
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
@@ -49,6 +52,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Allowance",
     "Answer",
     "AsyncAnswer",
     "AsyncTransport",
@@ -66,6 +70,7 @@ __all__ = [
     "TextCalls",
     "Timeouts",
     "Transport",
+    "allowances",
     "compose",
     "decode",
     "destination",

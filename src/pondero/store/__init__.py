@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         write_models,
     )
     from .credentials import NO_KEY, Credentials, key_of, url_of
+    from .database import Database, Schema
     from .exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Credentials": "credentials",
+    "Database": "database",
     "NO_KEY": "credentials",
     "SETTINGS": "config",
+    "Schema": "database",
     "Found": "records",
     "Kept": "records",
     "Line": "records",
@@ -80,9 +83,11 @@ __all__ = [
     "NO_KEY",
     "SETTINGS",
     "Credentials",
+    "Database",
     "Found",
     "Kept",
     "Line",
+    "Schema",
     "Settings",
     "Spent",
     "Thread",

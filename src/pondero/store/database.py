@@ -12,10 +12,28 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from msgspec import Struct
+
 from ..errors import StoreError
 
 BUSY = 10.0
 """Seconds to wait for another program's write to end."""
+
+
+class Schema(Struct, frozen=True):
+    """What a file holds: the steps that made each form of it, and a query that reads a little.
+
+    The query is run whenever the file is opened, to find damage before anything is written.
+    """
+
+    migrations: tuple[tuple[str, ...], ...]
+    probe: str
+
+    @property
+    def version(self) -> int:
+        """Return the form that this program writes."""
+        return len(self.migrations)
+
 
 _MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -59,14 +77,16 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
     # What the emulator answered is nobody's spending.
     ("ALTER TABLE kept ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",),
 )
-VERSION = len(_MIGRATIONS)
+THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
+VERSION = THREADS.version
 
 
 class Database:
     """A connection that may be shared between threads; every write is one transaction."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, schema: Schema = THREADS) -> None:
         self.path = path
+        self._schema = schema
         self._lock = RLock()
         with _saying(path):
             _create(path)
@@ -116,15 +136,16 @@ class Database:
         execute("PRAGMA synchronous = NORMAL")  # in WAL: survives a killed process
         execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         self._log_ahead()
-        if self._version() < VERSION:
+        ours = self._schema.version
+        if self._version() < ours:
             self._migrate()
-        if (version := self._version()) > VERSION:
+        if (version := self._version()) > ours:
             message = (
                 f"{self.path} was written by a newer pondero (form {version}; this one reads "
-                f"{VERSION}); update pondero, or name another folder with PONDERO_DATA_DIR"
+                f"{ours}); update pondero, or name another folder with PONDERO_DATA_DIR"
             )
             raise StoreError(message)
-        execute("SELECT id FROM threads ORDER BY updated DESC LIMIT 1").fetchall()
+        execute(self._schema.probe).fetchall()
 
     def _log_ahead(self) -> None:
         """Switch to WAL, waiting for another program that does the same: SQLite itself does not."""
@@ -144,7 +165,7 @@ class Database:
 
     def _migrate(self) -> None:
         with self.writing() as connection:
-            for number, steps in enumerate(_MIGRATIONS, 1):
+            for number, steps in enumerate(self._schema.migrations, 1):
                 if number > self._version():  # read again: another program may have migrated it
                     for step in steps:
                         connection.execute(step)

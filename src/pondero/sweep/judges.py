@@ -58,6 +58,11 @@ class Judge(Struct, frozen=True):
     name: str
     grade: Grader
 
+    @property
+    def is_slow(self) -> bool:
+        """Return whether a grade takes long, so that several are wanted at once."""
+        return self.name.partition(":")[0] in ("command", "model")
+
 
 def judge_of(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
     """Return the judge of this name; raises BadParameter. ``client`` is for a model that judges."""

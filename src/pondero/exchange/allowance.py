@@ -1,0 +1,67 @@
+"""What a service says is left before it refuses: requests and tokens, and when they come back.
+
+The names of the headers are those of the wire sheets: ``x-ratelimit-remaining-requests`` with a
+duration (OpenAI, Groq, and with ``-day`` or ``-minute`` Cerebras), and
+``anthropic-ratelimit-requests-remaining`` with a date. Who sends many requests asks here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from ..canon import duration
+
+_HEADER = re.compile(
+    r"[\w-]*ratelimit-(?:(?P<first>remaining|reset)-(?P<what>[\w-]+)"
+    r"|(?P<which>[\w-]+)-(?P<last>remaining|reset))"
+)
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
+_SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
+
+
+class Allowance(Struct, frozen=True):
+    """What is left of one thing, and in how many seconds there is all of it again."""
+
+    what: str
+    left: float
+    seconds: float
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Return whether tokens are counted, and not requests."""
+        return "token" in self.what
+
+
+def allowances(headers: Mapping[str, str], *, now: float) -> tuple[Allowance, ...]:
+    """Return what the headers of an answer say is left; ``now`` is seconds since 1970."""
+    left: dict[str, float] = {}
+    resets: dict[str, float] = {}
+    for name, value in headers.items():
+        if "ratelimit" in name and (found := _HEADER.fullmatch(name)):
+            kind = found["first"] or found["last"]
+            what = found["what"] or found["which"]
+            number = duration(value) if kind == "remaining" else _wait(value, now)
+            if number is not None:
+                (left if kind == "remaining" else resets)[what] = number
+    return tuple(_both(left, resets))
+
+
+def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[Allowance]:
+    for what, count in left.items():
+        if what in resets:
+            yield Allowance(what, count, resets[what])
+
+
+def _wait(value: str, now: float) -> float | None:
+    """Return the seconds until a reset: of a number, a duration such as ``6m0s``, or a date."""
+    if (plain := duration(value)) is not None:
+        return plain
+    if value and (found := _DURATION.fullmatch(value)):
+        parts = zip(found.groups(), _SECONDS, strict=True)
+        return sum(float(count) * unit for count, unit in parts if count)
+    try:
+        return max(0.0, datetime.fromisoformat(value).timestamp() - now)
+    except ValueError:
+        return None

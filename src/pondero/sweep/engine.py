@@ -1,0 +1,167 @@
+"""What an engine is: it is given asks and a purse, and yields each answer once it is settled.
+
+``live`` is the engine that asks now. Another one, such as a provider's batch service, implements
+the same protocol: it takes money from the purse before it sends anything, and yields in any order.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Finish, Json, Usage, Verdict
+from ..errors import PonderoError
+
+REFUSALS = ("refusal", "content_filter")
+
+
+class Ask(Struct, frozen=True):
+    """One question to one arm. ``bound`` is the most it can cost; None where no price is known."""
+
+    key: str
+    arm: int
+    position: int
+    repeat: int
+    model: str
+    level: str
+    prompt: Json
+    system: str | None = None
+    max_tokens: int | None = None
+    bound: Decimal | None = None
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """How an ask ended: with an answer, or with an error that stayed. It is asked no more."""
+
+    key: str
+    text: str = ""
+    finish: Finish = "stop"
+    verdict: Verdict = "unknown"
+    usage: Usage = Usage()
+    cost: str | None = None
+    seconds: float = 0.0
+    at: float = 0.0
+    model: str | None = None
+    error: str | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Return whether all output went into thinking; that counts as wrong."""
+        return self.verdict == "exhausted" or self.finish == "exhausted"
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether the model or a filter refused; that counts as wrong."""
+        return self.finish in REFUSALS
+
+
+def key_of(model: str, fields: Json, messages: Json, repeat: int) -> str:
+    """Return the key of an ask: the same one wherever the same thing is asked again."""
+    whole = msgspec.json.encode([model, fields, messages, repeat], order="deterministic")
+    return blake2b(whole, digest_size=16).hexdigest()
+
+
+class Spent(PonderoError):
+    """No more may be asked: the money is spent, or the run was told to stop."""
+
+
+class Ledger(Protocol):
+    """Where money is written down before it can be spent; ``runs`` keeps it on disk."""
+
+    def begin(self, key: str, bound: Decimal | None) -> None:
+        """Write down that this is asked, and what it may cost."""
+        ...
+
+    def lose(self, key: str, bound: Decimal) -> None:
+        """Write down that an attempt brought no answer and may have been charged for."""
+        ...
+
+
+class Purse:
+    """The money of a run: what is settled, and the most that what is in flight can cost.
+
+    With a ``cap`` the two together never pass it. After ``close`` nothing more is begun, and what
+    is in flight ends as it does.
+    """
+
+    def __init__(self, ledger: Ledger, *, cap: Decimal | None = None, spent: Decimal) -> None:
+        self.spent = spent
+        self.flying = Decimal(0)
+        self.flights = 0
+        self.closed = ""
+        self._ledger = ledger
+        self._cap = cap
+
+    def take(self, ask: Ask) -> bool:
+        """Return whether this may be sent now; raises Spent where it never may.
+
+        False is for now: something in flight may turn out to cost less than it could have.
+        """
+        if self.closed:
+            raise Spent(self.closed)
+        bound = ask.bound or Decimal(0)
+        if self._cap is not None and self.spent + self.flying + bound > self._cap:
+            if self.flights:
+                return False
+            self.close(
+                f"the next answer may cost ${bound:.4f}, and ${self.spent:.4f} of the "
+                f"${self._cap:g} of --max-cost are spent"
+            )
+            raise Spent(self.closed)
+        self._ledger.begin(ask.key, ask.bound)
+        self.flying += bound
+        self.flights += 1
+        return True
+
+    def settle(self, ask: Ask, cost: Decimal | None) -> None:
+        """Take an answer's cost for its bound; an answer without a price counts as its bound."""
+        bound = ask.bound or Decimal(0)
+        self._land(bound)
+        if cost is None and bound:
+            self._ledger.lose(ask.key, bound)
+        self.spent += bound if cost is None else cost
+
+    def give_back(self, ask: Ask, *, charged: bool) -> None:
+        """End an attempt without an answer; ``charged`` is whether it may have cost something."""
+        bound = ask.bound or Decimal(0)
+        self._land(bound)
+        if charged and bound:
+            self._ledger.lose(ask.key, bound)
+            self.spent += bound
+
+    def close(self, why: str) -> None:
+        """Let nothing more begin."""
+        self.closed = self.closed or why
+
+    def _land(self, bound: Decimal) -> None:
+        self.flying -= bound
+        self.flights -= 1
+
+
+def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
+    """Return one error of a group, however deep: what fails every ask says the same each time."""
+    found = errors.exceptions[0]
+    return first_of(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+class Engine(Protocol):
+    """Asks, and yields what is settled. ``looks`` is how often it pays to look at the results."""
+
+    @property
+    def looks(self) -> int:
+        """Return at how many points a sweep on this engine is looked at."""
+        ...
+
+    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+        """Yield each ask as it is settled, in any order; ends early where the purse is closed.
+
+        What is cancelled while in flight is not yielded. Raises what would fail every ask alike.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        ...

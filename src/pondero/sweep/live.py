@@ -1,0 +1,328 @@
+"""The live engine: asks now, on one event loop, as many at once as each service lets it.
+
+Every model has a lane with its own limiter and client. Attempts are tried again here and not in
+the client, so that the limiter sees every refusal and the purse pays for every attempt.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from random import random
+from time import monotonic, time
+from typing import cast
+
+from ..canon import Head, HttpRequest, Reply
+from ..client import AsyncClient, cost_of
+from ..errors import (
+    AuthFailed,
+    BillingFailed,
+    MissingExtra,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    PonderoError,
+    QuotaSpent,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    ServiceError,
+    Timeout,
+    Truncated,
+    Unreachable,
+    UsageError,
+)
+from ..exchange import AsyncAnswer, AsyncTransport, Retry, Timeouts, allowances
+from ..thinking import Policy, ThinkingLike
+from .arms import sweep_policy
+from .engine import Ask, Purse, Settled, Spent, first_of
+from .limiter import START, Limiter
+from .looks import LOOKS
+
+ATTEMPTS = 6
+"""How often an ask is tried that fails for reasons of the service's; refusals to wait are apart."""
+
+PATIENCE = 40
+"""How often in a row a service may tell one ask to wait."""
+
+_SPREAD = 0.1  # of a wait: those who were refused together do not come back together
+
+_FATAL = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, UsageError)
+_BUSY = (RateLimited, Overloaded)
+_MAY_BE_CHARGED = (Timeout, Truncated)
+_TRANSIENT = (ServerFailed, Unreachable, *_MAY_BE_CHARGED)
+
+
+class LiveEngine:
+    """Asks services, or what ``transport`` returns for a repeat, such as an emulator.
+
+    An emulator's answers cost nothing; they are priced as the service's would be.
+    """
+
+    looks = LOOKS
+
+    def __init__(
+        self,
+        *,
+        transport: Callable[[int], AsyncTransport] | None = None,
+        policy: Policy | None = None,
+        retry: Retry | None = None,
+        start: int = START,
+        stream: bool = True,
+    ) -> None:
+        self._given = transport
+        self._policy = policy or sweep_policy()
+        self._retry = retry or Retry(attempts=ATTEMPTS)
+        self._start = start
+        self._stream = stream
+        self._shared: AsyncTransport | None = None
+        self._lanes: dict[str, _Lane] = {}
+        self._change = asyncio.Event()
+
+    async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+        """Yield each ask as it is settled; see ``Engine``."""
+        done: asyncio.Queue[Settled | None] = asyncio.Queue()
+        lanes: dict[str, list[Ask]] = {}
+        for ask in asks:
+            lanes.setdefault(ask.model, []).append(ask)
+
+        async def run() -> None:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for model, own in lanes.items():
+                        group.create_task(self._pump(self._lane(model), own, purse, done))
+            except* PonderoError as errors:
+                raise first_of(errors) from None
+            finally:
+                done.put_nowait(None)
+
+        running = asyncio.create_task(run())
+        try:
+            while (settled := await done.get()) is not None:
+                yield settled
+            await running
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError, PonderoError):
+                await running
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for lane in self._lanes.values():
+            await lane.aclose()
+        self._lanes.clear()
+
+    # -- one lane ----------------------------------------------------------------------------------
+
+    async def _pump(
+        self,
+        lane: "_Lane",
+        asks: Iterable[Ask],
+        purse: Purse,
+        done: "asyncio.Queue[Settled | None]",
+    ) -> None:
+        """Begin one ask after the other as the lane and the purse allow, and wait for them all."""
+        async with asyncio.TaskGroup() as group:
+            with suppress(Spent):
+                for ask in asks:
+                    await lane.admitted()
+                    while not purse.take(ask):
+                        await lane.changed()
+                    lane.begin()
+                    group.create_task(self._settle(lane, ask, purse, done))
+
+    async def _settle(
+        self, lane: "_Lane", ask: Ask, purse: Purse, done: "asyncio.Queue[Settled | None]"
+    ) -> None:
+        settled = await self._asked(lane, ask, purse)
+        if settled is None or settled.error is not None:
+            lane.leave()
+        else:
+            lane.end(settled)
+        if settled is not None:
+            done.put_nowait(settled)
+
+    async def _asked(self, lane: "_Lane", ask: Ask, purse: Purse) -> Settled | None:
+        """Return how an ask ended; None where the purse has nothing for another attempt."""
+        tries = waits = 0
+        while True:
+            began = monotonic()
+            try:
+                reply = await lane.ask(ask, stream=self._stream)
+            except _BUSY as error:
+                waits += 1
+                lane.slow(error)
+                if waits > PATIENCE:
+                    return self._failed(ask, error, purse)
+                purse.give_back(ask, charged=False)
+                await lane.again(self._retry.wait(error, min(waits, 8), random))
+            except _TRANSIENT as error:
+                tries += 1
+                charged = isinstance(error, _MAY_BE_CHARGED)
+                if not self._retry.again(error, tries):
+                    return self._failed(ask, error, purse, charged=charged)
+                purse.give_back(ask, charged=charged)
+                await lane.again(self._retry.wait(error, tries, random))
+            except Refused as error:
+                purse.settle(ask, Decimal(0))
+                return Settled(key=ask.key, finish="refusal", at=time(), text=str(error))
+            except _FATAL:
+                purse.give_back(ask, charged=False)
+                raise
+            except PonderoError as error:
+                return self._failed(ask, error, purse)
+            except BaseException:
+                purse.give_back(ask, charged=True)  # cancelled in flight: the service goes on
+                raise
+            else:
+                cost = cost_of(reply)
+                purse.settle(ask, None if cost is None else Decimal(cost))
+                return _settled(ask, reply, cost, monotonic() - began)
+            if not await lane.taken(ask, purse):
+                return None
+
+    def _failed(
+        self, ask: Ask, error: PonderoError, purse: Purse, *, charged: bool = False
+    ) -> Settled:
+        purse.give_back(ask, charged=charged)
+        said = f"{type(error).__name__}: {error}"
+        return Settled(key=ask.key, finish="error", error=said, at=time())
+
+    def _lane(self, model: str) -> "_Lane":
+        if model not in self._lanes:
+            limiter = Limiter(self._start)
+            self._lanes[model] = _Lane(limiter, self._client, self._change)
+        return self._lanes[model]
+
+    def _client(self, repeat: int, heard: Callable[[Head], None]) -> AsyncClient:
+        if self._given is not None:
+            inner = self._given(repeat)
+        else:
+            inner = self._shared = self._shared or _network()
+        return AsyncClient(
+            transport=_Listening(inner, heard), policy=self._policy, retry=Retry(attempts=1)
+        )
+
+
+class _Lane:
+    """One model with one key: its limiter, its clients, and who waits for what."""
+
+    def __init__(
+        self,
+        limiter: Limiter,
+        client: Callable[[int, Callable[[Head], None]], AsyncClient],
+        change: asyncio.Event,
+    ) -> None:
+        self._limiter = limiter
+        self._make = client
+        self._clients: dict[int, AsyncClient] = {}
+        self._change = change  # of all lanes: they share one purse
+
+    async def ask(self, ask: Ask, *, stream: bool) -> Reply:
+        client = self._clients.get(ask.repeat)
+        if client is None:
+            client = self._clients[ask.repeat] = self._make(ask.repeat, self._heard)
+        return await client.ask(
+            ask.model,
+            ask.prompt,
+            cast("ThinkingLike", ask.level),
+            system=ask.system,
+            max_tokens=ask.max_tokens,
+            stream=stream,
+        )
+
+    async def admitted(self) -> None:
+        """Wait until the limiter lets one more begin."""
+        while seconds := self._limiter.wait(monotonic()):
+            await self.changed(seconds)
+
+    async def taken(self, ask: Ask, purse: Purse) -> bool:
+        """Wait until the purse pays for another attempt; False where it never will."""
+        try:
+            while not purse.take(ask):
+                await self.changed()
+        except Spent:
+            return False
+        return True
+
+    async def changed(self, seconds: float = 1.0) -> None:
+        """Wait until something has ended, or so many seconds."""
+        self._change.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(seconds, 1.0)):
+                await self._change.wait()
+
+    async def again(self, seconds: float) -> None:
+        """Leave the lane, wait, and come in again as any other ask; some later than others."""
+        self.leave()
+        pause = max(seconds, self._limiter.pause(monotonic()))
+        await asyncio.sleep(pause * (1 + _SPREAD * random()))  # noqa: S311 - a wait
+        await self.admitted()
+        self._limiter.begin()
+
+    def begin(self) -> None:
+        self._limiter.begin()
+
+    def leave(self) -> None:
+        self._limiter.fail()
+        self._change.set()
+
+    def end(self, settled: Settled) -> None:
+        self._limiter.end(settled.usage.counted or None)
+        self._change.set()
+
+    def slow(self, error: ServiceError) -> None:
+        self._limiter.slow(monotonic(), error.retry_after)
+
+    def _heard(self, head: Head) -> None:
+        if found := allowances(head.headers, now=time()):
+            self._limiter.hint(found, monotonic())
+
+    async def aclose(self) -> None:
+        for client in self._clients.values():
+            await client.aclose()
+
+
+class _Listening:
+    """A transport that tells what the head of every answer says."""
+
+    def __init__(self, inner: AsyncTransport, heard: Callable[[Head], None]) -> None:
+        self._inner = inner
+        self._heard = heard
+
+    @property
+    def needs_key(self) -> bool:
+        return self._inner.needs_key
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+        answer = await self._inner.send(request, timeouts)
+        self._heard(answer.head)
+        return answer
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _network() -> AsyncTransport:
+    """Return the quicker transport where its library is installed."""
+    try:
+        from ..transport import FastTransport  # noqa: PLC0415 - may not be installed
+    except MissingExtra:
+        from ..transport import AsyncHttpTransport  # noqa: PLC0415 - only where the other is not
+
+        return AsyncHttpTransport()
+    return FastTransport()
+
+
+def _settled(ask: Ask, reply: Reply, cost: str | None, seconds: float) -> Settled:
+    return Settled(
+        key=ask.key,
+        text=reply.text,
+        finish=reply.finish,
+        verdict=reply.verdict,
+        usage=reply.usage,
+        cost=cost,
+        seconds=seconds,
+        at=time(),
+        model=reply.model,
+    )

@@ -1,0 +1,238 @@
+"""The runner: asks what the next look needs, judges each answer as it comes, looks, and goes on.
+
+``pondero.sweep`` and the command line both drive it. Everything that it learns is on disk before it
+goes on, so that it can be killed at any moment and begun again with the same run.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+from msgspec import Struct
+
+from ..canon import Usage, dumped
+from ..client import cost, lookup
+from ..errors import BadParameter, PonderoError
+from .arms import Arm
+from .data import Question
+from .engine import Ask, Engine, Purse, Settled, first_of
+from .judges import Judge
+from .runs import Graded, Run
+from .standing import Asked, Scores, Standing, standing
+
+PILOT = 8
+"""Questions that every arm is asked first, to tell what the whole will cost."""
+
+_GRADING = 16  # grades at once, of a judge that takes long
+_ENVELOPE = 512  # tokens around a prompt: roles, borders, the service's own words
+
+
+class Tally(Struct):
+    """How far an arm is: asks that are settled, of those begun with, and what they took."""
+
+    name: str
+    wanted: int = 0
+    settled: int = 0
+    thinking: int = 0
+    cost: float = 0.0
+    failed: int = 0
+
+
+Progress = Callable[[Sequence[Tally]], None]
+
+
+class Runner:
+    """Drives one run on one engine with one judge."""
+
+    def __init__(
+        self,
+        run: Run,
+        engine: Engine,
+        judge: Judge,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        spec = run.facts.spec
+        cap = None if spec.max_cost is None else Decimal(str(spec.max_cost))
+        self.purse = Purse(run, cap=cap, spent=run.spent)
+        self.tallies = [Tally(arm.name) for arm in run.facts.arms]
+        self._run = run
+        self._engine = engine
+        self._judge = judge
+        self._progress = progress or (lambda _: None)
+        self._questions = run.questions()
+        self._limit = asyncio.Semaphore(_GRADING)
+        self._counted = False
+
+    def stop(self, why: str) -> None:
+        """Begin nothing more; what is in flight ends as it does."""
+        self.purse.close(why)
+
+    async def pilot(self, count: int = PILOT) -> Scores:
+        """Ask every arm the first questions, which are part of the first look."""
+        scores = await self._caught_up()
+        upto = min(count, len(self._questions))
+        arms = range(len(self._run.facts.arms))
+        await self._ask([ask for at in range(upto) for arm in arms for ask in scores.asks[arm, at]])
+        return Scores(self._run, self._judge.name)
+
+    async def finish(self) -> Standing:
+        """Ask look by look until all is decided, the questions are used up, or it is stopped."""
+        scores = await self._caught_up()
+        now = standing(scores)
+        while not now.is_over and not self.purse.closed:
+            upto = now.looks[now.look]
+            places = [(arm, at) for at in range(upto) for arm in now.asked]
+            await self._ask([ask for place in places for ask in scores.asks[place]])
+            scores = Scores(self._run, self._judge.name)
+            now = standing(scores)
+        self._run.end("done" if now.is_over else "stopped")
+        return now
+
+    async def judge(self) -> None:
+        """Grade every answer that this judge has not graded yet; nothing is asked."""
+        await self._caught_up()
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    async def _ask(self, asked: Sequence[Asked]) -> None:
+        known = self._run.answers()
+        todo = {each.key: each for each in asked if each.key not in known}
+        self._count(known, asked)
+        asks = [self._whole(each) for each in todo.values()]
+        if asks:
+            async with _plainly(asyncio.TaskGroup()) as grading:
+                async for settled in self._engine.answers(asks, self.purse):
+                    await self._take(todo[settled.key], settled, grading)
+
+    async def _take(self, asked: Asked, settled: Settled, grading: asyncio.TaskGroup) -> None:
+        """Keep an answer and its grade; a judge that takes long grades while others are asked."""
+        question = self._questions[asked.position]
+        if self._judge.is_slow:
+            self._run.settle(settled)
+            grading.create_task(self._grade(question, settled))
+        else:
+            self._run.settle(settled, await self._graded(question, settled))
+        self._tell(asked.arm, settled)
+
+    def _whole(self, asked: Asked) -> Ask:
+        spec, arm = self._run.facts.spec, self._run.facts.arms[asked.arm]
+        question = self._questions[asked.position]
+        bound = None
+        if spec.max_cost is not None:
+            bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+        return Ask(
+            asked.key,
+            asked.arm,
+            asked.position,
+            asked.repeat,
+            arm.model,
+            arm.level,
+            question.prompt,
+            spec.system,
+            spec.max_tokens,
+            bound,
+        )
+
+    def _count(self, known: dict[str, Settled], asked: Sequence[Asked]) -> None:
+        """Begin the tallies with what an earlier process has settled."""
+        for tally in self.tallies:
+            tally.wanted = tally.settled if self._counted else 0
+        for each in asked:
+            settled = known.get(each.key)
+            if settled is None:
+                self.tallies[each.arm].wanted += 1
+            elif not self._counted:
+                self.tallies[each.arm].wanted += 1
+                _add(self.tallies[each.arm], settled)
+        self._counted = True
+
+    def _tell(self, arm: int, settled: Settled) -> None:
+        _add(self.tallies[arm], settled)
+        self._progress(self.tallies)
+
+    # -- judging -----------------------------------------------------------------------------------
+
+    async def _caught_up(self) -> Scores:
+        """Grade what was answered and not graded, as after a kill or with another judge."""
+        scores = Scores(self._run, self._judge.name)
+        known, graded = scores.answers, self._run.grades(self._judge.name)
+        async with _plainly(asyncio.TaskGroup()) as group:
+            for asks in scores.asks.values():
+                for ask in asks:
+                    question = self._questions[ask.position]
+                    settled = known.get(ask.key)
+                    if settled is not None and (question.id, ask.key) not in graded:
+                        group.create_task(self._grade(question, settled))
+        return Scores(self._run, self._judge.name)
+
+    async def _grade(self, question: Question, settled: Settled) -> None:
+        async with self._limit:
+            graded = await self._graded(question, settled)
+        if graded is not None:
+            self._run.grade(graded)
+
+    async def _graded(self, question: Question, settled: Settled) -> Graded | None:
+        """Return the grade of an answer; None where there is no answer to grade."""
+        if settled.error is not None or settled.is_exhausted or settled.is_refused:
+            return None
+        name = self._judge.name
+        try:
+            grade = await self._judge.grade(question, settled.text)
+        except BadParameter:
+            raise  # the data and the judge do not fit: no other question would fare better
+        except PonderoError as error:
+            return Graded(question.id, settled.key, name, None, str(error))
+        return Graded(question.id, settled.key, name, grade.score, grade.note, grade.cost)
+
+
+@asynccontextmanager
+async def _plainly(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]:
+    """Enter a group of tasks, and raise the error in it instead of a group of errors."""
+    try:
+        async with group:
+            yield group
+    except* PonderoError as errors:
+        raise first_of(errors) from None
+
+
+def _add(tally: Tally, settled: Settled) -> None:
+    tally.settled += 1
+    tally.thinking += settled.usage.thinking or 0
+    tally.cost += float(settled.cost or 0)
+    tally.failed += settled.error is not None
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+def bound_of(
+    arm: Arm, question: Question, *, system: str | None, max_tokens: int | None
+) -> Decimal:
+    """Return the most that one answer can cost; raises BadParameter where there is no most.
+
+    No token is shorter than a byte, and no answer is longer than the model's limit or the given
+    one, thinking included.
+    """
+    entry = lookup().entry(arm.model)
+    most = max_tokens or entry.capability.max_output
+    if most is None:
+        message = (
+            f"how much {arm.model} can write is not known, so no cap on its cost would hold; "
+            "give --max-tokens"
+        )
+        raise BadParameter(message)
+    words = len(dumped(question.prompt).encode()) + len((system or "").encode())
+    usage = Usage(input=words + _ENVELOPE, output=most)
+    price = cost(entry.provider.name, entry.model, usage)
+    if price is None:
+        message = f"no price of {arm.model} is known, so no cap on its cost would hold"
+        raise BadParameter(message)
+    return price
+
+
+def is_priced(arm: Arm) -> bool:
+    """Return whether a price of this arm's model is known."""
+    entry = lookup().entry(arm.model)
+    return cost(entry.provider.name, entry.model, Usage(input=1_000, output=1_000)) is not None

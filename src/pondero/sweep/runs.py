@@ -1,0 +1,298 @@
+"""Runs on disk: one SQLite file each, in which everything that was asked and answered is kept.
+
+Before an ask is sent its key and the most it can cost are written, and its answer in a single
+statement when it comes. A process that is killed at any moment loses what was in flight and nothing
+else; ``resume`` asks that again, and no other question twice.
+"""
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import decoded
+from ..errors import BadParameter, StoreError, UsageError
+from ..store import Database, Schema, data_folder
+from .arms import Arm
+from .data import Question, digest
+from .engine import Settled
+from .spec import Spec
+
+State = Literal["running", "interrupted", "stopped", "done"]
+
+_SCHEMA = Schema(
+    (
+        (
+            "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+            "CREATE TABLE questions (position INTEGER PRIMARY KEY, body TEXT NOT NULL)",
+            "CREATE TABLE flights (key TEXT PRIMARY KEY, bound TEXT, at REAL NOT NULL)",
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL)",
+            "CREATE TABLE losses (key TEXT NOT NULL, bound TEXT NOT NULL)",
+            """CREATE TABLE grades (
+                question TEXT NOT NULL, key TEXT NOT NULL, judge TEXT NOT NULL, score REAL,
+                note TEXT NOT NULL, cost TEXT, PRIMARY KEY (question, key, judge)
+            )""",
+        ),
+    ),
+    "SELECT value FROM facts LIMIT 1",
+)
+
+
+_GRADE = "INSERT OR REPLACE INTO grades VALUES (?, ?, ?, ?, ?, ?)"
+
+
+class Graded(Struct, frozen=True):
+    """What one judge says of one answer; without a score, ``note`` says why there is none."""
+
+    question: str
+    key: str
+    judge: str
+    score: float | None
+    note: str = ""
+    cost: str | None = None
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What was declared when a run began; it never changes."""
+
+    run: str
+    started: float
+    spec: Spec
+    arms: tuple[Arm, ...]
+    reference: int
+    looks: int
+    data: str
+    """The hash of the questions."""
+
+
+class Listed(Struct, frozen=True):
+    """A run as it is listed."""
+
+    run: str
+    started: float
+    state: State
+
+
+def folder() -> Path:
+    """Return the folder of the runs."""
+    return Path(data_folder()) / "sweeps"
+
+
+def runs() -> list[Listed]:
+    """Return every run, the newest first; a file that cannot be read is left out."""
+    found = []
+    for path in folder().glob("*.db"):
+        try:
+            with Run.open(path.stem) as run:
+                found.append(Listed(run.facts.run, run.facts.started, run.state))
+        except (StoreError, UsageError):
+            continue
+    return sorted(found, key=lambda each: each.started, reverse=True)
+
+
+def named(text: str) -> str:
+    """Return the whole name of a run from its beginning; ``last`` is the newest."""
+    names = [each.run for each in runs()]
+    if text == "last" and names:
+        return names[0]
+    fitting = [name for name in names if name.startswith(text)]
+    if text in names or len(fitting) == 1:
+        return text if text in names else fitting[0]
+    how = f"{len(fitting)} runs begin so" if fitting else "'pondero sweep list' shows all"
+    message = f"there is no run {text!r}; {how}"
+    raise BadParameter(message)
+
+
+class Run:
+    """One run's file. The process that asks holds its lock; others may read meanwhile."""
+
+    def __init__(self, database: Database, facts: Facts) -> None:
+        self.facts = facts
+        self._database = database
+        self._held: sqlite3.Connection | None = None
+
+    @classmethod
+    def create(
+        cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int,
+        looks: int,
+    ) -> "Run":  # fmt: skip
+        """Begin a run with these questions, in the order they are asked."""
+        now = time.time()
+        name = f"{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(3)}"
+        facts = Facts(
+            run=name,
+            started=now,
+            spec=spec,
+            arms=tuple(arms),
+            reference=reference,
+            looks=looks,
+            data=digest(questions),
+        )
+        database = Database(folder() / f"{name}.db", _SCHEMA)
+        with database.writing() as connection:
+            rows = ((n, _json(question)) for n, question in enumerate(questions))
+            connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
+            connection.execute("INSERT INTO facts VALUES ('facts', ?)", (_json(facts),))
+        return cls(database, facts)
+
+    @classmethod
+    def open(cls, name: str) -> "Run":
+        """Return a run that is on disk."""
+        path = folder() / f"{name}.db"
+        if not path.exists():
+            message = f"there is no run {name!r}; 'pondero sweep list' shows all"
+            raise BadParameter(message)
+        database = Database(path, _SCHEMA)
+        found = database.rows("SELECT value FROM facts WHERE name = 'facts'")
+        if not found:
+            database.close()
+            message = f"{path} holds no run: it was killed before it began; delete it"
+            raise StoreError(message)
+        return cls(database, decoded(found[0][0], Facts))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        self._database.close()
+
+    # -- who asks ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Hold the run's lock; raises UsageError where another process has it.
+
+        It is a lock of SQLite's on a file beside the run, so the system lets go of it for a process
+        that is killed.
+        """
+        held = sqlite3.connect(self._database.path.with_suffix(".lock"), timeout=0)
+        try:
+            held.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            held.close()
+            message = f"run {self.facts.run} is being asked by another process"
+            raise UsageError(message) from None
+        try:
+            self._set("state", "running")
+            self._abandon()
+            yield
+        finally:
+            held.close()
+
+    @property
+    def state(self) -> State:
+        """Return whether it runs, was told to stop, is done, or ended without a word."""
+        known = dict(self._database.rows("SELECT name, value FROM facts WHERE name = 'state'"))
+        state = known.get("state", "running")
+        if state != "running":
+            return "done" if state == "done" else "stopped"
+        held = sqlite3.connect(self._database.path.with_suffix(".lock"), timeout=0)
+        try:
+            held.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            return "running"
+        finally:
+            held.close()
+        return "interrupted"
+
+    def end(self, state: Literal["stopped", "done"]) -> None:
+        """Write down how the run ended, for now or for good."""
+        self._set("state", state)
+
+    def _set(self, name: str, value: str) -> None:
+        self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def _abandon(self) -> None:
+        """Count what a killed process had in flight as spent: it may have been charged."""
+        unanswered = "SELECT key, bound FROM flights WHERE key NOT IN (SELECT key FROM answers)"
+        with self._database.writing() as connection:
+            connection.execute(
+                f"INSERT INTO losses SELECT key, bound FROM ({unanswered}) WHERE bound IS NOT NULL"  # noqa: S608 - our own text
+            )
+            connection.execute("DELETE FROM flights")
+
+    # -- the ledger --------------------------------------------------------------------------------
+
+    def begin(self, key: str, bound: Decimal | None) -> None:
+        """Write down that this is asked, and what it may cost."""
+        price = None if bound is None else str(bound)
+        sql = "INSERT OR REPLACE INTO flights VALUES (?, ?, ?)"
+        self._database.rows(sql, (key, price, time.time()))
+
+    def lose(self, key: str, bound: Decimal) -> None:
+        """Write down that an attempt may have been charged though no answer came."""
+        with self._database.writing() as connection:
+            connection.execute("INSERT INTO losses VALUES (?, ?)", (key, str(bound)))
+            connection.execute("DELETE FROM flights WHERE key = ?", (key,))
+
+    def settle(self, settled: Settled, grade: "Graded | None" = None) -> None:
+        """Keep an answer, and its grade where there is one already."""
+        with self._database.writing() as connection:
+            row = (settled.key, _json(settled))
+            connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
+            if grade is not None:
+                connection.execute(_GRADE, msgspec.structs.astuple(grade))
+
+    def forget_errors(self) -> int:
+        """Delete the errors that stayed, so that they are asked again; return how many."""
+        failed = [each.key for each in self.answers().values() if each.error is not None]
+        with self._database.writing() as connection:
+            connection.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in failed))
+        return len(failed)
+
+    @property
+    def spent(self) -> Decimal:
+        """Return what was paid for answers, and what may have been paid for none."""
+        lost = self._database.rows("SELECT bound FROM losses")
+        paid = (each.cost for each in self.answers().values())
+        return sum((Decimal(each) for each in (*(b for (b,) in lost), *paid) if each), Decimal(0))
+
+    @property
+    def lost(self) -> tuple[int, Decimal]:
+        """Return how many attempts may have been charged for nothing, and with how much at most."""
+        rows = self._database.rows("SELECT bound FROM losses")
+        return len(rows), sum((Decimal(bound) for (bound,) in rows), Decimal(0))
+
+    # -- what is kept ------------------------------------------------------------------------------
+
+    def questions(self) -> tuple[Question, ...]:
+        """Return the questions in the order they are asked."""
+        rows = self._database.rows("SELECT body FROM questions ORDER BY position")
+        return tuple(decoded(body, Question) for (body,) in rows)
+
+    def answers(self) -> dict[str, Settled]:
+        """Return every answer by its key."""
+        rows = self._database.rows("SELECT body FROM answers")
+        return {(found := decoded(body, Settled)).key: found for (body,) in rows}
+
+    def grade(self, grade: "Graded") -> None:
+        """Keep a grade."""
+        self._rows(_GRADE, *msgspec.structs.astuple(grade))
+
+    def grades(self, judge: str) -> dict[tuple[str, str], float | None]:
+        """Return a judge's scores by question and key; None where it could not grade."""
+        sql = "SELECT question, key, score FROM grades WHERE judge = ?"
+        return {(question, key): score for question, key, score in self._rows(sql, judge)}
+
+    def judging_cost(self, judge: str) -> Decimal:
+        """Return what a judge's grades cost."""
+        rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)
+        return sum((Decimal(cost) for (cost,) in rows), Decimal(0))
+
+    def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._database.rows(sql, values)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,89 @@
+"""What a sweep is asked to do, declared before anything is sent; kept whole with its run.
+
+``spec_of`` reads the options of the command line and of ``pondero.sweep``; ``from_toml`` reads a
+SWEEP.toml, whose keys have the same names.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Json, converted
+from ..errors import BadParameter
+from .arms import ALL
+from .decision import MARGIN
+
+Against = Literal["reference", "best"]
+
+
+class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The options of a sweep.
+
+    ``reference`` is the level the others are held against; ``margin`` is how much worse is still
+    good enough. ``cluster`` is a field of the metadata that questions have in common. ``seed``
+    draws the order of the questions, and the answers of an offline run.
+    """
+
+    models: tuple[str, ...] = ()
+    levels: str | tuple[str, ...] = ALL
+    judge: str = "exact"
+    reference: str | None = None
+    against: Against = "reference"
+    margin: float = MARGIN
+    repeats: int = 1
+    cluster: str | None = None
+    max_cost: float | None = None
+    engine: str = "live"
+    offline: bool = False
+    unpriced: bool = False
+    system: str | None = None
+    max_tokens: int | None = None
+    seed: int = 0
+
+
+def spec_of(**options: Json) -> Spec:
+    """Return a sweep's options; raises BadParameter for one that cannot be."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("models"), str):
+        given["models"] = [given["models"]]
+    try:
+        spec = converted(msgspec.to_builtins(given), Spec)
+    except msgspec.ValidationError as error:
+        message = f"this sweep cannot be: {error}"
+        raise BadParameter(message) from None
+    for name, (good, how) in _LIMITS.items():
+        value = getattr(spec, name)
+        if value is not None and not good(value):
+            message = f"{name}={value!r} cannot be; {how}"
+            raise BadParameter(message)
+    return spec
+
+
+_LIMITS: dict[str, tuple[Any, str]] = {
+    "margin": (lambda value: 0 < value < 1, "use a share above 0, such as 0.05 for five points"),
+    "repeats": (lambda value: 1 <= value <= 1_000, "use a number from 1 on"),
+    "max_cost": (lambda value: 0 < value < 1e9, "use dollars above 0"),
+    "max_tokens": (lambda value: value >= 1, "use a number from 1 on"),
+}
+
+
+def from_toml(path: Path) -> tuple[Path, Mapping[str, Json]]:
+    """Return the data's path and the options of a SWEEP.toml; paths are beside the file."""
+    try:
+        values = tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError) as error:
+        message = f"{path} cannot be read: {error}"
+        raise BadParameter(message) from None
+    data = values.pop("data", None)
+    if not isinstance(data, str):
+        message = f'{path} names no data; add data = "questions.jsonl"'
+        raise BadParameter(message)
+    for name in values:
+        if name not in Spec.__struct_fields__:
+            message = f"{path}: unknown key {name!r}; use data {' '.join(Spec.__struct_fields__)}"
+            raise BadParameter(message)
+    return path.parent / data, values

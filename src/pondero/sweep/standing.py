@@ -1,0 +1,257 @@
+"""Where a sweep stands: the scores so far, and what each look at them has decided.
+
+``standing`` plays the looks again from the answers alone. So a run that was interrupted, or judged
+anew, stands where one that was never interrupted would. ``runner`` asks what it says is needed.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from msgspec import Struct
+
+from .arms import Arm
+from .data import Question
+from .decision import Chain, Field, Rule, looked, looked_for_best
+from .engine import Settled, key_of
+from .intervals import Estimate, paired
+from .looks import positions
+from .runs import Facts, Run
+
+
+class Asked(Struct, frozen=True):
+    """One question to one arm, once: its place in the run and the key of its answer."""
+
+    arm: int
+    position: int
+    repeat: int
+    key: str
+
+
+def every_ask(facts: Facts, questions: Sequence[Question]) -> dict[tuple[int, int], list[Asked]]:
+    """Return all that a run may ask, by arm and position.
+
+    Questions with the same words are asked apart: the second counts as further repeats.
+    """
+    spec, seen = facts.spec, dict[str, int]()
+    found: dict[tuple[int, int], list[Asked]] = {}
+    for position, question in enumerate(questions):
+        said = (question.prompt, spec.system, spec.max_tokens)
+        words = key_of("", None, said, 0)
+        before = seen.get(words, 0)
+        seen[words] = before + spec.repeats
+        for number, arm in enumerate(facts.arms):
+            found[number, position] = [
+                Asked(number, position, repeat, key_of(arm.model, arm.fields, said, repeat))
+                for repeat in range(before, before + spec.repeats)
+            ]
+    return found
+
+
+class Scores:
+    """The scores of every arm on every question, as far as they are known.
+
+    A question's score is the mean over its repeats. It is missing (None) where an answer or its
+    grade failed for good, and not there at all before everything is asked and graded.
+    """
+
+    def __init__(self, run: Run, judge: str) -> None:
+        self.facts = run.facts
+        self.questions = run.questions()
+        self.asks = every_ask(run.facts, self.questions)
+        self.answers: Mapping[str, Settled] = run.answers()
+        grades = run.grades(judge)
+        self._known: dict[tuple[int, int], float | None] = {}
+        for place, asks in self.asks.items():
+            question = self.questions[place[1]].id
+            scores = [self._score(ask, grades, question) for ask in asks]
+            if not any(score is _UNKNOWN for score in scores):
+                known = [score for score in scores if isinstance(score, float)]
+                whole = len(known) == len(scores)
+                self._known[place] = sum(known) / len(known) if whole else None
+
+    def _score(
+        self, ask: Asked, grades: Mapping[tuple[str, str], float | None], question: str
+    ) -> "float | _Unknown | None":
+        settled = self.answers.get(ask.key)
+        if settled is None:
+            return _UNKNOWN
+        if settled.error is not None:
+            return None
+        if settled.is_exhausted or settled.is_refused:
+            return 0.0
+        return grades.get((question, ask.key), _UNKNOWN)
+
+    def is_known(self, arm: int, position: int) -> bool:
+        """Return whether everything about this arm and question is settled."""
+        return (arm, position) in self._known
+
+    def settled(self, arm: int, position: int) -> list[Settled]:
+        """Return the answers of an arm to a question, those that came."""
+        asks = self.asks[arm, position]
+        return [self.answers[ask.key] for ask in asks if ask.key in self.answers]
+
+    def score(self, arm: int, position: int) -> float | None:
+        """Return an arm's score on a question; None where it is missing or not known yet."""
+        return self._known.get((arm, position))
+
+    def dropped(self, upto: int) -> frozenset[int]:
+        """Return the questions that some arm misses: they are dropped from all arms."""
+        return frozenset(
+            position
+            for (_, position), score in self._known.items()
+            if score is None and position < upto
+        )
+
+    def shared(self, upto: int, *arms: int) -> list[int]:
+        """Return the positions that all of these arms have a score for, and nobody misses."""
+        dropped = self.dropped(upto)
+        return [
+            position
+            for position in range(upto)
+            if position not in dropped
+            and all(self.score(arm, position) is not None for arm in arms)
+        ]
+
+    def cluster(self, position: int) -> Hashable:
+        """Return the cluster of a question: a value of its metadata, or the question itself."""
+        field = self.facts.spec.cluster
+        value = self.questions[position].metadata.get(field) if field else None
+        return f"={value}" if value is not None else position
+
+    def versus(self, arm: int, other: int, upto: int) -> Estimate:
+        """Return how much better one arm is than another over the first questions."""
+        places = self.shared(upto, arm, other)
+        values = [(self.score(arm, at) or 0.0) - (self.score(other, at) or 0.0) for at in places]
+        clusters = [self.cluster(at) for at in places] if self.facts.spec.cluster else None
+        return paired(values, clusters)
+
+
+class _Unknown:
+    """Not answered or not graded yet."""
+
+
+_UNKNOWN = _Unknown()
+
+
+class Standing(Struct, frozen=True):
+    """What the looks have decided. ``look`` counts those that are complete, of ``looks``.
+
+    ``passed`` are arms that are good enough, ``worse`` those that are not, ``asked`` those that
+    the next look needs. ``last`` is, by arm, the look at which it was last compared.
+    """
+
+    look: int
+    looks: tuple[int, ...]
+    passed: frozenset[int]
+    worse: frozenset[int]
+    asked: tuple[int, ...]
+    z: float
+    last: dict[int, int]
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether there is nothing left to ask."""
+        return self.look == len(self.looks) or not self.asked
+
+    @property
+    def questions(self) -> int:
+        """Return how many questions the looks so far have seen."""
+        return self.looks[self.look - 1] if self.look else 0
+
+
+def standing(scores: Scores) -> Standing:
+    """Play every look that is complete, in order."""
+    facts = scores.facts
+    places = positions(len(scores.questions), facts.looks)
+    rule = Rule(margin=facts.spec.margin, looks=len(places))
+    table = _Best(facts) if facts.spec.against == "best" else _Chains(facts)
+    look, last, z = 0, dict[int, int](), rule.z(1, table.families)
+    while look < len(places) and table.asked:
+        upto = places[look]
+        if not all(scores.is_known(arm, at) for arm in table.asked for at in range(upto)):
+            break
+        look += 1
+        last |= dict.fromkeys(table.asked, look)
+        table.look(scores, look, upto, rule)
+        z = rule.z(look, table.families)
+    return Standing(look, places, table.passed, table.worse, tuple(table.asked), z, last)
+
+
+class _Chains:
+    """Every model's arms in their fixed sequence, against the reference."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._reference = facts.reference
+        above = _above(facts.arms, facts.reference)
+        self._others = above
+        models = dict.fromkeys(arm.model for arm in facts.arms)
+        self._chains: tuple[Chain, ...] = tuple(
+            Chain(own)
+            for model in models
+            if (own := _sequence(facts.arms, model, {facts.reference, *above}))
+        )
+
+    @property
+    def families(self) -> int:
+        return max(1, sum(not chain.is_whole for chain in self._chains))
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Return the arms to ask: none once every chain is decided, all where there is none."""
+        chained = [arm for chain in self._chains for arm in chain.asked]
+        if self._chains and not chained:
+            return ()
+        return tuple(sorted((*chained, self._reference, *self._others)))
+
+    @property
+    def passed(self) -> frozenset[int]:
+        return frozenset(arm for chain in self._chains for arm in chain.arms[: chain.passed])
+
+    @property
+    def worse(self) -> frozenset[int]:
+        return frozenset(arm for chain in self._chains for arm in chain.worse)
+
+    def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
+        self._chains = looked(
+            self._chains,
+            lambda arm: scores.versus(arm, self._reference, upto),
+            look=look,
+            rule=rule,
+        )
+
+
+def _sequence(arms: Sequence[Arm], model: str, without: set[int]) -> tuple[int, ...]:
+    """Return a model's arms, the dearest first."""
+    own = [n for n, arm in enumerate(arms) if arm.model == model and n not in without]
+    return tuple(sorted(own, key=lambda n: -arms[n].rank))
+
+
+def _above(arms: Sequence[Arm], reference: int) -> tuple[int, ...]:
+    """Return the arms of the reference's own model that are dearer than it."""
+    own = arms[reference]
+    return tuple(n for n, arm in enumerate(arms) if arm.model == own.model and arm.rank > own.rank)
+
+
+class _Best:
+    """All arms against each other."""
+
+    families = 1
+
+    def __init__(self, facts: Facts) -> None:
+        self._field = Field(tuple(sorted(range(len(facts.arms)), key=lambda n: facts.arms[n].rank)))
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        return self._field.asked
+
+    @property
+    def passed(self) -> frozenset[int]:
+        return self._field.passed
+
+    @property
+    def worse(self) -> frozenset[int]:
+        return self._field.worse
+
+    def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
+        self._field = looked_for_best(
+            self._field, lambda one, other: scores.versus(one, other, upto), look=look, rule=rule
+        )

@@ -1,0 +1,25 @@
+"""What a service says is left, read from the headers of its answers."""
+
+from pondero.exchange import Allowance, allowances
+
+
+def test_allowances_are_read_as_the_wire_sheets_write_them():
+    now = 1_767_225_600.0  # 2026-01-01
+    openai = {
+        "x-ratelimit-limit-requests": "500",
+        "x-ratelimit-remaining-requests": "499",
+        "x-ratelimit-reset-requests": "120ms",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+    }
+    assert set(allowances(openai, now=now)) == {
+        Allowance("requests", 499, 0.12),
+        Allowance("tokens", 0, 360),
+    }
+    anthropic = {
+        "anthropic-ratelimit-input-tokens-remaining": "1000",
+        "anthropic-ratelimit-input-tokens-reset": "2026-01-01T00:00:30Z",
+        "anthropic-ratelimit-input-tokens-limit": "2000",
+    }
+    assert allowances(anthropic, now=now) == (Allowance("input-tokens", 1000, 30),)
+    assert allowances({"x-ratelimit-remaining-requests": "?", "date": "x"}, now=now) == ()
