@@ -153,3 +153,23 @@ def test_what_is_no_provider_or_no_key_is_one_sentence(call, arguments, stdin, s
 def test_every_verb_has_examples(call, verb):
     code, out, _ = call(*verb, "--help")
     assert (code, f"pondero {' '.join(verb)}" in out.partition("Examples:")[2]) == (0, True)
+
+
+def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call, tmp_path):
+    from pondero.gateway.config_file import load
+    from pondero.gateway.secrets import holder
+    from pondero.store import lookup
+
+    file = tmp_path / "gateway.toml"
+    keys = []
+    for name in ('ci "two"', "cd"):
+        code, out, err = call("keys", "make", "--gateway", name)
+        assert code == 0
+        keys.append(err.split()[-1])
+        assert keys[-1] not in out
+        with file.open("a") as lines:
+            lines.write(out)
+
+    config = load(file, lookup())
+    assert [key.name for key in config.keys] == ['ci "two"', "cd"]
+    assert [holder(config.keys, key) for key in keys] == list(config.keys)

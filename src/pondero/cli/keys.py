@@ -1,4 +1,4 @@
-"""``keys``: saves, lists and removes the keys of services; it never shows one."""
+"""``keys``: saves, lists and removes the keys of services, and makes keys for the gateway."""
 
 import os
 import sys
@@ -23,6 +23,7 @@ _ENVIRONMENT = "environment"
         "pass show openai | pondero keys set openai",
         "pondero keys list",
         "pondero keys remove openai",
+        "pondero keys make --gateway ci >> gateway.toml",
     ),
 )
 def keys() -> None:
@@ -83,6 +84,29 @@ def remove(provider: str) -> int:
         return 1
     echo(f"the key of {found.label} is forgotten", err=True)
     return 0
+
+
+@keys.command(
+    epilog=examples(
+        "pondero keys make --gateway ci                     shows both",
+        "pondero keys make --gateway ci >> gateway.toml     shows the key alone",
+    )
+)
+@click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
+@click.argument("name", default="me")
+def make(*, name: str, gateway: bool) -> None:  # noqa: ARG001 - there are no other keys to make
+    """Make a key for clients of the gateway, shown once, and its lines for gateway.toml.
+
+    NAME says whose it is. The gateway keeps the hash alone.
+    """
+    from msgspec import json
+
+    from ..gateway import hash_of, make_key
+
+    key = make_key()
+    echo(f"the key, which is shown only now: {key}", err=True)
+    quoted = json.encode(name).decode()  # TOML quotes as JSON does
+    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_of(key)}"', exact=True)
 
 
 def _provider(name: str) -> Provider:

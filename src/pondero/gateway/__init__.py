@@ -1,1 +1,56 @@
 """The gateway: clients of any wire in front, models of any provider behind, seals kept."""
+
+from ..lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .clients import Chosen, Client, Start, known_clients, private, start
+    from .config import Config, Dial, Key, Route
+    from .config_file import check_exposure, configured
+    from .routing import Routing
+    from .secrets import hash_of, key_of, make_key, points_home, url_of
+
+_HOMES = {
+    "Chosen": "clients",
+    "Client": "clients",
+    "Config": "config",
+    "Dial": "config",
+    "Key": "config",
+    "Route": "config",
+    "Routing": "routing",
+    "Start": "clients",
+    "check_exposure": "config_file",
+    "known_clients": "clients",
+    "configured": "config_file",
+    "hash_of": "secrets",
+    "key_of": "secrets",
+    "make_key": "secrets",
+    "points_home": "secrets",
+    "private": "clients",
+    "start": "clients",
+    "url_of": "secrets",
+}
+
+__all__ = [
+    "Chosen",
+    "Client",
+    "Config",
+    "Dial",
+    "Key",
+    "Route",
+    "Routing",
+    "Start",
+    "check_exposure",
+    "configured",
+    "hash_of",
+    "key_of",
+    "known_clients",
+    "make_key",
+    "points_home",
+    "private",
+    "start",
+    "url_of",
+]
+
+# Load what serves on first use: reading a configuration needs none of it.
+__getattr__ = lazily(__name__, _HOMES)

@@ -43,6 +43,16 @@ def found(path: str | None = None) -> Path | None:
     return usual if usual.is_file() else None
 
 
+def configured(path: str | None, lookup: Lookup, *, offline: bool = False) -> Config:
+    """Return the configuration: of the file that ``found`` finds, else of the environment.
+
+    With ``offline`` no key is needed, so that all providers are ready.
+    """
+    file = found(path)
+    config = load(file, lookup) if file is not None else Config()
+    return config if config.routes else opened(config, lookup, offline=offline)
+
+
 def load(path: Path, lookup: Lookup) -> Config:
     """Return the configuration in a file; raises BadConfig with file, line and cure."""
     try:
@@ -55,6 +65,28 @@ def load(path: Path, lookup: Lookup) -> Config:
         raise BadConfig(message) from None
     config = _Reader(read_toml(str(path), text, BadConfig), lookup).config(path)
     return config if config.routes else opened(config, lookup)
+
+
+def reloaded(config: Config, lookup: Lookup, *, offline: bool = False) -> Config:
+    """Return the configuration of the same file, read anew; raises BadConfig.
+
+    Where the gateway listens stays as it is, and so must be guarded as before.
+    """
+    path = str(config.path) if config.path is not None else None
+    again = replace(configured(path, lookup, offline=offline), server=config.server)
+    check_exposure(again)
+    return again
+
+
+def check_exposure(config: Config) -> None:
+    """Raise BadConfig where other machines could ask with this one's keys."""
+    if config.is_exposed:
+        host = config.server.host
+        message = (
+            f"on {host} anybody could ask with your keys; make a key for them with 'pondero keys "
+            f"make --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
+        )
+        raise BadConfig(message)
 
 
 def from_environment(lookup: Lookup) -> Config:

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from ..catalog import Entry, Lookup
+from ..catalog import Entry, Lookup, Provider
 from ..errors import UnknownModel
 from .config import Config, Key, Route
 from .config_file import is_glob
@@ -61,6 +61,12 @@ class Routing:
         users run themselves has the models they loaded there, so the catalog's are not listed.
         """
         return self._names
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Return the providers that may be asked, each once."""
+        routed = {entry.provider.name for _, entries in self._routes for entry in entries}
+        known = self._lookup.catalog.providers
+        return tuple(known[name] for name in known if name in routed | self._open)
 
     def _resolve(self, said: str) -> Resolved:
         wish = self._lookup.split(said).wish

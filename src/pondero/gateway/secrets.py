@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from .. import catalog, store
 from ..errors import MissingKey
@@ -68,6 +69,16 @@ def url_of(config: Config, provider: catalog.Provider, *, needed: bool = True) -
     own = config.providers.get(provider.name, Provider())
     given = {provider.name: own.url} if own.url else {}
     return store.url_of(provider, given, needed=needed)
+
+
+def points_home(config: Config, provider: catalog.Provider) -> bool:
+    """Return whether a provider's address is the gateway's own, so that it would ask itself.
+
+    It is where the variable that points clients at the gateway is set for the gateway too.
+    """
+    parts = urlsplit(url_of(config, provider, needed=False))
+    here = (config.server.host, "localhost", "127.0.0.1", "::1")
+    return parts.hostname in here and parts.port == config.server.port
 
 
 def _variable(name: str) -> str:

@@ -5,7 +5,9 @@ each field does was tried with Codex 0.166, whose own list ``codex debug models`
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 
 import msgspec
 
@@ -65,7 +67,14 @@ def _model(facts: Listed, place: int) -> dict[str, Json]:
         "input_modalities": ["text", "image"] if facts.sees else ["text"],
         "supports_search_tool": False,
         "prefer_websockets": False,
+        "base_instructions": _instructions(),
     }
+
+
+@cache
+def _instructions() -> str:
+    """Return what Codex says to the model first; it takes no list in which that is missing."""
+    return files(__package__).joinpath("codex.md").read_text(encoding="utf-8")
 
 
 def _levels(facts: Listed) -> list[Json]:
