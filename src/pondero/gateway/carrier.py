@@ -99,7 +99,7 @@ class Carrier:
         self._told: _Told | None = None
         self._held: tuple[int, Thinking] | None = None
         self._waiting: list[Entry] = []
-        self._thought = False
+        self._keeps = False  # the client has an envelope, or will
         self._next = 0
 
     @property
@@ -222,7 +222,7 @@ class Carrier:
 
     def _end_thinking(self, told: _Told, part: Thinking, out: list[Event]) -> None:
         index, text = told.index or 0, part.text if self._text_inside else None
-        self._thought = True
+        self._keeps = True
         self._waiting.append(Thought(told.start.index, part.seal, part.redacted, text))
         shown = Thinking(part.text, None, part.redacted)
         if self._slots.thinking:
@@ -242,8 +242,7 @@ class Carrier:
         if part.seal is not None and entry != told.entry:
             self._waiting.append(entry)
         self._texts.append((at, part.text))
-        # What a text cites is written in the back's words: it stays with the record.
-        out.append(PartEnd(told.index or 0, Text(part.text, told.seal)))
+        out.append(PartEnd(told.index or 0, Text(part.text, told.seal, part.citations)))
 
     def _end_call(self, told: _Told, part: ToolCall, out: list[Event]) -> None:
         id = self._ids[told.start.index]
@@ -275,7 +274,7 @@ class Carrier:
 
     def _ahead(self, out: list[Event]) -> None:
         """Send off the seals that wait: with held thinking, or in a part of their own."""
-        if self._held is None and self._slots.thinking and any(map(_is_sealed, self._waiting)):
+        if self._held is None and self._slots.thinking and self._is_worth_one():
             out.append(PartStart(self._next, "thinking"))
             self._held = (self._next, Thinking(""))
             self._next += 1
@@ -290,12 +289,18 @@ class Carrier:
 
     def _envelope(self) -> Seal | None:
         """Return all that waits in an envelope; None where nothing is worth one yet."""
-        if not (any(map(_is_sealed, self._waiting)) or (self._thought and self._waiting)):
+        if not self._is_worth_one():
             return None
-        entries, self._waiting = tuple(self._waiting), []
+        entries, self._waiting, self._keeps = tuple(self._waiting), [], True
         return Seal(DIALECT, packed(Envelope(self._origin, self._answer, entries)))
 
+    def _is_worth_one(self) -> bool:
+        """Return whether something waits that must come back.
 
-def _is_sealed(entry: Entry) -> bool:
-    """Return whether an entry cannot be done without; that a call has another id can."""
-    return isinstance(entry, Thought | Unseen) or entry.seal is not None
+        Of a call without a seal that is only the id: thinking may be bound to all ids before it.
+        """
+        return any(self._keeps or not _is_bare(entry) for entry in self._waiting)
+
+
+def _is_bare(entry: Entry) -> bool:
+    return isinstance(entry, Called | Said) and entry.seal is None

@@ -130,7 +130,7 @@ class _Returned:
 
     def _answer(self, sent: Sequence[_Sent], turn: Turn | None) -> Message | None:
         """Return an answer as its maker gave it; None where nothing is known of it."""
-        opened = _Opened(sent)
+        opened = _Opened(sent, self._front)
         parts = [each.part for each in sent]
         for record in self._records(parts, turn):
             if opened.answer in (None, record.answer) and _fits(record, parts):
@@ -171,7 +171,7 @@ class _Returned:
             parts.append(own or part)
         if origin is None:
             return None
-        return Message("assistant", tuple(map(self._without_front_seal, parts)), origin)
+        return Message("assistant", tuple(parts), origin)
 
     def _remembered_call(self, call: ToolCall) -> tuple[ToolCall | None, Origin | None]:
         record = self._record(key_of_call(call.id, client=self._client))
@@ -181,12 +181,6 @@ class _Returned:
         if not same_call(own, call):
             return None, None
         return replace(own, cache=call.cache), record.message.origin
-
-    def _without_front_seal(self, part: Part) -> Part:
-        """Return a part of ours without what the front's wire put beside it: ids, field names."""
-        if isinstance(part, ToolResult) or part.seal is None or part.seal.dialect != self._front:
-            return part
-        return replace(part, seal=None)
 
 
 def _read(parts: Sequence[Part]) -> list[_Sent]:
@@ -252,8 +246,9 @@ def _marked(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
 class _Opened:
     """What the envelopes of one answer hold; nothing, where it has none."""
 
-    def __init__(self, sent: Sequence[_Sent]) -> None:
+    def __init__(self, sent: Sequence[_Sent], front: str) -> None:
         self._sent = sent
+        self._front = front
         envelopes = [envelope for each in sent for envelope in each.envelopes]
         self.origin: Origin | None = envelopes[0].origin if envelopes else None
         self.answer: str | None = envelopes[0].answer if envelopes else None
@@ -292,12 +287,18 @@ class _Opened:
                 if isinstance(entry, Thought | Unseen) and entry.at not in told:
                     told.add(entry.at)
                     yield self._thoughts[entry.at] if isinstance(entry, Thought) else entry.part
-            part = each.part
+            part = self._unsealed(each.part)
             if isinstance(part, Text):
                 yield replace(part, seal=self._seals.get(texts, part.seal))
                 texts += 1
             elif not isinstance(part, Thinking) or not (each.envelopes or self._inside):
                 yield part
+
+    def _unsealed(self, part: Part) -> Part:
+        """Return a part without what the front's wire put beside it: ids, the name of a field."""
+        if isinstance(part, ToolResult) or part.seal is None or part.seal.dialect != self._front:
+            return part
+        return replace(part, seal=None)
 
     def call(self, call: ToolCall) -> ToolCall | None:
         """Return a call as its maker gave it; without an id it is the next one of its name."""

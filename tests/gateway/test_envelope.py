@@ -1,0 +1,98 @@
+"""Envelopes: any value comes back as it was, and nothing else is one."""
+
+import zlib
+from base64 import b64encode, urlsafe_b64encode
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.canon import Origin, Seal
+from pondero.gateway.envelope import (
+    Called,
+    Envelope,
+    Said,
+    Thought,
+    Unseen,
+    opened,
+    packed,
+    texts_in,
+)
+
+from .answers import others, seals, words
+
+ORIGIN = Origin("google", "gemini-3-flash-preview")
+numbers = st.integers(0, 9)
+surrogates = st.sampled_from(["a\ud83db", "\ude00", "é😀"])
+entries = (
+    st.builds(Thought, numbers, seals, st.booleans(), st.none() | words | surrogates)
+    | st.builds(Called, numbers, words, words, words, seals, st.booleans())
+    | st.builds(Said, numbers, numbers, seals | st.just(Seal("d", {"big": 2**80})))
+    | st.builds(Unseen, numbers, others)
+)
+envelopes = st.builds(Envelope, st.just(ORIGIN), words, st.lists(entries, max_size=4).map(tuple))
+
+
+@given(envelopes)
+def test_an_envelope_comes_back_as_it_was_in_either_alphabet(envelope):
+    text = packed(envelope)
+    assert text == packed(envelope)
+    assert opened(text) == envelope
+    assert opened(text.translate(str.maketrans("+/", "-_"))) == envelope
+    assert opened(text.rstrip("=")) == envelope
+
+
+@given(envelopes)
+def test_an_envelope_is_padded_base64_of_the_standard_alphabet(envelope):
+    text = packed(envelope)
+    assert len(text) % 4 == 0
+    assert set(text.rstrip("=")) <= set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    )
+
+
+@given(envelopes, st.data())
+def test_a_broken_envelope_is_none_or_the_whole_of_it(envelope, data):
+    """Whatever is cut off or changed, nothing is raised and no other value comes out."""
+    text = packed(envelope)
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    assert opened(cut) in (None, envelope)
+    at = data.draw(st.integers(0, len(text) - 1))
+    opened(text[:at] + data.draw(st.sampled_from("A/+-_=.é ")) + text[at + 1 :])
+
+
+@given(st.text() | st.binary().map(lambda data: b64encode(data).decode()))
+def test_another_text_is_no_envelope(text):
+    assert opened(text) is None
+
+
+def test_a_bomb_is_not_inflated():
+    deflate = zlib.compressobj(9, wbits=-15)
+    data = deflate.compress(b'{"origin":"' + bytes(1 << 28)) + deflate.flush()
+    assert len(data) < 1 << 20
+    assert opened(b64encode(b"pndEv1" + data).decode()) is None
+
+
+def test_thinking_that_says_one_word_a_million_times_still_comes_back():
+    envelope = Envelope(ORIGIN, "x", (Thought(0, text="wait, " * 1_000_000),))
+    assert opened(packed(envelope)) == envelope
+
+
+def test_json_that_is_nested_too_deeply_is_no_envelope():
+    value = b'{"origin":' + b"[" * 100_000
+    deflate = zlib.compressobj(0, wbits=-15)
+    data = b"pndEv1" + deflate.compress(value) + deflate.flush()
+    assert opened(b64encode(data).decode()) is None
+
+
+def test_envelopes_are_found_wherever_a_wire_has_its_slots():
+    one, two = (packed(Envelope(ORIGIN, mark)) for mark in "ab")
+    value = {"reasoning_details": [{"data": one}, {"id": 7}], "extra": {"google": {"x": two}}}
+    assert list(texts_in(value)) == [one, two]
+    assert list(texts_in(urlsafe_b64encode(b"another's").decode())) == []
+
+
+def test_an_envelope_adds_little():
+    """About 300 characters beside the seal, as the clients were tried with."""
+    seal = Seal("gemini", "s" * 200, "gemini-3-flash-preview", "google")
+    bare = len(packed(Envelope(ORIGIN, "0123456789ab", (Thought(0, seal),))))
+    assert bare < 300

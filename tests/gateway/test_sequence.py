@@ -1,0 +1,124 @@
+"""Parts one after another, however a back mixes them."""
+
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.canon import (
+    Event,
+    Finished,
+    PartEnd,
+    PartStart,
+    Started,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+)
+from pondero.gateway.sequence import PartSequence
+
+from .answers import answers, tellings
+
+
+def fed(events: list[Event]) -> list[Event]:
+    sequence = PartSequence()
+    return [event for each in events for event in sequence.feed([each])]
+
+
+@given(answers(), st.data())
+def test_no_part_begins_before_the_one_before_it_has_ended(message, data):
+    batches = data.draw(tellings(message))
+    sequence = PartSequence()
+    open_, told = None, defaultdict(list)
+    for event in (event for batch in batches for event in sequence.feed(batch)):
+        match event:
+            case PartStart():
+                assert open_ is None
+                open_ = event.index
+            case TextDelta() | ThinkingDelta() | ToolDelta():
+                assert event.index == open_
+                told[event.index].append(getattr(event, "text", None) or event.json)
+            case PartEnd() if event.index == open_:
+                open_ = None
+    assert open_ is None
+    for index, part in enumerate(message.parts):
+        if isinstance(part, Text | Thinking):
+            assert "".join(told[index]) == part.text
+
+
+@given(answers(), st.data())
+def test_every_part_ends_as_its_maker_ended_it(message, data):
+    batches = data.draw(tellings(message))
+    sequence = PartSequence()
+    ends = [e for b in batches for e in sequence.feed(b) if isinstance(e, PartEnd)]
+    last = {end.index: end.part for end in ends}
+    for index, part in enumerate(message.parts):
+        several = sum(end.index == index for end in ends) > 1
+        if several and isinstance(part, Text | Thinking):
+            assert last[index].seal == part.seal
+        else:
+            assert last[index] == part
+
+
+def test_words_that_stay_open_end_where_the_next_part_begins():
+    """DeepSeek: thinking, text and calls all end with the answer."""
+    call = ToolCall("1", "ls", {})
+    events = fed(
+        [
+            PartStart(0, "thinking"),
+            ThinkingDelta(0, "hm"),
+            PartStart(1, "text"),
+            TextDelta(1, "I "),
+            TextDelta(1, "look"),
+            PartStart(2, "tool_call", "1", "ls"),
+            PartEnd(0, Thinking("hm")),
+            PartEnd(1, Text("I look")),
+            PartEnd(2, call),
+        ]
+    )
+    assert events[2:4] == [PartEnd(0, Thinking("hm")), PartStart(1, "text")]
+    assert events[6:8] == [PartEnd(1, Text("I look")), PartStart(2, "tool_call", "1", "ls")]
+    assert events[-1] == PartEnd(2, call)
+
+
+def test_arguments_that_come_in_turns_wait_for_the_call_before():
+    one, two = ToolCall("1", "f", {"a": 1}), ToolCall("2", "g", {"b": 2})
+    events = fed(
+        [
+            PartStart(0, "tool_call", "1", "f"),
+            ToolDelta(0, '{"a"'),
+            PartStart(1, "tool_call", "2", "g"),
+            ToolDelta(1, '{"b": 2'),
+            ToolDelta(0, ": 1}"),
+            ToolDelta(1, "}"),
+            PartEnd(0, one),
+            PartEnd(1, two),
+            Finished("tool_calls"),
+        ]
+    )
+    assert events[1:6] == [
+        ToolDelta(0, '{"a"'),
+        ToolDelta(0, ": 1}"),
+        PartEnd(0, one),
+        PartStart(1, "tool_call", "2", "g"),
+        ToolDelta(1, '{"b": 2'),
+    ]
+
+
+def test_a_call_that_is_complete_does_not_hold_the_next_one_back():
+    """Most backs end all calls with the answer; the next must not wait for that."""
+    sequence = PartSequence()
+    sequence.feed([Started(), PartStart(0, "tool_call", "1", "f"), ToolDelta(0, '{"a": "}"}')])
+    begun = sequence.feed([PartStart(1, "tool_call", "2", "g")])
+    assert begun == [
+        PartEnd(0, ToolCall("1", "f", {"a": "}"})),
+        PartStart(1, "tool_call", "2", "g"),
+    ]
+
+
+def test_text_that_turns_out_to_be_thinking_ends_as_it_was_told():
+    events = fed([PartStart(0, "text"), TextDelta(0, "hm"), PartEnd(0, Thinking("hm"))])
+    assert events[-1] == PartEnd(0, Text("hm"))
