@@ -1,14 +1,20 @@
 """What tests of runs share: questions with sums, a run over them, and an engine on the emulator."""
 
+import asyncio
+from decimal import Decimal
+
+from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible
 from pondero.exchange import Retry
 from pondero.sweep.arms import arms_of, reference_of
 from pondero.sweep.data import questions_of, shuffled
+from pondero.sweep.engine import Settled
 from pondero.sweep.judges import judge_of
 from pondero.sweep.live import LiveEngine
 from pondero.sweep.runner import Runner
 from pondero.sweep.runs import Run
 from pondero.sweep.spec import spec_of
+from pondero.sweep.verdicts import results_of
 
 
 def sums(count, first=2):
@@ -42,3 +48,37 @@ def engine(emulator=None, **options):
 
 def runner(run, other=None, **options):
     return Runner(run, other or engine(), judge_of(run.facts.spec.judge), **options)
+
+
+class Scripted:
+    """An engine whose answers are written down: a function of arm, position and repeat."""
+
+    def __init__(self, answer, looks=4):
+        self.answer, self.looks = answer, looks
+        self.asked = []
+
+    async def answers(self, asks, purse):
+        for ask in asks:
+            purse.take(ask)
+            self.asked.append((ask.arm, ask.position, ask.repeat))
+            settled = self.answer(ask)
+            purse.settle(ask, None if settled.cost is None else Decimal(settled.cost))
+            yield settled
+
+    async def aclose(self):
+        pass
+
+
+def answered(ask, right, *, thinking=100, cost="0.01", **fields):
+    """An answer to a sum that is right or wrong."""
+    n = int(ask.prompt.split()[2])
+    text = f"it is {n * 23 + (not right)}"
+    usage = Usage(input=20, output=10, thinking=thinking)
+    return Settled(key=ask.key, text=text, usage=usage, cost=cost, seconds=1.0, **fields)
+
+
+def found(count, answer, **options):
+    """The results of a run whose answers are written down."""
+    with begun(count, **options) as run:
+        asyncio.run(runner(run, Scripted(answer)).finish())
+        return results_of(run)

@@ -136,7 +136,8 @@ class Standing(Struct, frozen=True):
     """What the looks have decided. ``look`` counts those that are complete, of ``looks``.
 
     ``passed`` are arms that are good enough, ``worse`` those that are not, ``asked`` those that
-    the next look needs. ``last`` is, by arm, the look at which it was last compared.
+    the next look needs. ``last`` is, by arm, the look at which it was last compared, and the
+    boundary there.
     """
 
     look: int
@@ -144,13 +145,21 @@ class Standing(Struct, frozen=True):
     passed: frozenset[int]
     worse: frozenset[int]
     asked: tuple[int, ...]
-    z: float
-    last: dict[int, int]
+    last: dict[int, tuple[int, float]]
+    first: float
 
     @property
     def is_over(self) -> bool:
         """Return whether there is nothing left to ask."""
         return self.look == len(self.looks) or not self.asked
+
+    def look_of(self, arm: int) -> int:
+        """Return the look at which an arm was last compared; 0 where it never was."""
+        return self.last[arm][0] if arm in self.last else 0
+
+    def z_of(self, arm: int) -> float:
+        """Return the boundary that an arm's bounds are drawn at."""
+        return self.last[arm][1] if arm in self.last else self.first
 
     @property
     def questions(self) -> int:
@@ -164,16 +173,16 @@ def standing(scores: Scores) -> Standing:
     places = positions(len(scores.questions), facts.looks)
     rule = Rule(margin=facts.spec.margin, looks=len(places))
     table = _Best(facts) if facts.spec.against == "best" else _Chains(facts)
-    look, last, z = 0, dict[int, int](), rule.z(1, table.families)
+    look, last = 0, dict[int, tuple[int, float]]()
+    first = rule.z(1, table.families)
     while look < len(places) and table.asked:
-        upto = places[look]
-        if not all(scores.is_known(arm, at) for arm in table.asked for at in range(upto)):
+        upto, compared = places[look], table.asked
+        if not all(scores.is_known(arm, at) for arm in compared for at in range(upto)):
             break
         look += 1
-        last |= dict.fromkeys(table.asked, look)
         table.look(scores, look, upto, rule)
-        z = rule.z(look, table.families)
-    return Standing(look, places, table.passed, table.worse, tuple(table.asked), z, last)
+        last |= dict.fromkeys(compared, (look, rule.z(look, table.families)))
+    return Standing(look, places, table.passed, table.worse, tuple(table.asked), last, first)
 
 
 class _Chains:

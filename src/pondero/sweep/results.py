@@ -1,0 +1,356 @@
+"""Results: what a sweep found, as one value that every reader of a run is given.
+
+The command line, reports, exports and ``adopt`` read this and nothing else of a run. ``verdicts``
+makes it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ..canon import Json
+from .data import Question
+from .intervals import Interval, bootstrap_ratio
+from .judges import Agreement
+from .runs import Facts, State
+from .significance import Check
+
+Verdict = Literal[
+    "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
+    "no_effect", "inverted",
+]  # fmt: skip
+"""What is said of an arm. ``enough``: not worse than the reference by more than the margin, though
+a cheaper arm is recommended. ``untested``: the sequence ended above it. ``dearer``: it is above the
+reference. ``no_effect`` and ``inverted``: it does not think more than its cheaper neighbour."""
+
+
+class ArmResult(Struct, frozen=True, kw_only=True):
+    """One arm. ``thinking_tokens``, ``cost`` and ``seconds`` are means of one answer.
+
+    ``difference`` is in accuracy against the reference, ``lower`` and ``upper`` bound it at the
+    boundary of the arm's last look. ``p`` is McNemar's.
+    """
+
+    model: str
+    level: str
+    levels: tuple[str, ...]
+    fields: dict[str, Json]
+    n: int
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    thinking_tokens: float | None
+    cost: float | None
+    seconds: float | None
+    difference: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    verdict: Verdict = "undecided"
+    exhausted: int = 0
+    refused: int = 0
+    look: int = 0
+    needed: int | None = None
+    """How many more questions would decide, where that is undecided; None where none would."""
+    effect: Check = Check("unknown")
+    neighbour: str | None = None
+    p: float | None = None
+    always_right: float | None = None
+    """With repeats, the share of questions that are answered rightly every time (pass^K)."""
+    ever_right: float | None = None
+    """With repeats, the share that is answered rightly at least once (pass@K)."""
+
+    @property
+    def name(self) -> str:
+        """Return the model and the level."""
+        return f"{self.model}/{self.level}"
+
+
+_SHOWN = (
+    "model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
+    "seconds", "difference", "lower", "upper", "verdict",
+)  # fmt: skip
+
+
+class Cell(Struct, frozen=True):
+    """One arm on one question, its repeats together: score, thinking tokens, dollars, seconds.
+
+    ``answers`` are the texts that came, ``ends`` how each of them ended.
+    """
+
+    score: float | None
+    thinking: float | None
+    cost: float | None
+    seconds: float
+    answers: tuple[str, ...]
+    ends: tuple[str, ...]
+
+
+_MEASURED: dict[str, Callable[[Cell], float | None]] = {
+    "cost": lambda cell: cell.cost,
+    "thinking": lambda cell: cell.thinking,
+}
+
+
+class Row(Struct, frozen=True):
+    """One question and what every arm made of it; None where an arm was not asked."""
+
+    question: Question
+    cells: tuple[Cell | None, ...]
+
+
+class Recommendation(Struct, frozen=True):
+    """The cheapest arm that is good enough."""
+
+    model: str
+    level: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """Return what to ask with: the model and the level."""
+        return f"{self.model}/{self.level}"
+
+
+class Results(Struct, frozen=True, kw_only=True):
+    """What a run found so far; ``why`` says what is recommended, or why nothing is."""
+
+    run: str
+    state: State
+    facts: Facts
+    arms: tuple[ArmResult, ...]
+    rows: tuple[Row, ...]
+    recommendation: Recommendation | None
+    why: str
+    questions: int
+    """Questions that the looks have seen, without those that were dropped."""
+    dropped: int
+    looks: int
+    spent: Decimal
+    lost: tuple[int, Decimal] = (0, Decimal(0))
+    judging: Decimal = Decimal(0)
+    agreement: Agreement | None = None
+
+    @property
+    def reference(self) -> ArmResult:
+        """Return the arm that the others were held against."""
+        return self.arms[self.facts.reference]
+
+    def recommend(self) -> Recommendation | None:
+        """Return what is recommended; None where nothing can honestly be."""
+        return self.recommendation
+
+    def pareto(self) -> tuple[ArmResult, ...]:
+        """Return the arms that no other arm beats in both accuracy and cost, the cheapest first."""
+        known = [arm for arm in self.arms if arm.accuracy is not None]
+        taken = measure_of(known).get
+        kept = [arm for arm in known if not any(_beats(other, arm, taken) for other in known)]
+        return tuple(sorted(kept, key=taken))
+
+    def ratio(self, arm: int, what: Literal["cost", "thinking"]) -> Interval | None:
+        """Return how many times the reference's money or thinking an arm takes.
+
+        Whole questions are drawn again 10,000 times; None where too little is known.
+        """
+        get = _MEASURED[what]
+        pairs = ((row.cells[arm], row.cells[self.facts.reference]) for row in self.rows)
+        both = [(get(one), get(other)) for one, other in pairs if one and other]
+        known = [(one, other) for one, other in both if one is not None and other is not None]
+        if not any(other for _, other in known):
+            return None
+        above, below = zip(*known, strict=True)
+        return bootstrap_ratio(above, below, seed=self.facts.spec.seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        found = self.recommendation
+        return {
+            "run": self.run,
+            "arms": [{name: _plain(getattr(arm, name)) for name in _SHOWN} for arm in self.arms],
+            "recommend": found and {"model": found.model, "level": found.level, "why": found.why},
+            "why": self.why,
+        }
+
+    def table(self) -> str:
+        """Return the arms as a table, and below it what is recommended and why."""
+        rows = [_HEAD, *(_row(arm) for arm in self.arms)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if not column else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join((*lines, "", *self.lines()))
+
+    def lines(self) -> list[str]:
+        """Return what was found in words, one finding a line."""
+        label = f"{'recommend':<11}" if self.recommendation else f"{'nothing':<11}"
+        found = [label + (self.recommendation.name + "   " if self.recommendation else "")]
+        found[0] += self.why
+        found += _labelled(self._findings())
+        return found
+
+    def _findings(self) -> Iterator[tuple[str, str]]:
+        if self.recommendation is not None:
+            yield "", self._evidence(self.recommendation)
+        for arm in self.arms:
+            if arm.verdict in _SAID:
+                yield _SAID[arm.verdict], _sentence(arm, self.reference)
+            if arm.verdict not in ("no_effect", "inverted") and _is_odd(arm):
+                yield _SAID[arm.effect.effect], _thinking(arm)
+        yield from self._apart()
+
+    def _evidence(self, found: Recommendation) -> str:
+        arm = next(each for each in self.arms if each.name == found.name)
+        seen = f"{self.questions:,} questions, {self.looks} {_many(self.looks, 'look')}"
+        if arm == self.reference or arm.difference is None or arm.lower is None:
+            return f"{percent(arm.accuracy)}; {seen}"
+        return (
+            f"{percent(arm.accuracy)} vs {percent(self.reference.accuracy)}; difference "
+            f"{points(arm.difference)}, lower bound {points(arm.lower)}; {seen}"
+        )
+
+    def _apart(self) -> Iterator[tuple[str, str]]:
+        """Yield what was not right or wrong in the usual way, and what the money went for."""
+        exhausted = [f"{arm.level} {arm.exhausted}" for arm in self.arms if arm.exhausted]
+        if exhausted:
+            yield "exhausted", f"thought and gave no answer; counted as wrong: {_list(exhausted)}"
+        refused = [f"{arm.level} {arm.refused}" for arm in self.arms if arm.refused]
+        if refused:
+            yield "refused", f"counted as wrong: {_list(refused)}"
+        if count := self.dropped:
+            yield "dropped", f"{count} {_many(count, 'question')} failed, and left out of every arm"
+        if self.lost[0]:
+            what = f"{self.lost[0]} {_many(self.lost[0], 'attempt')} brought no answer"
+            yield "lost", f"{what} and may have been charged, {dollars(self.lost[1])} at most"
+        judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
+        yield "spent", dollars(self.spent) + judging
+        if self.agreement is not None:
+            told = self.agreement
+            kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"
+            yield "judge", f"agrees with {told.agreed} of {told.count} labelled answers{kappa}"
+
+
+class Measure(Struct, frozen=True):
+    """What arms are compared by when the cheapest is wanted, and its name."""
+
+    name: str
+    get: Callable[[ArmResult], float]
+
+
+def measure_of(arms: Sequence[ArmResult]) -> Measure:
+    """Return the first measure that is known of all arms: money, thinking tokens, or time."""
+    if all(arm.cost is not None for arm in arms):
+        return Measure("cost", lambda arm: arm.cost or 0.0)
+    if all(arm.thinking_tokens is not None for arm in arms):
+        return Measure("thinking tokens", lambda arm: arm.thinking_tokens or 0.0)
+    return Measure("seconds", lambda arm: arm.seconds or 0.0)
+
+
+def _beats(one: ArmResult, other: ArmResult, taken: Callable[[ArmResult], float]) -> bool:
+    better = (one.accuracy or 0.0) - (other.accuracy or 0.0)
+    cheaper = taken(other) - taken(one)
+    return better >= 0 and cheaper >= 0 and (better > 0 or cheaper > 0)
+
+
+def _plain(value: Json) -> Json:
+    return list(value) if isinstance(value, tuple) else value
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+_HEAD = (
+    "arm", "n", "right", "95%", "thinking", "cost", "seconds", "difference", "bounds", "verdict",
+)  # fmt: skip
+_SAID: dict[str, str] = {
+    "undecided": "undecided",
+    "worse": "worse",
+    "no_effect": "no effect",
+    "inverted": "inverted",
+}
+
+
+def percent(share: float | None) -> str:
+    """Return a share in words."""
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def points(difference: float | None) -> str:
+    """Return a difference of two shares in percentage points."""
+    return "-" if difference is None else f"{100 * difference:+.1f}"
+
+
+def dollars(amount: Decimal | float | None) -> str:
+    """Return an amount of money, small ones with the digits that tell them apart."""
+    if amount is None:
+        return "-"
+    value = float(amount)
+    digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
+    return f"${value:,.{digits}f}"
+
+
+def _row(arm: ArmResult) -> tuple[str, ...]:
+    names = "=".join(dict.fromkeys((arm.level, *arm.levels)))
+    between = arm.low is not None and arm.high is not None
+    bounds = arm.lower is not None and arm.upper is not None
+    return (
+        f"{arm.model}/{names}",
+        f"{arm.n:,}",
+        percent(arm.accuracy),
+        f"{percent(arm.low)}..{percent(arm.high)}" if between else "-",
+        "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}",
+        dollars(arm.cost),
+        "-" if arm.seconds is None else f"{arm.seconds:.1f}",
+        points(arm.difference),
+        f"{points(arm.lower)}..{points(arm.upper)}" if bounds else "-",
+        arm.verdict.replace("_", " "),
+    )
+
+
+def _is_odd(arm: ArmResult) -> bool:
+    return arm.effect.effect in ("no_effect", "inverted")
+
+
+def _sentence(arm: ArmResult, reference: ArmResult) -> str:
+    if arm.verdict in ("no_effect", "inverted"):
+        return _thinking(arm)
+    said = f"{_short(arm, reference)}  {points(arm.difference)}"
+    said += f", bounds {points(arm.lower)}..{points(arm.upper)}"
+    if arm.verdict == "worse":
+        return said
+    if arm.needed is None:
+        return f"{said}: it lies on the margin, and no reasonable number would decide"
+    return f"{said}: about {_round(arm.needed):,} more questions would decide"
+
+
+def _short(arm: ArmResult, reference: ArmResult) -> str:
+    return arm.level if arm.model == reference.model else arm.name
+
+
+def _thinking(arm: ArmResult) -> str:
+    than = "less than" if arm.effect.effect == "inverted" else "no more than"
+    p = "" if arm.effect.p is None else f" (p = {arm.effect.p:.2f})"
+    return f"{arm.level} thinks {than} {arm.neighbour}{p}"
+
+
+def _round(count: int) -> int:
+    """Return a count as people say it: two digits that matter."""
+    if count < 100:
+        return count
+    scale: int = 10 ** (len(str(count)) - 2)
+    return -(-count // scale) * scale
+
+
+def _many(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _list(texts: Iterable[str]) -> str:
+    return ", ".join(texts)
+
+
+def _labelled(found: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{label:<11}{text}" for label, text in found]
