@@ -38,6 +38,7 @@ class _Client(Generic[T]):
         self._transport = transport
         self._retry = retry or Retry()
         self._timeouts = timeouts or Timeouts()
+        self._whole_timeouts = self._timeouts.whole()
         for name in (*(keys or ()), *(urls or ())):
             lookup().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
@@ -58,7 +59,7 @@ class _Client(Generic[T]):
     ) -> Prepared:
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
         check(options)
-        policy = policy_of(options.get("policy", self._policy))
+        policy = policy_of(options["policy"]) if "policy" in options else self._policy
         request = request_of(prompt, options)
         asked = asked_in(request, options.get("context"))
         effort = options.get("thinking_effort")
@@ -83,8 +84,8 @@ class _Client(Generic[T]):
         return prepared
 
     def _waits(self, prepared: Prepared, options: Options) -> Timeouts:
-        usual = self._timeouts if prepared.exchange.stream else self._timeouts.whole()
-        return timeouts_of(options.get("timeout"), usual)
+        usual = self._timeouts if prepared.exchange.stream else self._whole_timeouts
+        return timeouts_of(options["timeout"], usual) if "timeout" in options else usual
 
     def _way(self) -> T:
         """Return what moves the bytes, one for all threads; raises UsageError after closing."""

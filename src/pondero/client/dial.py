@@ -196,11 +196,16 @@ def asked_of(
     context: int | None = None,
 ) -> Asked:
     """Return the parameters beside the wish; raises BadParameter for impossible ones."""
-    _whole("max_tokens", max_tokens, 1)
-    _whole("top_k", top_k, 0)
-    _whole("context", context, 0)
-    _number("temperature", temperature, 2)
-    _number("top_p", top_p, 1)
+    for name, value, least in (
+        ("max_tokens", max_tokens, 1),
+        ("top_k", top_k, 0),
+        ("context", context, 0),
+    ):
+        if value is not None:
+            _check_whole(name, value, least)
+    for name, given, most in (("temperature", temperature, 2), ("top_p", top_p, 1)):
+        if given is not None:
+            _check_number(name, given, most)
     if tool_choice is not None and not isinstance(tool_choice, str):
         message = (
             f"tool_choice={tool_choice!r} cannot be; use auto, none, required or a tool's name"
@@ -209,17 +214,13 @@ def asked_of(
     return Asked(max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context)
 
 
-def _whole(name: str, value: Any, least: int) -> None:
-    if value is None:
-        return
+def _check_whole(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _BIGGEST:
         message = f"{name}={value!r} cannot be; use a whole number from {least} to {_BIGGEST:,}"
         raise BadParameter(message)
 
 
-def _number(name: str, value: Any, most: int) -> None:
-    if value is None:
-        return
+def _check_number(name: str, value: Any, most: int) -> None:
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not good or not 0 <= value <= most:
         message = f"{name}={value!r} cannot be; use a number from 0 to {most}"

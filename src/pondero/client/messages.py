@@ -30,6 +30,9 @@ def messages_of(prompt: Prompt) -> tuple[Message, ...]:
     if isinstance(prompt, Message):
         return (prompt,)
     given = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    ours = [each for each in given if isinstance(each, Message)]
+    if given and len(ours) == len(given):
+        return tuple(ours)
     if given and all(_is_message(each) for each in given):
         return tuple(_merged(given))
     parts = tuple(_part(each) for each in given)

@@ -84,16 +84,16 @@ def check(options: Mapping[str, object]) -> None:
 def request_of(prompt: Prompt, options: Options) -> Request:
     """Return the request that prompt and options make; its model is not known yet."""
     messages = messages_of(prompt)
-    given = options.get("tools")
+    given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
     return Request(
         model="",
         messages=messages,
-        system=system_of(options.get("system")),
+        system=system_of(system) if system else (),
         tools=tools,
-        tool_choice=choice_of(options.get("tool_choice"), tools),
-        output=output_of(options.get("output")),
+        tool_choice=choice_of(options["tool_choice"], tools) if "tool_choice" in options else None,
+        output=output_of(shape) if shape is not None else None,
         max_tokens=options.get("max_tokens"),
         temperature=options.get("temperature"),
         top_p=options.get("top_p"),
@@ -144,7 +144,7 @@ def output_of(given: Any) -> Output | None:
 
 def kind_of(given: Any) -> Any:
     """Return the type that an answer is read as; None where any JSON will do."""
-    return None if isinstance(given, bool | Mapping | Output) else given
+    return None if given is None or isinstance(given, bool | Mapping | Output) else given
 
 
 def timeouts_of(given: Any, usual: Timeouts) -> Timeouts:

@@ -24,7 +24,7 @@ from ..handoff import Manifest, Refusal
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .dial import warn
-from .tracing import Span, log_retry
+from .tracing import Span, log_retry, span_of
 
 Remember = Callable[[Refusal], None]
 
@@ -86,9 +86,14 @@ class _Stream(Generic[V]):
     def _again(self, error: PonderoError, seconds: float) -> None:
         log_retry(self._prepared.exchange, error, seconds)
 
-    def _end(self, reply: Reply, span: Span) -> None:
+    def _fail(self, error: BaseException, span: Span | None) -> None:
+        if span is not None:
+            span.end(error=error)
+
+    def _end(self, reply: Reply, span: Span | None) -> None:
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
-        span.end(reply)
+        if span is not None:
+            span.end(reply)
         if self._prepared.policy.unsupported == "warn":
             warn(self.plan, reply.adjustments[len(self.plan.adjustments) :])
 
@@ -134,11 +139,14 @@ class Stream(_Stream[V]):
 
     def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
+        span = span_of(self._prepared.exchange)
         try:
-            with Span(self._prepared.exchange) as span:
-                while isinstance(step := self._shell.next(), Emit):
-                    pass
-                self._end(step, span)
+            while isinstance(step := self._shell.next(), Emit):
+                pass
+            self._end(step, span)
+        except BaseException as error:
+            self._fail(error, span)
+            raise
         finally:
             self._shell.close()
         return self.reply
@@ -149,12 +157,15 @@ class Stream(_Stream[V]):
         return self._events
 
     def _run(self) -> Generator[Event, None, None]:
+        span = span_of(self._prepared.exchange)
         try:
-            with Span(self._prepared.exchange) as span:
-                while isinstance(step := self._shell.next(), Emit):
-                    self._so_far = step.so_far
-                    yield from step.events
-                self._end(step, span)
+            while isinstance(step := self._shell.next(), Emit):
+                self._so_far = step.so_far
+                yield from step.events
+            self._end(step, span)
+        except BaseException as error:
+            self._fail(error, span)
+            raise
         finally:
             self._shell.close()
 
@@ -200,11 +211,14 @@ class AsyncStream(_Stream[V]):
 
     async def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
+        span = span_of(self._prepared.exchange)
         try:
-            with Span(self._prepared.exchange) as span:
-                while isinstance(step := await self._shell.next(), Emit):
-                    pass
-                self._end(step, span)
+            while isinstance(step := await self._shell.next(), Emit):
+                pass
+            self._end(step, span)
+        except BaseException as error:
+            self._fail(error, span)
+            raise
         finally:
             await self._shell.aclose()
         return self.reply
@@ -215,12 +229,15 @@ class AsyncStream(_Stream[V]):
         return self._events
 
     async def _run(self) -> AsyncGenerator[Event, None]:
+        span = span_of(self._prepared.exchange)
         try:
-            with Span(self._prepared.exchange) as span:
-                while isinstance(step := await self._shell.next(), Emit):
-                    self._so_far = step.so_far
-                    for event in step.events:
-                        yield event
-                self._end(step, span)
+            while isinstance(step := await self._shell.next(), Emit):
+                self._so_far = step.so_far
+                for event in step.events:
+                    yield event
+            self._end(step, span)
+        except BaseException as error:
+            self._fail(error, span)
+            raise
         finally:
             await self._shell.aclose()

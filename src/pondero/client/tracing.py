@@ -8,25 +8,28 @@ was said.
 
 import sys
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Self
+from functools import cache
+from typing import Any
 
 from ..canon import Reply
 from ..errors import PonderoError, ServiceError
 from ..exchange import Exchange
 
 _API = "opentelemetry.trace"
+_DEBUG = 10  # as logging has it
+
+
+def span_of(exchange: Exchange) -> "Span | None":
+    """Return the span of an exchange that begins; None where nobody traces and nobody logs."""
+    api, log = sys.modules.get(_API), _debug(exchange)
+    return None if api is None and log is None else Span(exchange, api, log)
 
 
 class Span:
-    """One exchange as a span by the conventions of ``gen_ai``; ends once.
+    """One exchange as a span by the conventions of ``gen_ai``; ends once."""
 
-    Use it as a context: an error that leaves the context ends the span too.
-    """
-
-    def __init__(self, exchange: Exchange) -> None:
-        self._log = _debug(exchange)
-        api = sys.modules.get(_API)
+    def __init__(self, exchange: Exchange, api: Any, log: Callable[..., None] | None) -> None:
+        self._log = log
         self._span: Any = None
         if api is not None:
             origin = exchange.origin
@@ -34,18 +37,6 @@ class Span:
                 f"chat {origin.model}", kind=api.SpanKind.CLIENT, attributes=_asked(exchange)
             )
             self._failed = api.StatusCode.ERROR
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self.end(error=error)
 
     def end(self, reply: Reply | None = None, error: BaseException | None = None) -> None:
         """End the span with the reply, or with the error."""
@@ -67,9 +58,7 @@ class Span:
 
 def _debug(exchange: Exchange) -> Callable[..., None] | None:
     """Log what is asked, and return where to log its end; None where nobody reads it."""
-    logging = sys.modules.get("logging")
-    logger = logging.getLogger("pondero") if logging is not None else None
-    if logging is None or logger is None or not logger.isEnabledFor(logging.DEBUG):
+    if "logging" not in sys.modules or not (logger := _logger()).isEnabledFor(_DEBUG):
         return None
     plan, http = exchange.plan, exchange.http
     level = plan.level if plan.budget is None else f"{plan.level}, {plan.budget} tokens"
@@ -83,13 +72,19 @@ def _debug(exchange: Exchange) -> Callable[..., None] | None:
 
 def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
     """Log that a request failed and is sent again after so many seconds."""
-    logging = sys.modules.get("logging")
-    if logging is not None:
+    if "logging" in sys.modules:
         origin = exchange.origin
-        logging.getLogger("pondero").info(
+        _logger().info(
             "%s %s: %s, tried again after %.1f s",
             *(origin.provider, origin.model, _name(error), seconds),
         )
+
+
+@cache
+def _logger() -> Any:
+    import logging  # noqa: PLC0415 - only where the application has imported it
+
+    return logging.getLogger("pondero")
 
 
 def _outcome(reply: Reply | None, error: BaseException | None) -> str:

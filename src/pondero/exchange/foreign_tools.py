@@ -42,7 +42,7 @@ def fitted(
     ``hosted`` are the tools that services of this wire run themselves, by their kind. Those that
     are named are offered as functions: ``TextCalls`` reads their calls.
     """
-    if all(_fits(tool, provider.dialect) for tool in request.tools):
+    if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):
         return request, plan, frozenset()
     tools: list[Tool] = []
     notes: list[Adjustment] = []

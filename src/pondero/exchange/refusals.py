@@ -52,8 +52,6 @@ def noting_withheld(plan: Plan, manifest: Manifest) -> Plan:
 
     Another model's thinking is not among it: the manifest lists that.
     """
-    if not manifest.changes:
-        return plan
     whys = {change.why for change in manifest.changes}
     notes = tuple(note for why, note in _WITHHELD.items() if why in whys)
     if not notes:

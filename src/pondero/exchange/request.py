@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target
 from ..catalog import Entry, Provider
-from ..dialects import NAMES, dialect
+from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff, retold
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
@@ -34,6 +34,7 @@ _HEADERS = {
     "api-key": ("api-key", ""),
 }
 
+_NONE: frozenset[str] = frozenset()
 _MODELS = 512  # how many models at most something is remembered of
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -122,8 +123,8 @@ def prepare(
     before, repairs = plan.adjustments, policy.unsupported != "strict"
     if request.extras and isinstance(request.extras, Mapping):
         plan = with_own_fields(entry, plan, request.extras, asked=asked, policy=policy)
-    known = refused_by(entry, refusals) if repairs else ()
-    to = destination(entry, policy, refused=seals_of(known))
+    known = refused_by(entry, refusals) if refusals and repairs else ()
+    to = destination(entry, policy, refused=seals_of(known) if known else _NONE)
     view = handoff(request.messages, to)
     messages = view.messages
     if _must_begin_thinking(entry, plan) and view.open_loop_without_thinking:
@@ -131,7 +132,8 @@ def prepare(
             messages, plan = retold(messages), _plan_with_retold_loop(plan)
         else:
             plan = _plan_without_thinking(entry, plan, asked, policy)
-    plan = noting_withheld(plan, view.manifest)
+    if view.manifest.changes:
+        plan = noting_withheld(plan, view.manifest)
     request = msgspec.structs.replace(request, model=entry.model, messages=messages)
     request, plan = continued(request, plan, entry, to.takes)
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
@@ -177,9 +179,9 @@ def compose(
 ) -> Exchange:
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
-    wire = dialect(_dialect_of(provider)).caller()
+    wire, unsaid = _wire(entry)
     request, plan, texts = fitted(request, plan, provider, wire.hosted)
-    request, plan = acceptable(request, plan, entry, _unsaid(entry))
+    request, plan = acceptable(request, plan, entry, unsaid)
     target = Target(
         route=provider.name,
         url=url,
@@ -218,7 +220,7 @@ class _Hints(Struct, frozen=True):
 def _hints(entry: Entry, url: str, *, signed: bool) -> _Hints:
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
-    service = dialect(_dialect_of(provider)).caller().signed_as or provider.dialect
+    service = _wire(entry)[0].signed_as or provider.dialect
     return _Hints(
         no_server=start if provider.start else "",
         bad_key=_bad_key_hint(provider, signed=signed),
@@ -238,16 +240,13 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
 
 
 @lru_cache(_MODELS)
-def _unsaid(entry: Entry) -> frozenset[str]:
-    """Return the parameters that the wire, or this deployment of it, has no words for."""
-    provider = entry.provider
-    own = provider.quirks.get("unsaid", ())
-    return dialect(_dialect_of(provider)).caller().unsaid | frozenset(own)
+def _wire(entry: Entry) -> tuple[Caller, frozenset[str]]:
+    """Return the wire, and the parameters that it or this deployment of it has no words for."""
+    wire = dialect(_dialect_of(entry.provider)).caller()
+    return wire, wire.unsaid | frozenset(entry.provider.quirks.get("unsaid", ()))
 
 
-def destination(
-    entry: Entry, policy: Policy, *, refused: frozenset[str] = frozenset()
-) -> Destination:
+def destination(entry: Entry, policy: Policy, *, refused: frozenset[str] = _NONE) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
     usual = _destination(entry, policy.foreign)
     return msgspec.structs.replace(usual, refused=refused) if refused else usual
@@ -270,7 +269,7 @@ def _destination(entry: Entry, foreign: Literal["drop", "note"]) -> Destination:
 def _seen_by(entry: Entry) -> Takes:
     """Return what the wire takes of a past, without the media that the model is not made for."""
     provider, own = entry.provider, entry.capability.media
-    takes = dialect(_dialect_of(provider)).caller().takes(provider.quirks)
+    takes = _wire(entry)[0].takes(provider.quirks)
     if own is None:
         return takes
     return msgspec.structs.replace(

@@ -53,9 +53,10 @@ _ROOM = 4096
 
 def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdict:
     """Return how the answer compares with its plan; unknown where nothing shows it."""
-    thought = _thought(message, usage)
-    if is_exhausted(message, finish):
+    thinks = _has_thinking(message)
+    if finish == "exhausted" or (thinks and is_exhausted(message, finish)):
         return "exhausted"
+    thought = thinks or (None if usage.thinking is None else usage.thinking > 0)
     if plan.will_think is False:
         return "thought_though_off" if thought or _leaks(message.text) else "as_planned"
     if plan.budget is not None and (usage.thinking or 0) > plan.budget:
@@ -89,13 +90,6 @@ def _leaks(text: str) -> bool:
     before, closed, _ = text.partition("</think>")
     opened = before.partition("<think>")
     return bool(closed) and (not opened[1] or not opened[0].strip())
-
-
-def _thought(message: Message, usage: Usage) -> bool | None:
-    """Return whether it thought; None where it shows nothing and counts nothing."""
-    if usage.thinking or _has_thinking(message):
-        return True
-    return None if usage.thinking is None else False
 
 
 def _has_thinking(message: Message) -> bool:
@@ -241,7 +235,6 @@ class _Attempt:
             yield Emit(self._taken(events), self._so_far)
 
     def _streamed(self, head: Head) -> _Steps:
-        stream = self._wire.stream(head, self._where)
         so_far = self._so_far
         try:
             data = yield _READ
@@ -250,6 +243,7 @@ class _Attempt:
                 if _is_whole(head, data):
                     yield from self._whole(head, data)
                     return
+            stream = self._wire.stream(head, self._where)
             while data is not None:
                 if (events := stream.feed(data)) and (shown := self._taken(events)):
                     data = yield Emit(shown, so_far)
@@ -270,7 +264,9 @@ class _Attempt:
             return []
         self._so_far.extend(events)
         if isinstance(last := events[-1], Finished):
-            self._end = self._judged(last)
+            self._message = self._so_far.message(self._exchange.origin)
+            self._verdict = verdict(self._exchange.plan, self._message, last.finish, last.usage)
+            self._end = msgspec.structs.replace(last, verdict=self._verdict)
             events = [*events[:-1], self._end]
         if self.shown:
             return events
@@ -280,11 +276,6 @@ class _Attempt:
             return []
         events, self._held = self._held, []
         return events
-
-    def _judged(self, end: Finished) -> Finished:
-        self._message = self._so_far.message(self._exchange.origin)
-        self._verdict = verdict(self._exchange.plan, self._message, end.finish, end.usage)
-        return msgspec.structs.replace(end, verdict=self._verdict)
 
     def _reply(self, head: Head) -> Reply:
         end, plan = self._end, self._exchange.plan

@@ -4,7 +4,6 @@ The same id becomes the same other id every time, so that a prompt cache still f
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 
@@ -19,14 +18,15 @@ class Ids:
     def __init__(self, pattern: str | None, length: int, given: Iterable[str]) -> None:
         self._matches: Callable[[str], object] = re.compile(pattern or r"[\s\S]+").fullmatch
         self._length = length
-        self._taken = {id for id in given if self._fits(id)}
+        self._fit = frozenset(id for id in given if self._fits(id))
+        self._taken = set(self._fit)
         self._seen: dict[str, int] = {}
 
     def take(self, id: str) -> str:
         """Return the id for the next call with this one: the same, if it fits and is free."""
         before = self._seen.get(id, 0)
         self._seen[id] = before + 1
-        return id if before == 0 and self._fits(id) else self._made(id, before)
+        return id if before == 0 and id in self._fit else self._made(id, before)
 
     def _fits(self, id: str) -> bool:
         return bool(self._matches(id)) and is_whole(id)
@@ -49,18 +49,18 @@ def answers(messages: Sequence[Message]) -> dict[Place, Place]:
     call that does. Only a part of an assistant's turn counts as a call.
     """
     found: dict[Place, Place] = {}
-    waiting: dict[str, list[tuple[int, deque[Place]]]] = {}
+    waiting: dict[str, list[tuple[int, list[Place]]]] = {}
     for number, message in enumerate(messages):
         spoken = message.role == "assistant"
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolCall) and spoken:
                 turns = waiting.setdefault(part.id, [])
                 if not turns or turns[-1][0] != number:
-                    turns.append((number, deque()))
+                    turns.append((number, []))
                 turns[-1][1].append((number, index))
             elif isinstance(part, ToolResult) and (turns := waiting.get(part.call_id, [])):
                 calls = turns[-1][1]
-                found[calls.popleft()] = (number, index)
+                found[calls.pop(0)] = (number, index)
                 if not calls:
                     turns.pop()
     return found

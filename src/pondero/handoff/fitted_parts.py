@@ -4,8 +4,7 @@ Whatever we write in our own words stands in a user's message, in brackets. It n
 assistant's turn: a model takes what it reads there for its own words, and imitates them.
 """
 
-from collections.abc import Callable, Mapping
-from operator import is_
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -24,10 +23,25 @@ from ..canon import (
 )
 from .destination import Destination, Makers, is_named, is_refused, name_of
 from .manifest import ChangeLog, Place
-from .surrogates import whole, whole_json
+from .surrogates import is_whole, whole, whole_json
 
 INTERRUPTED = "the call was interrupted"
 OPENING = Text("[The conversation begins with the answer that follows.]")
+
+
+def is_plain(part: Text) -> bool:
+    """Return whether a text can go to every destination as it is; most can."""
+    return part.seal is None and not part.citations and is_whole(part.text)
+
+
+def are_same(parts: Sequence[object], old: Sequence[object]) -> bool:
+    """Return whether these are the very same objects as before."""
+    if len(parts) != len(old):
+        return False
+    for one, other in zip(parts, old, strict=True):  # noqa: SIM110 - all() costs more than the look
+        if one is not other:
+            return False
+    return True
 
 
 def thought(text: str, name: str) -> Text:
@@ -105,6 +119,8 @@ class Fitting:
     # -- words and thinking ----------------------------------------------------------------------
 
     def _text(self, part: Text, at: Place, message: Message) -> Text | None:
+        if part.text and is_plain(part):
+            return part
         seal = self._seal(part.seal, message)
         if not part.text and seal is None:
             why = _NOTHING if part.seal is None else self._why(part.seal)
@@ -225,18 +241,20 @@ class Fitting:
 
     def result(self, result: ToolResult, id: str, at: Place) -> ToolResult:
         """Return a result under the new id of its call."""
-        content = tuple(self._inner(part, at) for part in result.content)
+        content = [self._inner(part, at) for part in result.content]
         name = result.name if result.name is None else whole(result.name)
         if id != result.call_id:
             self._changes.rewrite(at, "id", _ALPHABET, before=result.call_id, after=id)
         if name is not result.name:
             self._changes.rewrite(at, "result", _HALVES)
-        if all(map(is_, content, result.content)) and id == result.call_id and name is result.name:
+        if are_same(content, result.content) and id == result.call_id and name is result.name:
             return result
-        return replace(result, call_id=id, content=content, name=name)
+        return replace(result, call_id=id, content=tuple(content), name=name)
 
     def _inner(self, part: Inner, at: Place) -> Inner:
         if isinstance(part, Text):
+            if is_plain(part):
+                return part
             return self._words(part, self._seal(part.seal, _A_USER), at, _A_USER)
         if isinstance(part, Other):
             if self._makers.holds(part, _A_USER):

@@ -5,7 +5,6 @@ neighbouring messages of one role are merged, and the first message is the user'
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import is_
 from typing import cast
 
 from msgspec import Struct
@@ -13,9 +12,8 @@ from msgspec import Struct
 from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
 from .calls import Ids, answers
 from .destination import Destination, Makers
-from .fitted_parts import INTERRUPTED, OPENING, Fitting, interrupted
+from .fitted_parts import INTERRUPTED, OPENING, Fitting, are_same, interrupted, is_plain
 from .manifest import ChangeLog, Manifest, Place
-from .surrogates import is_whole
 
 
 class Turns:
@@ -112,16 +110,18 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     changes nothing.
     """
     if _is_plain(messages, target):
-        parts = sum(len(message.parts) for message in messages)
-        return View(tuple(messages), Manifest(kept=parts))
+        return View(tuple(messages), Manifest(kept=_count(messages)))
     changes = ChangeLog()
     turns = Turns(target, changes)
     weaver = _Weaver(messages, target, changes)
     for number, message in enumerate(messages):
         weaver.turn(number, message, turns)
     weaver.end(turns)
-    parts = sum(len(message.parts) for message in messages)
-    return View(turns.messages, changes.manifest(parts))
+    return View(turns.messages, changes.manifest(_count(messages)))
+
+
+def _count(messages: Sequence[Message]) -> int:
+    return sum([len(message.parts) for message in messages])
 
 
 def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
@@ -132,14 +132,17 @@ def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
         if role == "system" or (role == before and (target.takes.merges or role == "assistant")):
             return False
         before = role
-        for part in message.parts:
-            if type(part) is not Text or part.seal or part.citations or not part.text:
-                return False
-            if not is_whole(part.text):
-                return False
-        if not message.parts:
+        if not _is_words(message):
             return False
     return True
+
+
+def _is_words(message: Message) -> bool:
+    """Return whether a message is only text, which goes to every destination as it is."""
+    for part in message.parts:
+        if not isinstance(part, Text) or not part.text or not is_plain(part):
+            return False
+    return bool(message.parts)
 
 
 class _Weaver:
@@ -155,12 +158,15 @@ class _Weaver:
         self._wanted = set(self._answers.values())
         self._unpaired = target.takes.unpaired
         self._open = None if target.takes.answers_calls else _last_answer(messages)
-        calls = (call.id for message in messages for call in message.tool_calls)
+        calls = [p.id for message in messages for p in message.parts if isinstance(p, ToolCall)]
         self._ids = Ids(target.takes.id_pattern, target.takes.id_length, calls)
         self._owed: list[Part] = []  # results of the turn before
 
     def turn(self, number: int, message: Message, turns: Turns) -> None:
         """Take the next message."""
+        if not self._owed and self._unpaired is None and _is_words(message):
+            turns.add(message, number)
+            return
         owed, self._owed = self._owed, []
         if owed and message.role != "user":
             turns.add_parts("user", owed, number - 1)
@@ -169,9 +175,8 @@ class _Weaver:
         if self._fitting.notes:
             turns.add_parts("user", self._fitting.notes, number)
             self._fitting.notes = []
-        parts = [*owed, *parts]
-        if parts:
-            turns.add(_same_or_new(message, parts), number)
+        if parts or owed:
+            turns.add(_same_or_new(message, [*owed, *parts] if owed else parts), number)
         else:
             self._changes.leave_out(number)
         if calls:
@@ -248,7 +253,6 @@ def _last_answer(messages: Sequence[Message]) -> int | None:
 
 
 def _same_or_new(message: Message, parts: list[Part]) -> Message:
-    old = message.parts
-    if len(parts) == len(old) and all(map(is_, parts, old)):
+    if are_same(parts, message.parts):
         return message
     return Message(message.role, tuple(parts), message.origin)

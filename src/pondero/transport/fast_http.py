@@ -31,9 +31,9 @@ class FastTransport:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastAnswer":
         """Send it and return the answer as soon as its head is there."""
-        session = await self._session()
+        pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
         try:
-            response = await session.request(
+            response = await pool.session.request(
                 request.method,
                 _url(request.url),
                 data=request.body,
@@ -44,7 +44,10 @@ class FastTransport:
             )
         except _ERRORS as error:
             raise _said(error, request.url, timeouts.first_byte) from error
-        _wait_between_bytes(response, timeouts.between_bytes)
+        if (connection := response.connection) is not None and connection.protocol is not None:
+            # There is more to come: from now on the time between bytes counts.
+            connection.protocol.read_timeout = timeouts.between_bytes
+            connection.protocol.start_timeout()
         return FastAnswer(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
@@ -53,13 +56,10 @@ class FastTransport:
         if pool is not None:
             await pool.keeper.aclose()
 
-    async def _session(self) -> aiohttp.ClientSession:
-        loop = asyncio.get_running_loop()
-        pool = self._pools.get(loop)
-        if pool is None:
-            pool = self._pools[loop] = _Pool()
-            await anext(pool.keeper)
-        return pool.session
+    async def _opened(self) -> "_Pool":
+        pool = self._pools[asyncio.get_running_loop()] = _Pool()
+        await anext(pool.keeper)
+        return pool
 
 
 class FastAnswer:
@@ -106,14 +106,6 @@ def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
 def _url(text: str) -> URL:
     """Return the URL without decoding it: a signature covers %3A as it stands."""
     return URL(text, encoded=True)
-
-
-def _wait_between_bytes(response: aiohttp.ClientResponse, seconds: float) -> None:
-    """Switch to the timeout between bytes once the first byte has come."""
-    connection = response.connection
-    if connection is not None and (protocol := connection.protocol) is not None:
-        protocol.read_timeout = seconds
-        protocol.start_timeout()
 
 
 class _Pool:

@@ -68,7 +68,7 @@ class Shell:
             self._answer.close()
         answer = self._answer = self._transport.send(step.request, self._timeouts)
         self._pieces = iter(answer)
-        return _dated(answer.head)
+        return _dated(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
 class AsyncShell:
@@ -80,13 +80,14 @@ class AsyncShell:
         self._timeouts = timeouts
         self._answer: AsyncAnswer | None = None
         self._pieces: AsyncIterator[bytes] | None = None
+        self._has_more = False
 
     async def next(self) -> Emit | Reply:
         """Do what the flow asks for until it emits events or has its reply."""
         flow = self._flow
         heard: Head | bytes | None = None
         try:
-            step: Step = _READ if self._pieces else next(flow)
+            step: Step = _READ if self._has_more else flow.send(None)
             while not isinstance(step, Emit):
                 try:
                     if isinstance(step, Read):
@@ -96,6 +97,7 @@ class AsyncShell:
                     else:  # Sleep, the one step that is left
                         await _sleep(step.seconds)
                 except StopAsyncIteration:  # cheaper than a default for each piece
+                    self._has_more = False
                     step = flow.send(None)
                 except TransportError as error:
                     step = flow.throw(error)
@@ -116,13 +118,13 @@ class AsyncShell:
             await self._answer.aclose()
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
         self._pieces = aiter(answer)
-        return _dated(answer.head)
+        self._has_more = True
+        return _dated(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
 def _dated(head: Head) -> Head:
-    """Return a head that says when it came, where it names a date to try again at and no other."""
-    again = head.headers.get("retry-after", "0")
-    if again[:1].isdigit() or "date" in head.headers:
+    """Return a head that says when it came, where it names only a date to try again at."""
+    if head.headers["retry-after"][:1].isdigit() or "date" in head.headers:
         return head
     from email.utils import formatdate  # noqa: PLC0415 - dates are rare
 

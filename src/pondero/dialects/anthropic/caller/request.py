@@ -157,7 +157,7 @@ def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[st
 def _messages(messages: Iterable[Message]) -> Iterable[Block]:
     for message in messages:
         blocks = [block for part in message.parts if (block := _BLOCKS[type(part)](part))]
-        if message.role == "user":
+        if message.role == "user" and len(blocks) > 1:
             blocks = _results_first(blocks)
         if blocks:
             yield {"role": message.role, "content": blocks}
