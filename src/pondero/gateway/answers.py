@@ -267,12 +267,11 @@ class _Asking:
         await self._gate.memory.put(remembered(question.parsed.request, record, client=call.who.id))
 
     def _over(self, reply: Reply) -> None:
-        plan = reply.plan
         self._progress.note(
             finish=reply.finish,
             verdict=reply.verdict,
             usage=reply.usage,
-            adjustments=tuple(note.code for note in plan.adjustments),
+            adjustments=tuple(note.code for note in reply.adjustments),
         )
 
 
