@@ -95,57 +95,95 @@ def test_fish_splits_type_and_value_at_the_first_comma_alone(call):
 
 
 @pytest.fixture
-def typed_into_bash(call, tmp_path):
-    """Return what a real bash has on its line after these keys; Tab is a key."""
-    script = tmp_path / "completion.bash"
-    script.write_text(call("completion", "bash")[1])
+def folder(call, tmp_path):
+    """Return a folder with a pondero that runs this source, and the script of every shell."""
+    for shell in ("bash", "zsh", "fish"):
+        (tmp_path / f"completion.{shell}").write_text(call("completion", shell)[1])
     program = tmp_path / "pondero"
     program.write_text(f"#!{sys.executable}\nfrom pondero.cli import main\nmain()\n")
     program.chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-
-    def typed(keys):
-        terminal, theirs = pty.openpty()
-        bash = subprocess.Popen(
-            ["bash", "--noprofile", "--norc", "-i"],
-            env={**os.environ, "PATH": path, "PS1": "$ ", "INPUTRC": "/dev/null", "TERM": "dumb"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        lines = (f"source {script}", "stty cols 300", f"{keys}\x01echo SAID: \x05 :END:", "exit")
-        os.write(terminal, "\r".join((*lines, "")).encode())
-        said = b""
-        while True:
-            try:
-                said += os.read(terminal, 65_536)
-            except OSError:  # what Linux says at the end of a terminal
-                break
-        bash.wait()
-        os.close(terminal)
-        return re.findall(rb"^SAID: (.*?) :END:", said, re.MULTILINE)[-1].decode()
-
-    return typed
+    return tmp_path
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize(
-    ("keys", "line"),
-    [
-        ("pondero plan claude-opus-5/xh\t", "pondero plan claude-opus-5/xhigh"),
-        ("pondero plan openai:gpt-5.1/hi\t", "pondero plan openai:gpt-5.1/high"),
-        ("pondero plan --policy off=fl\t", "pondero plan --policy off=floor"),
-        (
-            "pondero plan gpt-5 --policy unsupported=s\t",
-            "pondero plan gpt-5 --policy unsupported=strict",
-        ),
-        ("pondero comp\t", "pondero completion"),
-    ],
-)
-def test_bash_itself_completes_words_with_a_colon_or_an_equals_sign(typed_into_bash, keys, line):
-    assert " ".join(typed_into_bash(f"{keys}").split()) == line
+# How each is started without its user's settings, and what it is told before the script.
+SHELLS = {
+    "bash": (["bash", "--noprofile", "--norc", "-i"], ":"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit; compinit -u -D"),
+}
+
+
+def typed(shell, keys, folder):
+    """Return what a real shell has on its line after these keys; Tab is a key."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    command, before = SHELLS[shell]
+    path = f"{folder}:{os.environ['PATH']}"
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "PATH": path, "PS1": "$ ", "INPUTRC": "/dev/null", "TERM": "dumb"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    ready = f"{before}; source {folder}/completion.{shell}; stty cols 300"
+    lines = (ready, f"{keys}\x01echo SAID: \x05 :END:", "exit")
+    os.write(terminal, "\r".join((*lines, "")).encode())
+    said = b""
+    while True:
+        try:
+            said += os.read(terminal, 65_536)
+        except OSError:  # what Linux says at the end of a terminal
+            break
+    process.wait()
+    os.close(terminal)
+    line = re.findall(rb"^SAID: (.*?) :END:", said, re.MULTILINE)[-1].decode()
+    return " ".join(line.split())
+
+
+# What is on the line, and what Tab makes of it: colons and equals signs are hard for a shell.
+LINES = [
+    ("pondero plan claude-opus-5/xh", "pondero plan claude-opus-5/xhigh"),
+    ("pondero plan openai:gpt-5.1/hi", "pondero plan openai:gpt-5.1/high"),
+    ("pondero plan --policy off=fl", "pondero plan --policy off=floor"),
+    ("pondero plan gpt-5 --policy unsupported=s", "pondero plan gpt-5 --policy unsupported=strict"),
+    ("pondero comp", "pondero completion"),
+    ("pondero keys set anth", "pondero keys set anthropic"),
+]
+
+
+@pytest.mark.parametrize(("begun", "line"), LINES[:-1])
+def test_bash_itself_completes_words_with_a_colon_or_an_equals_sign(folder, begun, line):
+    assert typed("bash", f"{begun}\t", folder) == line
+
+
+@pytest.mark.parametrize(("begun", "line"), LINES[1:3] + LINES[-1:])
+def test_zsh_itself_completes_models_policies_and_what_has_a_description(folder, begun, line):
+    assert typed("zsh", f"{begun}\t", folder) == line
+
+
+def test_fish_itself_is_offered_the_words_and_their_descriptions_whole(call, folder, data_dir):
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish here")
+    assert call("ask", "--offline", "claude-opus-5", "Hello, world, twice.")[0] == 0
+    asks = [f"complete -C '{begun}'" for begun, _ in LINES] + [
+        "complete -C 'pondero threads show '"
+    ]
+    fish = ["fish", "--no-config", "-c", "; ".join((f"source {folder}/completion.fish", *asks))]
+    ran = subprocess.run(
+        fish,
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    offers = [offer.split("\t") for offer in ran.stdout.splitlines()]
+    words = [words[0] for words in offers]
+    assert words[: len(LINES) - 1] == [line.split()[-1] for _, line in LINES[:-1]]
+    assert "anthropic" in words
+    assert "Hello, world, twice." in {words[-1] for words in offers}
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")

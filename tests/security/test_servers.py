@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from queue import SimpleQueue
 from urllib.request import urlopen
 
 import pytest
@@ -113,12 +114,12 @@ def test_a_stream_without_an_end_can_be_left_and_its_connection_is_closed():
         b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","role":"assistant","model":"x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}\n\n'
         b'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n'
     )
-    left = []
+    left: SimpleQueue[bool] = SimpleQueue()
 
     def script(peer: Peer) -> None:
         peer.read()
         peer.say(head(STREAM) + begin + word)
-        left.append(peer.gone())
+        left.put(peer.gone())
 
     with serving(script) as server:
         client = Client(keys={"anthropic": KEY}, urls={"anthropic": server.url}, retry=ONCE)
@@ -126,7 +127,7 @@ def test_a_stream_without_an_end_can_be_left_and_its_connection_is_closed():
             for event in answer:
                 if isinstance(event, pondero.canon.TextDelta):
                     break
-    assert left == [True]
+    assert left.get(timeout=20)
 
 
 # -- answers that are something else --------------------------------------------------------------
