@@ -122,6 +122,17 @@ def test_a_chart_is_written(stats, asked, tmp_path):
     assert right <= float(picture.get("width"))
 
 
+def test_a_chart_overwrites_nothing_without_force(stats, asked, tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    code, out, err = stats("--svg", str(file))
+    assert (code, out) == (2, "")
+    assert f"{file} is there already; say --force to overwrite it" in err
+    assert file.read_text() == "mine"
+    assert stats("--svg", str(file), "--force")[0] == 0
+    assert file.read_text().startswith("<svg")
+
+
 @pytest.mark.parametrize("name", ["<&\"'>", "x" * 200, "Zürich"])
 def test_a_chart_is_well_formed_whatever_the_names(name):
     row = Spent(name, name, 1, 1, 1, 1, 1, 1, "1", 1, 1.0, 1)

@@ -132,6 +132,10 @@ async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
         for ending in ("md", "jsonl", "html"):
             await chat.say(f"/export {tmp_path}/talk.{ending}")
             assert "say hi" in (tmp_path / f"talk.{ending}").read_text("utf-8")
+        (tmp_path / "mine.md").write_text("mine")
+        await chat.say(f"/export {tmp_path}/mine.md")
+        assert "is there already" in " ".join(chat.text.split())
+        assert (tmp_path / "mine.md").read_text() == "mine"
 
 
 async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):

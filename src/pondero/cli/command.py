@@ -1,4 +1,4 @@
-"""What the commands share: groups, examples in help, the --policy option, and ways to print.
+"""What the commands share: groups, examples in help, --policy and --force, and ways to print.
 
 Imports of ours stand inside the functions: ``pondero --version`` needs none of them.
 """
@@ -11,6 +11,8 @@ import click
 from .output import echo, styled
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..thinking import Choices
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -66,6 +68,21 @@ def policy_of(choices: tuple[str, ...]) -> "Choices | None":
             message = f"policy {name!r} has no value; write {name}=VALUE"
             raise BadPolicy(message)
     return cast("Choices | None", {name: value for name, _, value in pairs} or None)
+
+
+def force_option(command: Command) -> Command:
+    """Give a command that writes a file the option --force; ``check_free`` obeys it."""
+    option = click.option(
+        "--force", is_flag=True, help="Overwrite the file where it is there already."
+    )
+    return option(command)
+
+
+def check_free(path: "Path | None", *, force: bool) -> None:
+    """Raise click's UsageError where a file would be overwritten without --force."""
+    if path is not None and path.is_file() and not force:
+        message = f"{path} is there already; say --force to overwrite it"
+        raise click.UsageError(message)
 
 
 def warn(text: str) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ..store import Spent, dollars, write_whole
-from .command import examples, print_json
+from .command import check_free, examples, force_option, print_json
 from .output import echo
 from .thread_output import opened
 
@@ -67,17 +67,25 @@ class Row(Struct, frozen=True):
     metavar="FILE",
     help="Write the chart to this file.",
 )
+@force_option
 @click.option(
     "--offline", is_flag=True, help="What the emulator and recordings answered, and nothing else."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def stats(
-    *, days: float | None, by: str | None, svg: Path | None, offline: bool, as_json: bool
+    *,
+    days: float | None,
+    by: str | None,
+    svg: Path | None,
+    force: bool,
+    offline: bool,
+    as_json: bool,
 ) -> None:
     """Show thinking against answer tokens, money and time.
 
     There is a line for each model and level. Offline runs are not counted.
     """
+    check_free(svg, force=force)
     with opened() as threads:
         spent = threads.stats(days=days)
     rows = rows_of((each for each in spent if each.offline == offline), by=by)
@@ -98,7 +106,6 @@ def stats(
 
 
 def _show(rows: list[Row], title: str) -> None:
-
     print_rows(rows)
     print_plot(rows, title)
 

@@ -10,7 +10,7 @@ from ..canon import visible
 from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
 from . import completion
-from .command import Group, examples, print_json
+from .command import Group, check_free, examples, force_option, print_json
 from .output import echo, styled
 from .thread_output import (
     kept_json,
@@ -129,7 +129,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     metavar="FILE",
     help="The file to write; its ending says the form.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file where it is there already.")
+@force_option
 @click.option(
     "--format",
     "form",
@@ -141,9 +141,7 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
 
     Only JSON Lines can be imported again.
     """
-    if to is not None and to.is_file() and not force:
-        message = f"{to} is there already; say --force to overwrite it"
-        raise click.UsageError(message)
+    check_free(to, force=force)
     chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
     with opened() as shelf:
         found = shelf.get(thread)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..errors import PonderoError
+from ..errors import PonderoError, UsageError
 from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
 from ..transport import AsyncTap
 from .state import actions
@@ -35,13 +35,17 @@ def wire(tap: AsyncTap | None) -> tuple[str, ...]:
 
 
 def export(threads: Threads, id: str, path: str) -> str:
-    """Write a thread to a file, in the format of its suffix, and return a line that says so."""
+    """Write a thread to a new file, in the format of its suffix; return a line that says so."""
+    file = Path(path).expanduser()
+    if file.exists():
+        message = f"{path} is there already; name another file"
+        raise UsageError(message)
     thread = threads.get(id)
     if path.endswith(".jsonl"):
         text = to_jsonl(thread, threads.lines(id))
     else:
         text = (to_html if path.endswith(".html") else to_markdown)(thread, threads.kept(id))
-    write_whole(Path(path).expanduser(), text)
+    write_whole(file, text)
     return f"✓ The thread is in {path}"
 
 
