@@ -69,10 +69,10 @@ def _passes(question: Question, entry: Entry) -> bool:
     call = question.call
     if not is_exact(call.front, entry) or envelope.is_in(call.http.body):
         return False
-    messages = question.request.messages
-    if any(one.role == other.role == "assistant" for one, other in pairwise(messages)):
+    came = question.parsed.request.messages
+    if any(one.role == other.role == "assistant" for one, other in pairwise(came)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
-    return not any(_is_foreign(message, entry) for message in messages)
+    return not any(_is_foreign(message, entry) for message in question.request.messages)
 
 
 def _is_foreign(message: Message, entry: Entry) -> bool:
