@@ -39,6 +39,8 @@ if TYPE_CHECKING:
         plan,
     )
     from .exchange import Decoded, Prepared, Retry, Timeouts, decode
+    from .sweep import asweep as asweep
+    from .sweep import sweep as sweep
     from .thinking import Adjustment, Plan, Policy, ThinkingLike
 
 __version__ = "0.1.0"
@@ -64,13 +66,14 @@ _HOMES = {
     "Tool": ".canon",
     "aask": ".client",
     "ask": ".client",
+    "asweep": ".sweep",
     "decode": ".exchange",
     "levels": ".client",
     "models": ".client",
     "plan": ".client",
 }
 
-_ROOMS = ("sdk",)  # said with their own name: pondero.sdk.client
+_ROOMS = ("sdk", "sweep")  # said with their own name: pondero.sdk.client, pondero.sweep(...)
 
 __all__ = [
     "Adjustment",

@@ -15,7 +15,7 @@ from tests.sweep.runs import begun, engine, runner
 
 from pondero.emulator import Emulator
 from pondero.errors import UsageError
-from pondero.sweep.runs import Run, runs
+from pondero.sweep.runs import Run, all_runs
 from pondero.sweep.standing import Scores, standing
 
 KILLS = 30
@@ -127,7 +127,7 @@ def test_a_run_is_asked_by_one_process_at_a_time(data_dir):
             with pytest.raises(UsageError, match="another process"), other.asking():
                 pass
         assert other.state == "interrupted"
-        assert [each.run for each in runs()] == [run.facts.run]
+        assert [each.run for each in all_runs()] == [run.facts.run]
 
 
 def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):

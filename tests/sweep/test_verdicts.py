@@ -90,6 +90,23 @@ def test_arms_that_are_decided_are_not_asked_on():
     assert len(engine.asked) < 4 * 400
 
 
+def test_a_look_that_could_recommend_nothing_decides_nothing():
+    """The first look of 80 has 20 questions; the second has 40, and one of them failed."""
+
+    def answer(ask):
+        if (ask.arm, ask.position) == (1, 30):
+            return Settled(key=ask.key, finish="error", error="ServerFailed: broken")
+        return answered(ask, right=True)
+
+    with begun(80, levels=LADDER) as run:
+        engine = Scripted(answer)
+        asyncio.run(runner(run, engine).finish())
+        results = results_of(run)
+    assert results.looks == 3
+    assert results.recommend().level == "off"
+    assert len(engine.asked) == 4 * 60
+
+
 def test_thirty_questions_are_the_least():
     results = found(29, ladder(1, 1, 1, 1), levels=LADDER)
     assert results.recommend() is None

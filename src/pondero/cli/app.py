@@ -24,6 +24,7 @@ _COMMANDS = {
     "models": ".models",
     "threads": ".threads",
     "stats": ".stats",
+    "sweep": ".sweep",
     "decode": ".decode",
     "guard": ".guard",
     "emulate": ".emulate",

@@ -1,1 +1,137 @@
-"""Sweep: which level is enough for this work, measured on the user's own questions."""
+"""Sweep: which level is enough for this work, measured on the user's own questions.
+
+The room can be called by its own name: ``pondero.sweep(data, models)`` is ``sweep.sweep``.
+"""
+
+import sys
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Unpack
+
+from ..lazy import lazily
+from .spec import Spec, SweepOptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .arms import Arm, arms_of
+    from .calibration import Calibration
+    from .data import Data, Question, questions_of
+    from .engine import Ask, Engine, Purse, Settled
+    from .judges import KINDS, Grade, Judge, judge_of
+    from .library import ENGINES, asked, asweep, begin, compared, engine_of, sweep
+    from .live import LiveEngine
+    from .outline import Outline, outlined
+    from .results import ArmResult, Measure, Recommendation, Results, dollars, measure_of
+    from .runner import PILOT, Progress, Runner, Tally
+    from .runs import Listed, Run, all_runs, named
+    from .verdicts import results_of
+
+_HOMES = {
+    "Arm": "arms",
+    "ArmResult": "results",
+    "Ask": "engine",
+    "Calibration": "calibration",
+    "Data": "data",
+    "ENGINES": "library",
+    "Engine": "engine",
+    "Grade": "judges",
+    "Judge": "judges",
+    "KINDS": "judges",
+    "Listed": "runs",
+    "LiveEngine": "live",
+    "Measure": "results",
+    "Outline": "outline",
+    "PILOT": "runner",
+    "Progress": "runner",
+    "Purse": "engine",
+    "Question": "data",
+    "Recommendation": "results",
+    "Results": "results",
+    "Run": "runs",
+    "Runner": "runner",
+    "Settled": "engine",
+    "Tally": "runner",
+    "arms_of": "arms",
+    "asked": "library",
+    "asweep": "library",
+    "begin": "library",
+    "compared": "library",
+    "dollars": "results",
+    "engine_of": "library",
+    "judge_of": "judges",
+    "measure_of": "results",
+    "named": "runs",
+    "outlined": "outline",
+    "questions_of": "data",
+    "results_of": "verdicts",
+    "all_runs": "runs",
+    "sweep": "library",
+}
+
+__all__ = [
+    "ENGINES",
+    "KINDS",
+    "PILOT",
+    "Arm",
+    "ArmResult",
+    "Ask",
+    "Calibration",
+    "Data",
+    "Engine",
+    "Grade",
+    "Judge",
+    "Listed",
+    "LiveEngine",
+    "Measure",
+    "Outline",
+    "Progress",
+    "Purse",
+    "Question",
+    "Recommendation",
+    "Results",
+    "Run",
+    "Runner",
+    "Settled",
+    "Spec",
+    "SweepOptions",
+    "Tally",
+    "all_runs",
+    "arms_of",
+    "asked",
+    "asweep",
+    "begin",
+    "compared",
+    "dollars",
+    "engine_of",
+    "judge_of",
+    "measure_of",
+    "named",
+    "outlined",
+    "questions_of",
+    "results_of",
+    "sweep",
+]
+
+# Load what asks and counts on first use.
+__getattr__ = lazily(__name__, _HOMES)
+
+
+class _Room(ModuleType):
+    """This module, which is a function too."""
+
+    def __call__(
+        self,
+        data: "Data" = (),
+        models: str | Iterable[str] = (),
+        *,
+        resume: str | None = None,
+        progress: "Progress | None" = None,
+        **options: Unpack[SweepOptions],
+    ) -> "Results":
+        """Return which level of which model is enough; see ``asweep``."""
+        from .library import sweep  # noqa: PLC0415 - as above
+
+        return sweep(data, models, resume=resume, progress=progress, **options)
+
+
+sys.modules[__name__].__class__ = _Room

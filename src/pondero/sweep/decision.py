@@ -42,12 +42,14 @@ class Chain(Struct, frozen=True):
     """One model's arms in the order they are tested, dearest first, and how far that has come.
 
     An arm is tested once the one before it has passed: the fixed sequence needs no correction for
-    its length. ``passed`` counts from the front; ``worse`` are arms shown to be worse.
+    its length. ``passed`` counts from the front; ``worse`` are arms shown to be worse, ``absent``
+    those that were not asked on for another reason.
     """
 
     arms: tuple[int, ...]
     passed: int = 0
     worse: frozenset[int] = frozenset()
+    absent: frozenset[int] = frozenset()
 
     @property
     def is_whole(self) -> bool:
@@ -56,8 +58,8 @@ class Chain(Struct, frozen=True):
 
     @property
     def is_closed(self) -> bool:
-        """Return whether nothing more can be decided: all passed, or the next one is worse."""
-        return self.is_whole or self.arms[self.passed] in self.worse
+        """Return whether nothing more can be decided: all passed, or the sequence ends here."""
+        return self.is_whole or self.arms[self.passed] in self.worse | self.absent
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -69,7 +71,7 @@ class Chain(Struct, frozen=True):
             return ()
         reach = []
         for arm in self.arms[self.passed :]:
-            if arm in self.worse:
+            if arm in self.worse | self.absent:
                 break
             reach.append(arm)
         return (*self.arms[max(0, self.passed - 1) : self.passed], *reach)
@@ -100,7 +102,7 @@ def _families(chains: Iterable[Chain]) -> int:
 def _advanced(chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: Rule) -> Chain:
     passed = chain.passed
     for arm in chain.arms[passed:]:
-        if arm in chain.worse or arm not in chain.asked or not rule.passes(estimates(arm), z):
+        if arm not in chain.asked or not rule.passes(estimates(arm), z):
             break
         passed += 1
     return replace(chain, passed=passed)
@@ -124,6 +126,7 @@ class Field(Struct, frozen=True):
     arms: tuple[int, ...]
     passed: frozenset[int] = frozenset()
     worse: frozenset[int] = frozenset()
+    absent: frozenset[int] = frozenset()
 
     @property
     def is_closed(self) -> bool:
@@ -133,8 +136,8 @@ class Field(Struct, frozen=True):
 
     @property
     def left(self) -> tuple[int, ...]:
-        """Return the arms that are not shown to be worse than another."""
-        return tuple(arm for arm in self.arms if arm not in self.worse)
+        """Return the arms that are asked on and not shown to be worse than another."""
+        return tuple(arm for arm in self.arms if arm not in self.worse | self.absent)
 
     @property
     def asked(self) -> tuple[int, ...]:

@@ -350,6 +350,7 @@ class Agreement(Struct, frozen=True):
     count: int
     agreed: int
     kappa: float | None
+    cost: str | None = None
 
 
 async def agreement(judge: Judge, questions: Sequence[Question]) -> Agreement | None:
@@ -358,14 +359,16 @@ async def agreement(judge: Judge, questions: Sequence[Question]) -> Agreement | 
     They stand in a question's metadata: ``"labelled": [{"answer": "...", "right": true}]``.
     """
     both: list[tuple[bool, bool]] = []
+    paid = Decimal(0)
     for question in questions:
         for each in question.metadata.get("labelled") or ():
             grade = await judge.grade(question, str(each["answer"]))
             both.append((grade.score >= 0.5, bool(each["right"])))
+            paid += Decimal(grade.cost or 0)
     if not both:
         return None
     count, agreed = len(both), sum(one == other for one, other in both)
     ours, theirs = (sum(pair[n] for pair in both) / count for n in (0, 1))
     chance = ours * theirs + (1 - ours) * (1 - theirs)
     kappa = (agreed / count - chance) / (1 - chance) if chance < 1 else None
-    return Agreement(count, agreed, kappa)
+    return Agreement(count, agreed, kappa, str(paid) if paid else None)

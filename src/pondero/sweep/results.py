@@ -6,11 +6,14 @@ makes it.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from ..canon import Json
+from ..errors import UsageError
+from .calibration import Calibration, catalog_revision, hash_of, today, write
 from .data import Question
 from .intervals import Interval, bootstrap_ratio
 from .judges import Agreement
@@ -141,6 +144,35 @@ class Results(Struct, frozen=True, kw_only=True):
         """Return what is recommended; None where nothing can honestly be."""
         return self.recommendation
 
+    def adopt(self, name: str) -> Path:
+        """Keep what is recommended under a name, with its evidence; return the file it is in."""
+        found = self.recommendation
+        if found is None:
+            message = f"run {self.run} recommends nothing: {self.why}"
+            raise UsageError(message)
+        arm = next(each for each in self.arms if each.name == found.name)
+        spec = self.facts.spec
+        return write(
+            Calibration(
+                name=name,
+                model=arm.model,
+                level=arm.level,
+                fields=hash_of(arm.fields),
+                data=self.facts.data,
+                judge=spec.judge,
+                n=arm.n,
+                accuracy=arm.accuracy,
+                reference=self.reference.name,
+                difference=arm.difference,
+                lower=arm.lower,
+                upper=arm.upper,
+                margin=spec.margin,
+                run=self.run,
+                date=today(),
+                catalog=catalog_revision(),
+            )
+        )
+
     def pareto(self) -> tuple[ArmResult, ...]:
         """Return the arms that no other arm beats in both accuracy and cost, the cheapest first."""
         known = [arm for arm in self.arms if arm.accuracy is not None]
@@ -227,7 +259,9 @@ class Results(Struct, frozen=True, kw_only=True):
             what = f"{self.lost[0]} {_many(self.lost[0], 'attempt')} brought no answer"
             yield "lost", f"{what} and may have been charged, {dollars(self.lost[1])} at most"
         judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
-        yield "spent", dollars(self.spent) + judging
+        offline = " as the service would charge; offline, nothing was paid"
+        paid = offline if self.facts.spec.offline else judging
+        yield "spent", dollars(self.spent) + paid
         if self.agreement is not None:
             told = self.agreement
             kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"
@@ -323,7 +357,8 @@ def _sentence(arm: ArmResult, reference: ArmResult) -> str:
         return said
     if arm.needed is None:
         return f"{said}: it lies on the margin, and no reasonable number would decide"
-    return f"{said}: about {_round(arm.needed):,} more questions would decide"
+    more = _round(arm.needed)
+    return f"{said}: about {more:,} more {_many(more, 'question')} would decide"
 
 
 def _short(arm: ArmResult, reference: ArmResult) -> str:

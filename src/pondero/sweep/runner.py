@@ -35,8 +35,13 @@ class Tally(Struct):
     wanted: int = 0
     settled: int = 0
     thinking: int = 0
-    cost: float = 0.0
+    costs: list[float] = []
     failed: int = 0
+
+    @property
+    def cost(self) -> float:
+        """Return what the answers cost."""
+        return sum(self.costs)
 
 
 Progress = Callable[[Sequence[Tally]], None]
@@ -200,7 +205,8 @@ async def _plainly(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]
 def _add(tally: Tally, settled: Settled) -> None:
     tally.settled += 1
     tally.thinking += settled.usage.thinking or 0
-    tally.cost += float(settled.cost or 0)
+    if settled.cost is not None:
+        tally.costs.append(float(settled.cost))
     tally.failed += settled.error is not None
 
 

@@ -23,6 +23,7 @@ from ..store import Database, Schema, data_folder
 from .arms import Arm
 from .data import Question, digest
 from .engine import Settled
+from .judges import Agreement
 from .spec import Spec
 
 State = Literal["running", "interrupted", "stopped", "done"]
@@ -85,7 +86,7 @@ def folder() -> Path:
     return Path(data_folder()) / "sweeps"
 
 
-def runs() -> list[Listed]:
+def all_runs() -> list[Listed]:
     """Return every run, the newest first; a file that cannot be read is left out."""
     found = []
     for path in folder().glob("*.db"):
@@ -99,7 +100,7 @@ def runs() -> list[Listed]:
 
 def named(text: str) -> str:
     """Return the whole name of a run from its beginning; ``last`` is the newest."""
-    names = [each.run for each in runs()]
+    names = [each.run for each in all_runs()]
     if text == "last" and names:
         return names[0]
     fitting = [name for name in names if name.startswith(text)]
@@ -286,9 +287,19 @@ class Run:
         return {(question, key): score for question, key, score in self._rows(sql, judge)}
 
     def judging_cost(self, judge: str) -> Decimal:
-        """Return what a judge's grades cost."""
+        """Return what a judge's grades cost, those of labelled answers among them."""
         rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)
-        return sum((Decimal(cost) for (cost,) in rows), Decimal(0))
+        told = self.agreement(judge)
+        return sum((Decimal(cost) for (cost,) in rows), Decimal((told and told.cost) or 0))
+
+    def keep_agreement(self, judge: str, agreement: Agreement) -> None:
+        """Keep how a judge agrees with what people labelled."""
+        self._set(f"agreement of {judge}", _json(agreement))
+
+    def agreement(self, judge: str) -> Agreement | None:
+        """Return how a judge agrees with people; None where nobody looked."""
+        found = self._rows("SELECT value FROM facts WHERE name = ?", f"agreement of {judge}")
+        return decoded(found[0][0], Agreement) if found else None
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, values)

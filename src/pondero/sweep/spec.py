@@ -5,9 +5,9 @@ SWEEP.toml, whose keys have the same names.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,25 @@ from .arms import ALL
 from .decision import MARGIN
 
 Against = Literal["reference", "best"]
+
+
+class SweepOptions(TypedDict, total=False):
+    """The options of ``pondero.sweep``; what is not given has the default of ``Spec``."""
+
+    levels: str | Sequence[str] | None
+    judge: str | None
+    reference: str | None
+    against: Against | None
+    margin: float | None
+    repeats: int | None
+    cluster: str | None
+    max_cost: float | None
+    engine: str | None
+    offline: bool | None
+    unpriced: bool | None
+    system: str | None
+    max_tokens: int | None
+    seed: int | None
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,6 +69,10 @@ def spec_of(**options: Json) -> Spec:
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(given.get("models"), str):
         given["models"] = [given["models"]]
+    for name in given:
+        if name not in Spec.__struct_fields__:
+            message = f"unknown option {name!r}; use {' '.join(Spec.__struct_fields__)}"
+            raise BadParameter(message)
     try:
         spec = converted(msgspec.to_builtins(given), Spec)
     except msgspec.ValidationError as error:

@@ -7,6 +7,7 @@ anew, stands where one that was never interrupted would. ``runner`` asks what it
 from collections.abc import Hashable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .arms import Arm
 from .data import Question
@@ -15,6 +16,12 @@ from .engine import Settled, key_of
 from .intervals import Estimate, paired
 from .looks import positions
 from .runs import Facts, Run
+
+LEAST = 30
+"""Questions, or clusters of them, below which nothing is recommended."""
+
+MISSING = 0.02
+"""The share of questions that may be dropped."""
 
 
 class Asked(Struct, frozen=True):
@@ -49,12 +56,15 @@ def every_ask(facts: Facts, questions: Sequence[Question]) -> dict[tuple[int, in
 class Scores:
     """The scores of every arm on every question, as far as they are known.
 
-    A question's score is the mean over its repeats. It is missing (None) where an answer or its
-    grade failed for good, and not there at all before everything is asked and graded.
+    ``is_done`` says that nothing more is asked: where another judge would have asked an arm on, it
+    is left out of what follows. A question's score is the mean over its repeats. It is missing
+    (None) where an answer or its grade failed for good, and not there at all before everything is
+    asked and graded.
     """
 
     def __init__(self, run: Run, judge: str) -> None:
         self.facts = run.facts
+        self.is_done = run.state == "done"
         self.questions = run.questions()
         self.asks = every_ask(run.facts, self.questions)
         self.answers: Mapping[str, Settled] = run.answers()
@@ -176,13 +186,33 @@ def standing(scores: Scores) -> Standing:
     look, last = 0, dict[int, tuple[int, float]]()
     first = rule.z(1, table.families)
     while look < len(places) and table.asked:
-        upto, compared = places[look], table.asked
-        if not all(scores.is_known(arm, at) for arm in compared for at in range(upto)):
+        upto = places[look]
+        lacking = {a for a in table.asked if not all(scores.is_known(a, n) for n in range(upto))}
+        if lacking and not scores.is_done:
+            break
+        table.leave_out(lacking)
+        if not (compared := table.asked):
             break
         look += 1
+        if look < len(places) and obstacle(scores, upto):
+            continue  # nothing could be recommended from this look, so it decides nothing
         table.look(scores, look, upto, rule)
         last |= dict.fromkeys(compared, (look, rule.z(look, table.families)))
     return Standing(look, places, table.passed, table.worse, tuple(table.asked), last, first)
+
+
+def obstacle(scores: Scores, upto: int) -> str:
+    """Return what forbids a recommendation from the first questions, or nothing."""
+    dropped = scores.dropped(upto)
+    kept = [at for at in range(upto) if at not in dropped]
+    if len(dropped) > MISSING * upto:
+        share = f"{100 * len(dropped) / upto:.1f}%"
+        return f"{len(dropped)} of {upto} questions ({share}) failed; more than 2% is too many"
+    if len(kept) < LEAST:
+        return f"{len(kept)} questions are too few to recommend by; {LEAST} are the least"
+    if (groups := len({scores.cluster(at) for at in kept})) < LEAST:
+        return f"{groups} clusters are too few to recommend by; {LEAST} are the least"
+    return ""
 
 
 class _Chains:
@@ -218,6 +248,15 @@ class _Chains:
     @property
     def worse(self) -> frozenset[int]:
         return frozenset(arm for chain in self._chains for arm in chain.worse)
+
+    def leave_out(self, arms: set[int]) -> None:
+        """Go on without these; without the reference there is nothing to compare with."""
+        every = self._reference in arms
+        self._chains = tuple(
+            replace(chain, absent=chain.absent | set(chain.arms if every else arms))
+            for chain in self._chains
+        )
+        self._others = () if every else tuple(arm for arm in self._others if arm not in arms)
 
     def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
         self._chains = looked(
@@ -259,6 +298,9 @@ class _Best:
     @property
     def worse(self) -> frozenset[int]:
         return self._field.worse
+
+    def leave_out(self, arms: set[int]) -> None:
+        self._field = replace(self._field, absent=self._field.absent | arms)
 
     def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
         self._field = looked_for_best(

@@ -11,23 +11,14 @@ from msgspec.structs import replace
 
 from .engine import Settled
 from .intervals import accuracy
-from .judges import Agreement
 from .planner import pass_all, pass_at, questions_missing
-from .results import ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of, percent
+from .results import ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of
 from .runs import Run
 from .significance import Check, mcnemar, thinks_more
-from .standing import Scores, Standing, standing
-
-LEAST = 30
-"""Questions, or clusters of them, below which nothing is recommended."""
-
-MISSING = 0.02
-"""The share of questions that may be dropped."""
+from .standing import Scores, Standing, obstacle, standing
 
 
-def results_of(
-    run: Run, *, judge: str | None = None, agreement: Agreement | None = None
-) -> Results:
+def results_of(run: Run, *, judge: str | None = None) -> Results:
     """Return what a run found so far, by its own judge or another that has graded it."""
     name = judge or run.facts.spec.judge
     scores = Scores(run, name)
@@ -35,8 +26,8 @@ def results_of(
     arms = [_measured(scores, now, number) for number in range(len(run.facts.arms))]
     dropped = len(scores.dropped(now.questions))
     against = _Against(scores, now, arms)
-    obstacle = against.obstacle(dropped)
-    chosen = None if obstacle else against.chosen()
+    forbidden = against.obstacle()
+    chosen = None if forbidden else against.chosen()
     found = None if chosen is None else _recommended(arms[chosen], against, chosen)
     verdicts = [against.verdict(number, chosen) for number in range(len(arms))]
     return Results(
@@ -46,14 +37,14 @@ def results_of(
         arms=tuple(replace(arm, verdict=word) for arm, word in zip(arms, verdicts, strict=True)),
         rows=tuple(_rows(scores)),
         recommendation=found,
-        why=obstacle or (found.why if found else "no arm is good enough against every other"),
+        why=forbidden or (found.why if found else "no arm is good enough against every other"),
         questions=now.questions - dropped,
         dropped=dropped,
         looks=now.look,
         spent=run.spent,
         lost=run.lost,
         judging=run.judging_cost(name),
-        agreement=agreement,
+        agreement=run.agreement(name),
     )
 
 
@@ -205,25 +196,13 @@ class _Against:
     def margin(self) -> str:
         return f"{100 * self._facts.spec.margin:g} points"
 
-    def obstacle(self, dropped: int) -> str:
+    def obstacle(self) -> str:
         """Return what forbids a recommendation, or nothing."""
-        now, total = self._now, len(self._scores.questions)
-        seen = now.questions
-        if total < LEAST:
-            return f"{total} questions are too few to recommend by; {LEAST} are the least"
-        if not now.is_over:
-            done = f"{now.look} of {len(now.looks)} looks"
-            return f"the run has not ended ({done}); 'pondero sweep resume' goes on"
-        kept = [at for at in range(seen) if at not in self._scores.dropped(seen)]
-        if dropped > MISSING * seen:
-            share = percent(dropped / seen)
-            return f"{dropped} of {seen} questions ({share}) failed; more than 2% is too many"
-        if len(kept) < LEAST:
-            return f"{len(kept)} questions are too few to recommend by; {LEAST} are the least"
-        groups = len({self._scores.cluster(at) for at in kept})
-        if groups < LEAST:
-            return f"{groups} clusters are too few to recommend by; {LEAST} are the least"
-        return ""
+        now = self._now
+        if now.is_over:
+            return obstacle(self._scores, now.questions)
+        done = f"{now.look} of {len(now.looks)} looks"
+        return f"the run has not ended ({done}); 'pondero sweep resume' goes on"
 
     def chosen(self) -> int | None:
         """Return the cheapest arm that is good enough; the reference where no cheaper one is."""
@@ -287,7 +266,8 @@ class _Against:
             for number, other in enumerate(self._facts.arms)
             if other.model == own.model and other.rank > own.rank
         ]
-        return not self._best and any(number in self._now.worse for number in above)
+        ended = any(number in self._now.worse for number in above)
+        return not self._best and (ended or self._now.look_of(arm) < self._now.look)
 
 
 def _recommended(arm: ArmResult, against: _Against, chosen: int) -> Recommendation:

@@ -1,0 +1,337 @@
+"""``sweep``: which level is enough for this work, measured on the user's own questions."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .command import Group, examples, print_json
+from .completion import model as complete_model
+from .output import echo, styled
+
+if TYPE_CHECKING:
+    from ..sweep import Engine, Judge, Outline, Progress, Results, Run, Runner
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_YES = click.option("--yes", is_flag=True, help="Ask the models without asking you first.")
+_RUN = click.argument("name", metavar="RUN")
+_KINDS = "exact includes numeric regex choice json_schema python command model"
+
+
+@click.group(
+    cls=Group,
+    epilog=examples(
+        "pondero sweep run questions.jsonl -m claude-opus-5 --judge numeric",
+        "pondero sweep run questions.jsonl -m gpt-5.5 --levels off,low,high --dry-run",
+        "pondero sweep run questions.jsonl -m claude-opus-5 --offline   no key, no cost",
+        "pondero sweep resume last",
+        "pondero sweep show last --json",
+    ),
+)
+def sweep() -> None:
+    """Measure which level is enough for your own questions."""
+
+
+def _options(command: Command) -> Command:
+    """Give a command the options of a sweep; the names of their values are those of ``Spec``."""
+    for option in reversed(
+        (
+            click.option(
+                "-m", "--model", "models", multiple=True, metavar="MODEL[/LEVEL]",
+                help="A model to sweep; may be repeated. Of several, the first has the reference.",
+                shell_complete=complete_model,
+            ),
+            click.option("--levels", metavar="all|LIST", help="What to compare, as off,low,high."),
+            click.option("--judge", metavar="KIND[:ARG]", help=f"What is right: {_KINDS}."),
+            click.option(
+                "--reference", metavar="LEVEL",
+                help="The level that the others are held against; unsaid, the highest.",
+            ),
+            click.option(
+                "--against", type=click.Choice(["reference", "best"]),
+                help="Hold arms against the reference, or each against every other one.",
+            ),
+            click.option(
+                "--margin", type=float, metavar="SHARE",
+                help="How much worse is still good enough; unsaid, 0.05.",
+            ),
+            click.option("--repeats", type=int, metavar="K", help="Ask every question K times."),
+            click.option(
+                "--cluster", metavar="FIELD",
+                help="Questions with the same value of this metadata belong together.",
+            ),
+            click.option(
+                "--max-cost", type=float, metavar="USD",
+                help="Never spend more than this, whatever is in flight.",
+            ),
+            click.option("--max-tokens", type=int, metavar="N", help="The most of one answer."),
+            click.option("--system", metavar="TEXT", help="The system prompt."),
+            click.option("--engine", metavar="live|batch|ray", help="How to ask; unsaid, live."),
+            click.option("--seed", type=int, metavar="N", help="Draws the order of the questions."),
+            click.option(
+                "--offline", is_flag=True, default=None,
+                help="Ask the built-in emulator, which errs less the more it thinks.",
+            ),
+            click.option(
+                "--unpriced", is_flag=True, default=None,
+                help="Ask models whose price is not known.",
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@sweep.command(
+    epilog=examples(
+        "pondero sweep run questions.jsonl -m claude-opus-5 --judge numeric --max-cost 5",
+        "pondero sweep run questions.csv -m gpt-5.5 -m gemini-3-pro-preview --judge choice",
+        "pondero sweep run SWEEP.toml --yes --json",
+    )
+)
+@click.argument("data", type=click.Path(path_type=Path), metavar="DATA|SWEEP.toml")
+@_options
+@click.option("--dry-run", is_flag=True, help="Show what would be asked, and ask nothing.")
+@_YES
+@_JSON
+def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) -> int:
+    """Ask the questions of DATA at every level, and say which is enough.
+
+    DATA is JSONL or CSV with the fields input and target, and perhaps id, choices and metadata. A
+    SWEEP.toml has the same options by their names, and data. What was answered is kept on disk, and
+    'pondero sweep resume' goes on after anything.
+    """
+    from ..sweep import begin, engine_of, judge_of, outlined
+    from .sweep_output import print_outline
+
+    models = options.pop("models") or None
+    outline = outlined(data, {**options, "models": models})
+    print_outline(outline, err=as_json or not dry_run)
+    if dry_run:
+        if as_json:
+            print_json(outline.to_json())
+        return 0
+    engine = engine_of(outline.spec)
+    asks_first = not yes and not outline.spec.offline
+    if asks_first:
+        _confirm_pilot(outline)
+    with begin(outline, engine) as begun:
+        judge = judge_of(outline.spec.judge)
+        return _driven(begun, engine, judge, outline if asks_first else None, as_json=as_json)
+
+
+@sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))
+@_RUN
+@_YES
+@_JSON
+def resume(name: str, *, yes: bool, as_json: bool) -> int:
+    """Go on with a run that was interrupted; nothing that was answered is asked again."""
+    from ..sweep import Run, engine_of, judge_of, named
+
+    with Run.open(named(name)) as begun:
+        spec = begun.facts.spec
+        left = f"{len(begun.answers()):,} answers are there"
+        if not yes and not spec.offline and begun.state != "done":
+            _confirm(f"{left}; ask the rest?")
+        return _driven(begun, engine_of(spec), judge_of(spec.judge), None, as_json=as_json)
+
+
+@sweep.command("list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List the runs on this disk, the newest first."""
+    from msgspec import to_builtins
+
+    from ..sweep import all_runs
+
+    found = all_runs()
+    if as_json:
+        print_json({"runs": to_builtins(found)})
+        return
+    for each in found:
+        day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
+        echo(styled(each.run, fg="cyan"), f"  {day}  {each.state}")
+    if not found:
+        echo("there are no runs yet; 'pondero sweep run' makes one", err=True)
+
+
+@sweep.command(epilog=examples("pondero sweep show last", "pondero sweep show last --json"))
+@_RUN
+@click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+@_JSON
+def show(name: str, *, judge: str | None, as_json: bool) -> None:
+    """Show what a run has found so far."""
+    from ..sweep import Run, named, results_of
+
+    with Run.open(named(name)) as found:
+        _print(results_of(found, judge=judge), as_json=as_json)
+
+
+@sweep.command(
+    epilog=examples(
+        "pondero sweep judge last --judge numeric:0.01",
+        "pondero sweep judge last --judge model:claude-opus-5/low",
+    )
+)
+@_RUN
+@click.option("--judge", "kind", required=True, metavar="KIND[:ARG]", help=f"One of {_KINDS}.")
+@_YES
+@_JSON
+def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
+    """Judge the answers of a run anew; the models are not asked again."""
+    from ..sweep import Run, Runner, compared, engine_of, judge_of, named, results_of
+
+    other = judge_of(kind)
+    with Run.open(named(name)) as found:
+        if kind.startswith("model") and not yes:
+            _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
+
+        async def graded() -> None:
+            await Runner(found, engine_of(found.facts.spec), other).judge()
+            await compared(found, other)
+
+        asyncio.run(graded())
+        _print(results_of(found, judge=kind), as_json=as_json)
+
+
+# -- asking first ----------------------------------------------------------------------------------
+
+
+def _confirm_pilot(outline: "Outline") -> None:
+    """Ask before the first request: a pilot, and the most that it can cost."""
+    from ..sweep import PILOT, dollars
+
+    bound = outline.bound(PILOT)
+    most = "" if bound is None else f", {dollars(bound)} at most"
+    count = min(PILOT, len(outline.questions))
+    _confirm(f"begin with a pilot of {count} questions to every arm{most}?")
+
+
+def _confirm(question: str) -> None:
+    if sys.stdin is None or not sys.stdin.isatty():
+        message = f"nobody is here to be asked: {question} --yes says so beforehand"
+        raise click.UsageError(message)
+    click.confirm(question, abort=True, err=True)
+
+
+def _confirm_rest(driver: "Runner", outline: "Outline", seconds: float) -> None:
+    """Tell what the whole will take, from the pilot and its seconds, and ask whether to go on."""
+    tallies = driver.tallies
+    answers = [each for tally in tallies for each in tally.costs]
+    if not answers or driver.purse.closed:
+        return
+    low, high = _forecast(answers, outline.asks)
+    minutes = seconds / len(answers) * outline.asks / 60
+    echo(
+        f"the whole will cost ${low:,.2f} to ${high:,.2f} and take {minutes / 4:,.0f} to "
+        f"{minutes:,.0f} minutes; what is decided early is not asked on",
+        err=True,
+    )
+    _confirm("go on?")
+
+
+def _forecast(costs: list[float], asks: int) -> tuple[float, float]:
+    """Return a range for the whole: the pilot's mean with the interval of so few answers."""
+    from statistics import fmean, stdev
+
+    mean = fmean(costs)
+    error = 2 * stdev(costs) / len(costs) ** 0.5 if len(costs) > 1 else mean
+    return max(0.0, mean - error) * asks, (mean + error) * asks
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+def _driven(
+    begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, as_json: bool
+) -> int:
+    """Ask what a run needs, and print what it found; return the exit code."""
+    from ..sweep import results_of
+    from .sweep_output import progress_lines
+
+    echo(styled(f"run {begun.facts.run}", bold=True), err=True)
+    with progress_lines(shown=not as_json) as draw:
+        code = asyncio.run(_run(begun, engine, grader, outline, draw))
+    _print(results_of(begun), as_json=as_json)
+    return code
+
+
+async def _run(
+    begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", draw: "Progress"
+) -> int:
+    from ..sweep import Runner, compared
+
+    with begun.asking():
+        begun.forget_errors()
+        driver = Runner(begun, engine, grader, progress=draw)
+        try:
+            code = 0
+            if outline is not None:
+                began = monotonic()
+                code = await _interruptible(driver, begun, driver.pilot())
+                if not code:
+                    _confirm_rest(driver, outline, monotonic() - began)
+            code = code or await _interruptible(driver, begun, driver.finish())
+            await compared(begun, grader)
+        except BaseException:
+            begun.end("stopped")
+            raise
+        finally:
+            await engine.aclose()
+    if driver.purse.closed and not code:
+        echo(styled(f"stopped: {driver.purse.closed}", fg="yellow"), err=True)
+        return 1
+    return code
+
+
+async def _interruptible(driver: "Runner", begun: "Run", work: Awaitable[object]) -> int:
+    """Do some work of a run. Ctrl-C lets what is in flight end; a second one drops it."""
+    task = asyncio.ensure_future(work)
+    presses: list[int] = []
+
+    def pressed() -> None:
+        presses.append(driver.purse.flights)
+        if len(presses) == 1:
+            driver.stop("interrupted")
+            echo(f"finishing {presses[0]} in flight; Ctrl-C again drops them", err=True)
+        else:
+            task.cancel()
+
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows: Ctrl-C cancels at once
+        loop.add_signal_handler(signal.SIGINT, pressed)
+    try:
+        with suppress(asyncio.CancelledError):
+            await task
+    finally:
+        with suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+    if not presses:
+        return 0
+    begun.end("stopped")
+    did = f"finished the {presses[0]}" if len(presses) == 1 else f"dropped {presses[1]}"
+    name = begun.facts.run
+    echo(
+        f"interrupted: {did} in flight, {len(begun.answers()):,} answers are kept; "
+        f"'pondero sweep resume {name}' goes on",
+        err=True,
+    )
+    return 130
+
+
+def _print(results: "Results", *, as_json: bool) -> None:
+    from .sweep_output import print_results
+
+    if as_json:
+        print_json(results.to_json())
+    else:
+        print_results(results)

@@ -1,0 +1,129 @@
+"""``sweep`` and ``asweep``: a whole sweep as one call; and the steps the command line takes.
+
+``ENGINES`` is the table of engines by name; a new engine is a new row.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Unpack, cast
+
+from ..client import AsyncClient
+from ..emulator import Emulator, Fallible
+from ..errors import BadParameter, UsageError
+from ..thinking import ThinkingLike
+from .arms import sweep_policy
+from .data import Data
+from .engine import Engine
+from .judges import Judge, agreement, judge_of
+from .live import LiveEngine
+from .outline import Outline, outlined
+from .results import Results
+from .runner import Progress, Runner
+from .runs import Run, named
+from .spec import Spec, SweepOptions
+from .verdicts import results_of
+
+OFFLINE_AT_ONCE = 64
+
+
+def _live(spec: Spec) -> Engine:
+    if not spec.offline:
+        return LiveEngine()
+    emulators: dict[int, Emulator] = {}
+
+    def emulator(repeat: int) -> Emulator:
+        """Return the emulator of a repeat: each has its own seed, so that repeats differ."""
+        seed = spec.seed * 1_000_003 + repeat
+        return emulators.setdefault(repeat, Emulator(mind=Fallible(seed), any_model=True))
+
+    return LiveEngine(transport=emulator, stream=False, start=OFFLINE_AT_ONCE)
+
+
+ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live}
+
+
+def engine_of(spec: Spec) -> Engine:
+    """Return the engine that a sweep names; raises BadParameter."""
+    if spec.engine not in ENGINES:
+        message = f"unknown engine {spec.engine!r}; use {' '.join(ENGINES)}"
+        raise BadParameter(message)
+    return ENGINES[spec.engine](spec)
+
+
+def begin(outline: Outline, engine: Engine) -> Run:
+    """Begin a run on disk; nothing is asked yet. Raises MissingKey before there is a run."""
+    if not outline.spec.offline:
+        client = AsyncClient(policy=sweep_policy())
+        for arm in outline.arms:
+            client.prepare(arm.model, "?", cast("ThinkingLike", arm.level))
+    return Run.create(
+        outline.spec,
+        outline.questions,
+        outline.arms,
+        reference=outline.reference,
+        looks=engine.looks,
+    )
+
+
+async def asked(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
+    """Ask all that a run still needs, and return what it found."""
+    try:
+        with run.asking():
+            run.forget_errors()
+            await Runner(run, engine, judge, progress=progress).finish()
+            await compared(run, judge)
+        return results_of(run)
+    except BaseException:
+        run.end("stopped")
+        raise
+    finally:
+        await engine.aclose()
+
+
+async def compared(run: Run, judge: Judge) -> None:
+    """Hold a model that judges against what people labelled, once in a run."""
+    if judge.name.startswith("model:") and run.agreement(judge.name) is None:
+        found = await agreement(judge, run.questions())
+        if found is not None:
+            run.keep_agreement(judge.name, found)
+
+
+async def asweep(
+    data: Data = (),
+    models: str | Iterable[str] = (),
+    *,
+    resume: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SweepOptions],
+) -> Results:
+    """Return which level of which model is enough for these questions; awaits the answers.
+
+    ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
+    ``target``, ``choices`` and ``metadata``. What is answered stays on disk: ``resume`` is the name
+    of a run to go on with. It spends money at once, so that a ``max_cost`` is a good idea.
+    """
+    if resume is not None:
+        with Run.open(named(resume)) as run:
+            spec = run.facts.spec
+            return await asked(run, engine_of(spec), judge_of(spec.judge), progress)
+    chosen = (models,) if isinstance(models, str) else tuple(models)
+    outline = outlined(data, {**options, "models": chosen or None})
+    engine = engine_of(outline.spec)
+    with begin(outline, engine) as run:
+        return await asked(run, engine, judge_of(outline.spec.judge), progress)
+
+
+def sweep(
+    data: Data = (),
+    models: str | Iterable[str] = (),
+    *,
+    resume: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SweepOptions],
+) -> Results:
+    """Return which level of which model is enough for these questions; see ``asweep``."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(asweep(data, models, resume=resume, progress=progress, **options))
+    raise UsageError("there is an event loop here already; await pondero.asweep(...) instead")

@@ -1,0 +1,125 @@
+"""The outline of a sweep: everything that is known before anything is sent.
+
+Which levels are one arm, which is the reference, how many questions would decide, and the most it
+can cost. ``pondero sweep run --dry-run`` shows it; ``sweep`` and the command line begin from it.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ..canon import Json
+from ..errors import BadParameter
+from .arms import Arm, arms_of, reference_of
+from .data import Data, Question, questions_of, shuffled
+from .judges import judge_of
+from .planner import USUAL_DISCORDANCE, questions_needed
+from .runner import bound_of, is_priced
+from .spec import Spec, from_toml, spec_of
+
+_DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2)
+
+
+class Outline(Struct, frozen=True):
+    """A sweep that could begin: its options, its questions in order, and its arms."""
+
+    spec: Spec
+    questions: tuple[Question, ...]
+    arms: tuple[Arm, ...]
+    reference: int
+
+    @property
+    def asks(self) -> int:
+        """Return how many answers the whole of it has, where nothing is decided early."""
+        return len(self.questions) * len(self.arms) * self.spec.repeats
+
+    def merged(self) -> Iterator[str]:
+        """Yield which levels become the same request, in words."""
+        for arm in self.arms:
+            if len(arm.levels) > 1:
+                *most, last = arm.levels
+                yield f"{', '.join(most)} and {last} send the same to {arm.model}: one arm"
+
+    def planned(self) -> str:
+        """Return in words how many questions would decide at this margin."""
+        few, usual, many = (questions_needed(each, self.spec.margin) for each in _DISCORDANCES)
+        margin = f"{100 * self.spec.margin:g} points"
+        return (
+            f"{len(self.questions):,} questions; to show an equal arm to be within {margin} takes "
+            f"about {usual:,} where 10 of 100 answers differ ({few:,} for 5, {many:,} for 20)"
+        )
+
+    def bound(self, questions: int | None = None) -> Decimal | None:
+        """Return the most that the first questions, or all, can cost; None where that is open."""
+        spec = self.spec
+        try:
+            bounds = (
+                bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+                for question in self.questions[:questions]
+                for arm in self.arms
+            )
+            return sum(bounds, Decimal(0)) * spec.repeats
+        except BadParameter:
+            return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the arms, as a run's JSON has them, before anything is known of them."""
+        names = ("n", "accuracy", "low", "high", "thinking_tokens", "cost", "seconds",
+                 "difference", "lower", "upper")  # fmt: skip
+        arms = [
+            {
+                "model": arm.model,
+                "levels": list(arm.levels),
+                "fields": arm.fields,
+                **dict.fromkeys(names),
+                "verdict": "reference" if number == self.reference else "undecided",
+            }
+            for number, arm in enumerate(self.arms)
+        ]
+        return {"run": None, "arms": [{**arm, "n": 0} for arm in arms], "recommend": None,
+                "why": self.planned()}  # fmt: skip
+
+
+def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
+    """Return the outline of a sweep over data, or over what a SWEEP.toml says; raises UsageError.
+
+    ``options`` are those of ``Spec``; they win over those of the file.
+    """
+    if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
+        path, written = from_toml(Path(data))
+        given = {name: value for name, value in options.items() if value is not None}
+        data, options = path, {**written, **given}
+    spec = spec_of(**options)
+    if spec.offline and spec.judge.startswith("model:"):
+        raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
+    judge_of(spec.judge)
+    questions = shuffled(questions_of(data), spec.seed)
+    if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
+        message = f"no question has the metadata {spec.cluster!r} to be clustered by"
+        raise BadParameter(message)
+    arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
+    _check_prices(spec, arms, questions[0])
+    return Outline(spec, questions, arms, reference_of(arms, spec.reference))
+
+
+def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
+    unpriced = dict.fromkeys(arm.model for arm in arms if not is_priced(arm))
+    if unpriced and not spec.unpriced and not spec.offline:
+        message = (
+            f"no price is known of {', '.join(unpriced)}; --unpriced asks all the same "
+            "(prices come with the extra: pip install 'pondero[prices]')"
+        )
+        raise BadParameter(message)
+    if spec.max_cost is None:
+        return
+    for arm in arms:
+        bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+        if bound > Decimal(str(spec.max_cost)):
+            message = (
+                f"one answer of {arm.name} may cost ${bound:.2f}, more than --max-cost; "
+                "give --max-tokens, or more money"
+            )
+            raise BadParameter(message)

@@ -1,0 +1,38 @@
+"""docs/sweep.md says what a sweep does."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pondero.sweep import KINDS
+from pondero.sweep.results import Verdict
+from pondero.sweep.spec import spec_of
+
+TEXT = (Path(__file__).parents[2] / "docs" / "sweep.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+def test_its_python_runs_as_printed(block, data_dir, capsys):
+    exec(compile(block, "sweep.md", "exec"), {})
+    assert "recommend" in capsys.readouterr().out
+
+
+def test_every_judge_is_in_its_table():
+    assert re.findall(r"^\| `(\w+)` \| .*$", TEXT.partition("## Before")[0], re.MULTILINE) == list(
+        KINDS
+    )
+
+
+def test_every_verdict_is_in_its_table():
+    table = TEXT.partition("| verdict |")[2].partition("`tests/")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(get_args(Verdict))
+
+
+def test_its_file_is_one():
+    (block,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    values = tomllib.loads(block)
+    assert values.pop("data")
+    assert spec_of(**values).margin == 0.03

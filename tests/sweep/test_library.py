@@ -1,0 +1,77 @@
+"""``pondero.sweep`` and ``pondero.asweep``: a sweep as one call, and what is done with its results."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+
+import pondero
+from pondero.errors import BadParameter, UsageError
+from pondero.sweep import Calibration, Results
+
+ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
+OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(data_dir, config_dir):
+    return data_dir
+
+
+def test_a_sweep_is_one_call():
+    seen = []
+    results = pondero.sweep(ROWS, "claude-opus-5", progress=seen.append, **OPTIONS)
+    assert isinstance(results, Results)
+    assert results.recommend().level == "max"
+    assert results.table().startswith("arm ")
+    assert results.pareto()
+    assert seen
+
+
+def test_it_may_be_awaited_and_must_be_where_a_loop_runs():
+    async def both():
+        with pytest.raises(UsageError, match="asweep"):
+            pondero.sweep(ROWS, "claude-opus-5", **OPTIONS)
+        return await pondero.asweep(ROWS, ["claude-opus-5"], **OPTIONS)
+
+    assert asyncio.run(both()).recommend().level == "max"
+
+
+def test_a_run_can_be_gone_on_with():
+    first = pondero.sweep(ROWS, "claude-opus-5", max_cost=0.2, max_tokens=600, **OPTIONS)
+    assert first.recommend() is None
+    assert first.state == "stopped"
+    again = pondero.sweep(resume=first.run)
+    assert again.state == "stopped"  # the cap was declared with the run
+    assert again.spent >= first.spent
+
+
+def test_an_unknown_option_is_named():
+    with pytest.raises(BadParameter, match="unknown option 'level'"):
+        pondero.sweep(ROWS, "claude-opus-5", level="low")
+
+
+def test_what_is_recommended_can_be_adopted(config_dir):
+    results = pondero.sweep(ROWS, "claude-opus-5", **OPTIONS)
+    path = results.adopt("sums")
+    assert path == config_dir / "calibrations" / "sums.json"
+    told = json.loads(path.read_text())
+    assert list(told) == list(Calibration.__struct_fields__)
+    assert (told["model"], told["level"]) == ("anthropic:claude-opus-5", "max")
+    assert (told["judge"], told["run"], told["n"]) == ("numeric", results.run, 80)
+    with pytest.raises(BadParameter, match="cannot be called"):
+        results.adopt("../escape")
+
+
+def test_nothing_is_adopted_where_nothing_is_recommended():
+    results = pondero.sweep(ROWS[:20], "claude-opus-5", **OPTIONS)
+    with pytest.raises(UsageError, match="20 questions are too few"):
+        results.adopt("sums")
+
+
+@pytest.mark.parametrize("first", ["pondero.asweep", "pondero.sweep.Results", "pondero.sweep"])
+def test_the_room_is_a_function_whatever_was_loaded_first(first):
+    code = f"import pondero; {first}; import pondero.sweep; assert callable(pondero.sweep)"
+    subprocess.run([sys.executable, "-c", code], check=True)
