@@ -18,7 +18,7 @@ from tests.hazards.talking import (
 )
 
 import pondero
-from pondero.canon import Text, Thinking, ToolCall
+from pondero.canon import Other, Text, Thinking, ToolCall
 from pondero.emulator import Call, Emulator, Turn
 
 GEMINI = ("gemini-3-flash-preview", "gemini-3-pro-preview", "vertex:gemini-3-flash-preview")
@@ -274,6 +274,27 @@ def test_medium_on_gemini_3_flash_goes_through_several_steps_of_tools():
     configs = [body["generationConfig"]["thinkingConfig"] for body in bodies(emulator)]
     assert configs == [{"thinkingLevel": "MEDIUM", "includeThoughts": True}] * 4
     assert refusals(emulator) == []
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_search_that_the_service_ran_itself_goes_back_as_it_came(stream):
+    search = {
+        "id": "ctc_1_xs_call_1",
+        "type": "custom_tool_call",
+        "status": "completed",
+        "call_id": "xs_call_1",
+        "name": "x_keyword_search",
+        "input": '{"query":"owls"}',
+    }
+    found = Turn(parts=(Other("openai_responses", search), Text("Two owls.")))
+    emulator = Emulator(script=[found, "Yes."])
+    client = pondero.Client(transport=emulator)
+    chat = pondero.Chat("xai-responses:grok-4.5", client=client, tools=[{"type": "x_search"}])
+    reply = chat.send("Search X for owls.", stream=stream)
+    assert (reply.finish, reply.tool_calls, reply.text) == ("stop", (), "Two owls.")
+    assert chat.send("Really?", stream=stream).text == "Yes."
+    assert refusals(emulator) == []
+    assert search in last_body(emulator)["input"]
 
 
 def test_thoughts_of_gemini_go_back_to_the_model_that_thought_them_and_to_no_other():

@@ -6,6 +6,7 @@ import pytest
 from tests.dialects.openai_responses.making import MODEL, accepted, asking, refused
 
 from pondero.canon import Message, Reply, Text, Thinking, ToolCall, Usage
+from pondero.dialects import Rejected
 from pondero.dialects.openai_responses.service import SERVICE
 
 TOOLS = [{"type": "function", "name": "f", "parameters": {}}]
@@ -149,6 +150,38 @@ def test_a_call_without_its_result_is_refused():
     call = {"type": "function_call", "call_id": "c9", "name": "f", "arguments": "{}"}
 
     assert refused(asking(call))["message"] == "No tool output found for function call c9."
+
+
+SEARCH = {
+    "id": "ctc_1_xs_call_1",
+    "type": "custom_tool_call",
+    "status": "completed",
+    "call_id": "xs_call_1",
+    "name": "x_keyword_search",
+    "input": '{"query":"owls"}',
+}
+HOSTED = [{"type": "x_search"}]
+
+
+@pytest.mark.parametrize("tools", [HOSTED, [], [*HOSTED, {"type": "custom", "name": "shell"}]])
+def test_a_call_that_the_service_ran_itself_goes_back_without_an_output(tools):
+    asked = asking(SEARCH, tools=tools, model="grok-4.5")
+    assert accepted(asked, provider="xai-responses")
+
+
+@pytest.mark.parametrize(
+    ("call", "changes", "provider"),
+    [
+        (SEARCH, {"model": MODEL}, "openai"),
+        (SEARCH, {"tools": [{"type": "custom", "name": "x_keyword_search"}]}, "xai-responses"),
+        (SEARCH | {"status": "in_progress"}, {"tools": HOSTED}, "xai-responses"),
+    ],
+    ids=["another service", "the caller's tool", "not done"],
+)
+def test_any_other_custom_call_needs_its_output(call, changes, provider):
+    with pytest.raises(Rejected) as refusal:
+        accepted(asking(call, **{"model": "grok-4.5"} | changes), provider=provider)
+    assert b"No tool output found for function call xs_call_1." in refusal.value.response.body
 
 
 def test_a_result_without_its_call_is_refused():

@@ -50,10 +50,12 @@ class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
     """What one deployment does differently.
 
     ``flat``: its errors are two plain strings. ``tools``: types of tools of its own.
+    ``runs_custom``: what these did comes as custom calls that are already done.
     """
 
     flat: bool = False
     tools: tuple[str, ...] = ()
+    runs_custom: bool = False
 
 
 class _Book(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,10 +13,13 @@ _CALLS = ("function_call", "custom_tool_call")
 _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compaction_trigger")
 
 
-def check(items: list[Json], *, store: bool) -> None:
-    """Refuse an input with ids, calls or thinking that lack their counterpart."""
+def check(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
+    """Refuse an input with ids, calls or thinking that lack their counterpart.
+
+    ``done`` are the ids of calls that the service ran itself: they have no output.
+    """
     _check_ids(items)
-    _check_calls(items)
+    _check_calls(items, done)
     _check_thinking(items, store=store)
 
 
@@ -31,7 +34,19 @@ def _check_ids(items: list[Json]) -> None:
             refuse(message, param=param, code="invalid_value")
 
 
-def _check_calls(items: list[Json]) -> None:
+def run_here(items: list[Json], tools: list[Json]) -> frozenset[str]:
+    """Return the ids of the custom calls that are of no tool of the caller's, and are done."""
+    theirs = {tool.get("name") for tool in tools if tool.get("type") == "custom"}
+    return frozenset(
+        item["call_id"]
+        for item in items
+        if _type(item) == "custom_tool_call"
+        and item.get("status") == "completed"
+        and item["name"] not in theirs
+    )
+
+
+def _check_calls(items: list[Json], done: frozenset[str]) -> None:
     called = [item["call_id"] for item in items if _type(item) in _CALLS]
     known = {str(item.get("call_id")) for item in items if _type(item).endswith("_call")}
     answered = {item["call_id"] for item in items if _type(item) in _ANSWERS}
@@ -41,7 +56,7 @@ def _check_calls(items: list[Json]) -> None:
             message = f"No tool call found for function call output with call_id {call_id}."
             refuse(message, param="input")
     for call_id in called:
-        if call_id not in answered:
+        if call_id not in answered and call_id not in done:
             refuse(f"No tool output found for function call {call_id}.", param="input")
 
 

@@ -16,6 +16,7 @@ from .address import check_address
 from .errors import flat, invalid, refuse, unsupported, unsupported_parameter
 from .models import Model, deployment_of, model_of, table
 from .pairing import check as check_pairing
+from .pairing import run_here
 from .parse import SEALED, Context
 from .seals import sealer
 from .types import INCLUDABLE, TOOLS, Create, Reasoning
@@ -50,7 +51,9 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
     _check_input(create)
     items = parse.items_of(create)
     messages = parse.messages_of(create, items, route=provider)
-    check_pairing(items, store=create.store is not False)
+    runs_custom = deployment_of(provider).runs_custom
+    done = run_here(items, create.tools or []) if runs_custom else frozenset[str]()
+    check_pairing(items, store=create.store is not False, done=done)
     _check_updates(items, model)
     thought = _think(create, model, parse.updated(items))
     _check_model(create, model, thought)
