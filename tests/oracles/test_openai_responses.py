@@ -3,6 +3,7 @@
 import httpx2
 import openai
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel
 from tests.laws.strategies import told
 
@@ -83,7 +84,8 @@ class House:
         headers = {name.lower(): value for name, value in request.headers.items()}
         http = HttpRequest(request.method, str(request.url), headers, request.content)
         try:
-            self.accepted = RESPONSES.service().accept(http, "openai")
+            accepted = RESPONSES.service().accept(http, "openai")
+            self.accepted = replace(accepted, refuses=self.reply.finish == "refusal")
         except Rejected as refused:
             return _http(refused.response)
         if self.fails is not None:
@@ -247,7 +249,7 @@ def test_what_the_sdk_writes_is_understood():
     )
     assert request.tools == (
         Tool("f", "d", TOOL["parameters"], strict=False),
-        Tool("web_search", raw={"type": "web_search"}),
+        Tool("web_search", raw={"type": "web_search"}, dialect=RESPONSES.name, kind="web_search"),
     )
     assert request.tool_choice == ToolChoice("tool", "f", parallel=False)
     assert (request.max_tokens, request.temperature, request.top_p) == (100, 0.5, 0.9)

@@ -1,14 +1,10 @@
 """Writes answers in the server's exact shape: one object, or one object a line."""
 
-from base64 import b64encode
-
 from pondero.canon import (
     Event,
     Finished,
     HttpResponse,
-    Image,
     Json,
-    Part,
     PartEnd,
     Reply,
     Started,
@@ -40,8 +36,6 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     thoughts = (part.text for part in parts if isinstance(part, Thinking) and answering.shown)
     if thinking := "".join(thoughts):
         said["thinking"] = thinking
-    if pictures := [shown for part in parts if (shown := _picture(part)) is not None]:
-        said["images"] = pictures
     if calls := [_call(call, number) for number, call in enumerate(reply.message.tool_calls)]:
         said["tool_calls"] = calls
     lines = Lines(answering)
@@ -122,7 +116,7 @@ class Stream:
         return error.body + b"\n"
 
     def _end(self, event: PartEnd) -> bytes:
-        """Return what a part has beyond its deltas: a call, a picture, words that came at once."""
+        """Return what a part has beyond its deltas: a call, or words that came at once."""
         match event.part:
             case ToolCall() as call:
                 self._calls += 1
@@ -130,9 +124,7 @@ class Stream:
             case Text() | Thinking() as part if event.index not in self._told and part.text:
                 delta = TextDelta if isinstance(part, Text) else ThinkingDelta
                 return self.feed(delta(event.index, part.text))
-            case part if (shown := _picture(part)) is not None:
-                return self._said({"content": "", "images": [shown]})
-        return b""
+        return b""  # a picture is nothing that clients of this wire read
 
     def _said(self, message: dict[str, Json]) -> bytes:
         return _written(self._lines.line(message))
@@ -140,11 +132,6 @@ class Stream:
 
 def _written(line: dict[str, Json]) -> bytes:
     return dumped(line).encode() + b"\n"
-
-
-def _picture(part: Part) -> str | None:
-    data = part.data if isinstance(part, Image) else None
-    return None if data is None else b64encode(data).decode()
 
 
 def _end(finished: Finished) -> dict[str, Json]:
