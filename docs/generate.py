@@ -14,6 +14,7 @@ import pondero
 from pondero.catalog import Entry, shipped
 from pondero.client import lookup
 from pondero.contract import SCENARIOS
+from pondero.gateway import known_clients
 from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,7 @@ FILES = (
     "docs/catalog.md",
     "docs/contracts.md",
     "docs/ledger.md",
+    "docs/gateway.md",
 )
 LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 SHOWN = (
@@ -243,6 +245,17 @@ def account() -> str:
     )
 
 
+def clients() -> str:
+    """Return the clients that can be launched: what is set for each, and what installs it."""
+    rows = []
+    for row in known_clients().values():
+        flags = [each for each in (*row.arguments, *row.model_arguments) if each.startswith("-")]
+        said = [*row.env, *row.model_env, *dict.fromkeys(flags)]
+        ways = " ".join(f"`{each}`" for each in said)
+        rows.append([row.label, f"`pondero launch {row.name}`", ways, f"`{row.install}`"])
+    return table(["client", "command", "what is set for it", "what installs it"], rows)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "ladder": lambda: ladder(list(SHOWN)),
     "providers": providers,
@@ -256,6 +269,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "ledger": ledger,
     "account": account,
     "scenarios": scenarios,
+    "clients": clients,
 }
 
 

@@ -1,5 +1,6 @@
 """gateway.toml: what it says, and every mistake in it with its file, line and cure."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,16 @@ from pondero.gateway.config import (
     Server,
     is_loopback,
 )
-from pondero.gateway.config_file import _EXAMPLES, found, from_environment, load, opened
+from pondero.gateway.config_file import (
+    WRITTEN,
+    check_exposure,
+    configured,
+    found,
+    from_environment,
+    load,
+    opened,
+    reloaded,
+)
 from pondero.store import lookup
 from pondero.thinking import FIGURES, LEVELS
 
@@ -176,7 +186,18 @@ def test_the_cure_of_every_setting_is_known():
     kinds = (Server, Route, Provider, Key, Dial, Budget, Limit)
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 
-    assert fields == set(_EXAMPLES)
+    assert fields == set(WRITTEN)
+
+
+def test_the_documentation_shows_every_setting_in_a_file_that_is_right(read):
+    text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+    shown = text.partition("```toml\n")[2].partition("```")[0]
+
+    config = read(shown)
+    assert len(config.routes) == 2
+    assert config.server == Server()
+    for name in WRITTEN:
+        assert re.search(rf"(?<![\w.]){name} = ", shown), name
 
 
 @given(floor=st.sampled_from(LEVELS), cap=st.sampled_from(LEVELS))
@@ -236,3 +257,36 @@ def test_only_loopback_is_open_to_everybody(host, here):
     assert config.is_exposed is not here
     keyed = msgspec.structs.replace(config, keys=(Key("ci", f"sha256:{'a' * 64}"),))
     assert not keyed.is_exposed
+
+
+def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
+    path = tmp_path / "gateway.toml"
+    here = msgspec.structs.replace(read(WHOLE), server=Server(host="0.0.0.0", port=1))
+    path.write_text(WHOLE.replace('"claude-*"', '"sonnet"'))
+
+    again = reloaded(here, lookup())
+    assert again.server == here.server
+    assert again.routes[1].match == "sonnet"
+
+    path.write_text(WHOLE.partition("[[key]]")[0])
+    with pytest.raises(BadConfig, match="anybody could ask with your keys"):
+        reloaded(here, lookup())
+    path.write_text("[sever]")
+    with pytest.raises(BadConfig, match=":1: unknown setting 'sever'"):
+        reloaded(here, lookup())
+
+
+def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    config = configured(None, lookup())
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+
+    assert "google" not in config.open
+    assert "google" in reloaded(config, lookup()).open
+    assert "anthropic" in reloaded(config, lookup(), offline=True).open
+
+
+def test_others_are_let_in_only_with_keys():
+    check_exposure(Config())
+    with pytest.raises(BadConfig, match="pondero keys make --gateway"):
+        check_exposure(Config(server=Server(host="0.0.0.0")))

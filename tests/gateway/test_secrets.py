@@ -62,3 +62,15 @@ def test_a_clients_key_is_known_by_its_hash_alone():
     assert secrets.holder(keys, f"{mine}x") is None
     assert secrets.holder(keys, "\udc80") is None
     assert mine not in repr(keys)
+
+
+def test_a_provider_that_is_the_gateway_itself_is_noticed(monkeypatch):
+    for url, same in (
+        ("http://127.0.0.1:8787", True),
+        ("http://localhost:8787/v1", True),
+        ("http://127.0.0.1:8788", False),
+        ("http://gate.example:8787", False),
+    ):
+        assert secrets.points_home(config(url=url), GOOGLE) is same
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://[::1]:8787")
+    assert secrets.points_home(Config(), GOOGLE)

@@ -27,6 +27,8 @@ _COMMANDS = {
     "sweep": ".sweep",
     "decode": ".decode",
     "guard": ".guard",
+    "serve": ".serve",
+    "launch": ".launch",
     "emulate": ".emulate",
     "contract": ".contract",
     "doctor": ".doctor",

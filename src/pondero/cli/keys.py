@@ -95,9 +95,9 @@ def remove(provider: str) -> int:
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
 @click.argument("name", default="me")
 def make(*, name: str, gateway: bool) -> None:  # noqa: ARG001 - there are no other keys to make
-    """Make a key for clients of the gateway, shown once, and its lines for gateway.toml.
+    """Make a key for clients of the gateway; it is shown once.
 
-    NAME says whose it is. The gateway keeps the hash alone.
+    NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
     """
     from msgspec import json
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .config_file import check_exposure, configured
     from .routing import Routing
     from .secrets import hash_of, key_of, make_key, points_home, url_of
+    from .server import run, serving
 
 _HOMES = {
     "Chosen": "clients",
@@ -27,6 +28,8 @@ _HOMES = {
     "make_key": "secrets",
     "points_home": "secrets",
     "private": "clients",
+    "run": "server",
+    "serving": "server",
     "start": "clients",
     "url_of": "secrets",
 }
@@ -48,6 +51,8 @@ __all__ = [
     "make_key",
     "points_home",
     "private",
+    "run",
+    "serving",
     "start",
     "url_of",
 ]

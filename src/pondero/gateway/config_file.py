@@ -124,7 +124,7 @@ def is_glob(match: str) -> bool:
 
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds what signs a request
 _WITHOUT_DEPTH = ("default", "force")  # these may say "on": the model's own depth
-_EXAMPLES: Mapping[str, str] = {
+WRITTEN: Mapping[str, str] = {
     "default": 'default = "medium"',
     "floor": 'floor = "low"',
     "cap": 'cap = "high"',
@@ -212,7 +212,7 @@ class _Reader:
                 f'write {name} = "env:NAME" and put the address into that variable',
             )
         if parts.scheme not in schemes:
-            raise self._wrong(("server", name), f"{said!r} cannot be", f"write {_EXAMPLES[name]}")
+            raise self._wrong(("server", name), f"{said!r} cannot be", f"write {WRITTEN[name]}")
 
     def _route(self, place: Place, row: dict[str, Any]) -> Route:
         to = row.get("to")
@@ -255,19 +255,19 @@ class _Reader:
     def _check_url(self, url: str, place: Place) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.username or parts.password:
-            cure = f"write {_EXAMPLES['key']} beside an address without one"
+            cure = f"write {WRITTEN['key']} beside an address without one"
             raise self._wrong(place, "a password stands in this address", cure)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise self._wrong(place, f"{url!r} is no address", f"write {_EXAMPLES['url']}")
+            raise self._wrong(place, f"{url!r} is no address", f"write {WRITTEN['url']}")
 
     def _key(self, place: Place, row: dict[str, Any], routes: tuple[Route, ...]) -> Key:
         key = self._dialled(row, Key, place)
         if not _DIGEST.fullmatch(key.hash):
-            cure = f"write {_EXAMPLES['hash']}; it begins with {HASH}"
+            cure = f"write {WRITTEN['hash']}; it begins with {HASH}"
             raise self._wrong((*place, "hash"), "this is not the hash of a key", cure)
         for name, bound in (("budget", key.budget), ("limit", key.limit)):
             if bound is not None and not bound.bounds:
-                raise self._wrong((*place, name), "nothing is bounded", f"write {_EXAMPLES[name]}")
+                raise self._wrong((*place, name), "nothing is bounded", f"write {WRITTEN[name]}")
         for model in key.models if routes else ():
             self._check_reachable(model, routes, (*place, "models"))
         return key
@@ -331,7 +331,7 @@ class _Reader:
         except BadThinking as error:
             raise self._wrong(at, str(error)) from None
         if intent.kind == "on" and name not in _WITHOUT_DEPTH:
-            raise self._wrong(at, f"{name} = {word!r} is no depth", f"write {_EXAMPLES[name]}")
+            raise self._wrong(at, f"{name} = {word!r} is no depth", f"write {WRITTEN[name]}")
         if intent.kind == "budget":
             return intent.tokens or 0
         return FIGURES.get(intent.level or "", 0)
@@ -348,8 +348,8 @@ class _Reader:
             what, _, path = str(error).partition(" - at `$")
             steps = [number or name for number, name in _STEP.findall(path.rstrip("`"))]
             missing = _MISSING.search(what)
-            name = missing[1] if missing else next(s for s in reversed(steps) if s in _EXAMPLES)
-            cure = f"write {_EXAMPLES[name]}"
+            name = missing[1] if missing else next(s for s in reversed(steps) if s in WRITTEN)
+            cure = f"write {WRITTEN[name]}"
             raise self._wrong((*place, *steps), f"{name}: {what.replace('`', '')}", cure) from None
 
     def _known(self, row: Mapping[str, Any], names: tuple[str, ...], place: Place) -> None:
@@ -362,7 +362,7 @@ class _Reader:
         if isinstance(value, dict):
             return value
         name = ".".join(step for step in place if isinstance(step, str))
-        cure = f"write {_EXAMPLES.get(str(place[-1])) or f'[{name}]'}"
+        cure = f"write {WRITTEN.get(str(place[-1])) or f'[{name}]'}"
         raise self._wrong(place, f"{place[-1]} is not a table", cure)
 
     def _rows(self, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:

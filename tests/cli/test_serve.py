@@ -1,0 +1,166 @@
+"""``pondero serve``: what would be served, what to type next, and what must not start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pondero.emulator import Emulator
+from pondero.gateway import Config, hash_of
+
+ROUTES = """\
+[server]
+port = 9123
+
+[[route]]
+match = "opus"
+to = ["anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"]
+thinking = { default = "medium", floor = "low", cap = "high" }
+
+[[route]]
+match = "claude-*"
+to = "google:gemini-3-flash-preview"
+"""
+KEY = f'\n[[key]]\nname = "ci"\nhash = "{hash_of("a-key")}"\nmodels = ["opus"]\n'
+
+
+@pytest.fixture
+def served(monkeypatch, tmp_path):
+    """Return what would be served, without serving it."""
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    calls: list[tuple[Config, object]] = []
+
+    def stand_in(config, *, transport=None, ready=None):
+        calls.append((config, transport))
+        ready(f"http://{config.server.host}:{config.server.port}")
+
+    monkeypatch.setattr("pondero.gateway.run", stand_in)
+    return calls
+
+
+def written(tmp_path: Path, text: str) -> str:
+    (tmp_path / "gate.toml").write_text(text)
+    return str(tmp_path / "gate.toml")
+
+
+def test_the_first_screen_says_what_to_type_next(call, served):
+    code, out, _ = call("serve", "--offline")
+
+    assert code == 0
+    assert "Serving at http://127.0.0.1:8787" in out
+    for line in (
+        "  export ANTHROPIC_BASE_URL=http://127.0.0.1:8787 ANTHROPIC_AUTH_TOKEN=any",
+        "    -c model_providers.pondero.base_url=http://127.0.0.1:8787/v1 \\",
+        "  export OPENAI_BASE_URL=http://127.0.0.1:8787/v1 OPENAI_API_KEY=any",
+    ):
+        assert line in out.splitlines()
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_offline_puts_the_emulator_behind_and_opens_every_provider(call, served):
+    call("serve", "--offline")
+    config, transport = served[0]
+
+    assert isinstance(transport, Emulator)
+    assert {"anthropic", "google", "ollama"} <= config.open
+
+
+def test_without_a_file_those_that_have_a_key_are_served(call, served, monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+    code, _, err = call("serve", "--port", "9")
+    config, transport = served[0]
+
+    assert (code, err, transport) == (0, "", None)
+    assert config.server.port == 9
+    assert "google" in config.open
+    assert "anthropic" not in config.open
+
+
+def test_without_any_key_it_says_so(call, served):
+    assert "no provider has a key here" in call("serve")[2]
+
+
+def test_the_file_is_found_and_the_command_line_wins(call, served, tmp_path):
+    (tmp_path / "gateway.toml").write_text(ROUTES)
+    code, out, err = call("serve", "--workers", "3", "--host", "::1")
+    config = served[0][0]
+
+    assert code == 0
+    assert (config.server.port, config.server.workers, config.server.host) == (9123, 3, "::1")
+    assert "claude --model opus" in out
+    assert "Anthropic needs a key" in err
+
+
+def test_a_key_that_is_asked_for_is_named_on_the_first_screen(call, served, tmp_path):
+    out = call("serve", "--offline", "--config", written(tmp_path, ROUTES + KEY))[1]
+
+    assert "ANTHROPIC_AUTH_TOKEN=YOUR_KEY" in out
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_a_wrong_file_starts_nothing(call, served, tmp_path, check):
+    path = written(tmp_path, ROUTES.replace('"high"', '"hihg"'))
+    code, out, err = call("serve", "--config", path, *check)
+
+    assert (code, out, served) == (2, "", [])
+    assert err.startswith(f"pondero: {path}:7: unknown level 'hihg'; did you mean 'high'?")
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_other_machines_come_in_only_with_a_key(call, served, tmp_path, check):
+    code, _, err = call("serve", "--offline", "--host", "0.0.0.0", *check)
+    assert code == 2
+    assert "pondero keys make --gateway" in err
+    assert served == []
+
+    path = written(tmp_path, ROUTES + KEY)
+    assert call("serve", "--offline", "--host", "0.0.0.0", "--config", path, *check)[0] == 0
+
+
+def test_a_gateway_that_would_ask_itself_does_not_start(call, served, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://localhost:9123")
+    code, _, err = call("serve", "--config", written(tmp_path, ROUTES))
+
+    assert (code, served) == (2, [])
+    assert "the address of Anthropic is this gateway's own; unset ANTHROPIC_BASE_URL" in err
+
+
+def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-of-mine")
+    path = written(tmp_path, ROUTES + KEY)
+    code, out, err = call("serve", "--config", path, "--check")
+
+    assert served == []
+    assert out.splitlines() == [
+        f"{path} is right. On http://127.0.0.1:9123 it serves:",
+        "  opus      anthropic:claude-opus-5, then bedrock:anthropic.claude-opus-5-v1:0",
+        "            thinking: unless asked otherwise medium, at least low, at most high",
+        "  claude-*  google:gemini-3-flash-preview",
+        "  key ci: opus",
+    ]
+    assert "Google needs a key: set GEMINI_API_KEY" in err
+    assert "a-key-of-mine" not in out + err
+    assert code == 1, "a provider of it has no key"
+
+    monkeypatch.setenv("GEMINI_API_KEY", "another-key")
+    assert call("serve", "--config", path, "--check")[::2] == (0, "")
+
+
+def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+    code, out, _ = call("serve", "--check")
+
+    assert code == 0
+    assert any(line.split()[0] == "google" and "such as" in line for line in out.splitlines())
+    assert "  ollama                  as ollama:NAME, where it runs" in out.splitlines()
+
+
+def test_a_missing_extra_gets_the_line_that_installs_it():
+    code = "import sys; sys.modules['uvicorn'] = None\nfrom pondero.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--offline", "--port", "0"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert ended.returncode == 2
+    assert "pip install 'pondero[gateway]'" in ended.stderr
+    assert ended.stderr.count("\n") == 1
