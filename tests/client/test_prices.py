@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pondero.canon import Usage
-from pondero.client import cost
+from pondero.client import cost, lookup, models
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 
@@ -50,6 +50,27 @@ def test_thinking_is_output_and_the_cache_has_prices_of_its_own(prices):
 )
 def test_what_is_not_known_is_none_and_never_nothing(provider, model, usage):
     assert cost(provider, model, usage) is None
+
+
+@pytest.mark.usefixtures("prices")
+def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
+    """Every catalogued model that has a price: below its tiers, at them and above."""
+    import genai_prices
+
+    providers, priced = lookup().catalog.providers, 0
+    for entry in models():
+        url = providers[entry.provider.name].url
+        for asked, said, thought in ((1, 1, 0), (999, 7, 3), (199_999, 9, 9), (300_000, 1, 5)):
+            tokens = genai_prices.Usage(input_tokens=asked, output_tokens=said + thought)
+            try:
+                theirs = genai_prices.calc_price(tokens, entry.model, provider_api_url=url)
+            except (LookupError, ValueError):
+                continue
+            usage = Usage(input=asked, output=said, thinking=thought)
+            if (ours := cost(entry.provider.name, entry.model, usage)) is not None:
+                assert ours == theirs.total_price
+                priced += 1
+    assert priced > 200
 
 
 def test_without_the_package_no_price_is_known(monkeypatch):

@@ -7,7 +7,9 @@ with genai-prices where it is installed: nothing is fetched, and what it does no
 import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from importlib.util import find_spec
+from math import inf
 
 from msgspec import Struct
 
@@ -35,6 +37,10 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
     except ImportError:
         return None
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
+    rates = _flat_rates(found.url, model) if found and not read and not wrote else None
+    if rates is not None and usage.input < rates.below:
+        said = usage.output + (usage.thinking or 0)
+        return (usage.input * rates.input + said * rates.output) / 1_000_000
     counts = genai_prices.Usage(
         input_tokens=usage.input + read + wrote,
         cache_read_tokens=read or None,
@@ -48,6 +54,41 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
     except (LookupError, ValueError):
         return None
     return priced.total_price if priced else None
+
+
+class _Rates(Struct, frozen=True):
+    """Dollars a million tokens cost, in and out, for prompts below so many tokens."""
+
+    input: Decimal
+    output: Decimal
+    below: float
+
+
+@lru_cache(maxsize=1024)
+def _flat_rates(address: str, model: str) -> _Rates | None:
+    """Return the rates of a model whose tokens have one price each; None where more decides it.
+
+    genai-prices takes a tenth of a millisecond for each answer; this is for those who price many.
+    """
+    import genai_prices  # noqa: PLC0415 - the caller has made sure that it is there
+
+    one = genai_prices.Usage(input_tokens=1, output_tokens=1)
+    try:
+        found = genai_prices.calc_price(one, model, provider_api_url=_BLANK.sub("", address))
+    except (LookupError, ValueError):
+        return None
+    prices = {name: price for name, price in vars(found.model_price).items() if price is not None}
+    by_time = isinstance(found.model.prices, list)
+    if by_time or not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
+        return None
+    both = [prices["input_mtok"], prices["output_mtok"]]
+    tiered = [price for price in both if isinstance(price, genai_prices.types.TieredPrices)]
+    below = min((tier.start for price in tiered for tier in price.tiers), default=inf)
+    one_way, other_way = (price.base if price in tiered else price for price in both)
+    return _Rates(Decimal(one_way), Decimal(other_way), below)
+
+
+_BY_REQUEST = frozenset(("requests_kcount", "input_mchars", "input_text_messages_kcount"))
 
 
 class Lap(Struct, frozen=True):

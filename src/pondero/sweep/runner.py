@@ -19,7 +19,7 @@ from .data import Question
 from .engine import Ask, Engine, Purse, Settled, first_of
 from .judges import Judge
 from .runs import Graded, Run
-from .standing import Asked, Scores, Standing, standing
+from .standing import Asked, Scores, Standing, every_ask, standing
 
 PILOT = 8
 """Questions that every arm is asked first, to tell what the whole will cost."""
@@ -67,6 +67,7 @@ class Runner:
         self._judge = judge
         self._progress = progress or (lambda _: None)
         self._questions = run.questions()
+        self._asks = every_ask(run.facts, self._questions)
         self._limit = asyncio.Semaphore(_GRADING)
         self._counted = False
 
@@ -80,7 +81,7 @@ class Runner:
         upto = min(count, len(self._questions))
         arms = range(len(self._run.facts.arms))
         await self._ask([ask for at in range(upto) for arm in arms for ask in scores.asks[arm, at]])
-        return Scores(self._run, self._judge.name)
+        return Scores(self._run, self._judge.name, self._asks)
 
     async def finish(self) -> Standing:
         """Ask look by look until all is decided, the questions are used up, or it is stopped."""
@@ -90,7 +91,7 @@ class Runner:
             upto = now.looks[now.look]
             places = [(arm, at) for at in range(upto) for arm in now.asked]
             await self._ask([ask for place in places for ask in scores.asks[place]])
-            scores = Scores(self._run, self._judge.name)
+            scores = Scores(self._run, self._judge.name, self._asks)
             now = standing(scores)
         self._run.end("done" if now.is_over else "stopped")
         return now
@@ -161,7 +162,7 @@ class Runner:
 
     async def _caught_up(self) -> Scores:
         """Grade what was answered and not graded, as after a kill or with another judge."""
-        scores = Scores(self._run, self._judge.name)
+        scores = Scores(self._run, self._judge.name, self._asks)
         known, graded = scores.answers, self._run.grades(self._judge.name)
         async with _plainly(asyncio.TaskGroup()) as group:
             for asks in scores.asks.values():
@@ -170,7 +171,7 @@ class Runner:
                     settled = known.get(ask.key)
                     if settled is not None and (question.id, ask.key) not in graded:
                         group.create_task(self._grade(question, settled))
-        return Scores(self._run, self._judge.name)
+        return Scores(self._run, self._judge.name, self._asks)
 
     async def _grade(self, question: Question, settled: Settled) -> None:
         async with self._limit:

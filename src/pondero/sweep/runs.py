@@ -33,13 +33,13 @@ _SCHEMA = Schema(
         (
             "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
             "CREATE TABLE questions (position INTEGER PRIMARY KEY, body TEXT NOT NULL)",
-            "CREATE TABLE flights (key TEXT PRIMARY KEY, bound TEXT, at REAL NOT NULL)",
-            "CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL)",
+            "CREATE TABLE flights (key TEXT PRIMARY KEY, bound TEXT NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
             "CREATE TABLE losses (key TEXT NOT NULL, bound TEXT NOT NULL)",
             """CREATE TABLE grades (
                 question TEXT NOT NULL, key TEXT NOT NULL, judge TEXT NOT NULL, score REAL,
-                note TEXT NOT NULL, cost TEXT, PRIMARY KEY (question, key, judge)
-            )""",
+                note TEXT NOT NULL, cost TEXT, PRIMARY KEY (judge, key, question)
+            ) WITHOUT ROWID""",
         ),
     ),
     "SELECT value FROM facts LIMIT 1",
@@ -216,20 +216,19 @@ class Run:
 
     def _abandon(self) -> None:
         """Count what a killed process had in flight as spent: it may have been charged."""
-        unanswered = "SELECT key, bound FROM flights WHERE key NOT IN (SELECT key FROM answers)"
         with self._database.writing() as connection:
             connection.execute(
-                f"INSERT INTO losses SELECT key, bound FROM ({unanswered}) WHERE bound IS NOT NULL"  # noqa: S608 - our own text
+                "INSERT INTO losses SELECT key, bound FROM flights "
+                "WHERE key NOT IN (SELECT key FROM answers)"
             )
             connection.execute("DELETE FROM flights")
 
     # -- the ledger --------------------------------------------------------------------------------
 
     def begin(self, key: str, bound: Decimal | None) -> None:
-        """Write down that this is asked, and what it may cost."""
-        price = None if bound is None else str(bound)
-        sql = "INSERT OR REPLACE INTO flights VALUES (?, ?, ?)"
-        self._database.rows(sql, (key, price, time.time()))
+        """Write down that this is asked, and what it may cost; without a cap that is of no use."""
+        if bound is not None:
+            self._rows("INSERT OR REPLACE INTO flights VALUES (?, ?)", key, str(bound))
 
     def lose(self, key: str, bound: Decimal) -> None:
         """Write down that an attempt may have been charged though no answer came."""

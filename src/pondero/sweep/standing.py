@@ -33,7 +33,11 @@ class Asked(Struct, frozen=True):
     key: str
 
 
-def every_ask(facts: Facts, questions: Sequence[Question]) -> dict[tuple[int, int], list[Asked]]:
+Asks = Mapping[tuple[int, int], Sequence[Asked]]
+"""All that a run may ask, by arm and position."""
+
+
+def every_ask(facts: Facts, questions: Sequence[Question]) -> Asks:
     """Return all that a run may ask, by arm and position.
 
     Questions with the same words are asked apart: the second counts as further repeats.
@@ -62,17 +66,17 @@ class Scores:
     asked and graded.
     """
 
-    def __init__(self, run: Run, judge: str) -> None:
+    def __init__(self, run: Run, judge: str, asks: Asks | None = None) -> None:
         self.facts = run.facts
         self.is_done = run.state == "done"
         self.questions = run.questions()
-        self.asks = every_ask(run.facts, self.questions)
+        self.asks = asks or every_ask(run.facts, self.questions)
         self.answers: Mapping[str, Settled] = run.answers()
         grades = run.grades(judge)
         self._known: dict[tuple[int, int], float | None] = {}
-        for place, asks in self.asks.items():
+        for place, every in self.asks.items():
             question = self.questions[place[1]].id
-            scores = [self._score(ask, grades, question) for ask in asks]
+            scores = [self._score(ask, grades, question) for ask in every]
             if not any(score is _UNKNOWN for score in scores):
                 known = [score for score in scores if isinstance(score, float)]
                 whole = len(known) == len(scores)
