@@ -22,6 +22,7 @@ COVERING := thinking exchange handoff/test_view.py handoff/test_destination.py d
 	laws/test_dial.py client/test_client.py client/test_deployments.py client/test_native.py \
 	client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
 CATALOG := src/pondero/catalog/data/catalog.json
+LISTS := src/pondero/catalog/data/lists
 
 .PHONY: help
 help: ## list these targets
@@ -92,9 +93,17 @@ bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers ski
 .PHONY: catalog
 catalog: $(CATALOG) ## compile the catalog's TOML
 
-$(CATALOG): $(shell find src/pondero/catalog -name '*.toml' -o -name '*.py') | $(READY)
+$(CATALOG): $(shell find src/pondero/catalog -name '*.toml' -o -name '*.py' -o -path '*/lists/*.json') | $(READY)
 	$(BIN)/python -c "from pondero.catalog import write_compiled; write_compiled()"
 	@touch $@
+
+.PHONY: catalog-check
+catalog-check: $(READY) ## hold the catalog against the committed list; MODELS_DEV=PATH takes another
+	PONDERO_CONFIG_DIR=build/nobody $(BIN)/pondero models --refresh $(or $(MODELS_DEV),$(LISTS)/models-dev.json) --check
+
+.PHONY: catalog-list
+catalog-list: $(READY) ## commit another list: MODELS_DEV=PATH, and LITELLM=PATH for its limits
+	$(BIN)/python -c "from pondero.catalog import write_lists; write_lists('$(MODELS_DEV)', '$(LITELLM)')"
 
 .PHONY: docs
 docs: $(READY) ## write the tables that come from the catalog

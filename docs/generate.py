@@ -4,14 +4,27 @@
 is replaced in each file that has such marks.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pondero
-from pondero.catalog import Entry, shipped
+from pondero.catalog import (
+    Comparison,
+    Difference,
+    Entry,
+    Settled,
+    compare,
+    provider_map,
+    second_list,
+    settled_rows,
+    shipped,
+    snapshot,
+)
 from pondero.client import lookup
 from pondero.contract import SCENARIOS
 from pondero.gateway import known_clients
@@ -24,6 +37,7 @@ FILES = (
     "docs/adjustments.md",
     "docs/catalog.md",
     "docs/contracts.md",
+    "docs/disagreements.md",
     "docs/ledger.md",
     "docs/gateway.md",
 )
@@ -180,6 +194,82 @@ def contradictions() -> str:
     return table(["kind", "model", "why"], rows)
 
 
+@cache
+def _compared() -> Comparison:
+    return compare(snapshot(), lookup(), ours=provider_map(), settled=settled_rows())
+
+
+def agreement() -> str:
+    """Return how many of the list's live thinking models have the same control here."""
+    found, seconds = _compared(), second_list()
+    share = 100 * found.right / found.models
+    return (
+        f"{found.source} of {found.date}, {len(provider_map())} providers: of {found.models:,} "
+        f"live thinking models {found.right:,} ({share:.0f} %) have the same control here and "
+        f"{found.settled:,} another one, each for a reason below. {seconds.name} stands beside it."
+    )
+
+
+def disagreements() -> str:
+    """Return every settled row with the models it is about, and what each side says."""
+    return "\n\n".join(map(_settled, settled_rows()))
+
+
+def _settled(row: Settled) -> str:
+    found = [
+        each
+        for each in _compared().differences
+        if each.field and each.why == row.why and each.provider == row.provider
+    ]
+    said = [
+        [f"`{e.model}`", f"`{e.field}`", _told(e.ours), _told(e.theirs), _second(e)] for e in found
+    ]
+    title = f"### `{row.provider}`: {' and '.join(row.fields)}, {_few(row.models)}"
+    sheet = table(["model", "field", "here", "models.dev", "LiteLLM"], said)
+    return f"{title}\n\n{row.why[0].upper()}{row.why[1:]}. ({row.evidence})\n\n{sheet}"
+
+
+def _few(models: tuple[str, ...]) -> str:
+    more = f" and {len(models) - 1} more" if len(models) > 1 else ""
+    return f"`{models[0]}`{more}"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join("-" if item is None else str(item) for item in value) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _second(each: Difference) -> str:
+    """Return what the second list says of the same field; it speaks of some words only."""
+    entry = lookup().entry(f"{each.provider}:{each.model}")
+    sold = second_list().providers.get(each.provider)
+    listed = sold.models.get(each.model) if sold else None
+    if listed is None and entry.asked_of:
+        sold = second_list().providers.get(entry.provider.name)
+        listed = sold.models.get(each.model) if sold else None
+    if listed is None:
+        return "-"
+    words = [f"{w} {'yes' if said else 'no'}" for w, said in listed.takes.items() if w != "none"]
+    says = {
+        "thinks": _told(listed.reasoning),
+        "off": _told(listed.takes["none"]) if "none" in listed.takes else "-",
+        "words": ", ".join(words) or "-",
+        "max_output": _told(listed.limit.output) if listed.limit.output else "-",
+        "context": _told(listed.limit.context) if listed.limit.context else "-",
+    }
+    return says.get(each.field or "", "-")
+
+
+def models_json() -> str:
+    """Return the keys of a model in ``models --json``, from its schema."""
+    schema = json.loads((ROOT / "docs/models.schema.json").read_text("utf-8"))
+    keys = schema["$defs"]["model"]["properties"]
+    return table(["key", "meaning"], [[f"`{k}`", each["description"]] for k, each in keys.items()])
+
+
 def size() -> str:
     """Return how much the catalog knows."""
     catalog = shipped()
@@ -270,6 +360,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "account": account,
     "scenarios": scenarios,
     "clients": clients,
+    "agreement": agreement,
+    "disagreements": disagreements,
+    "models-json": models_json,
 }
 
 

@@ -80,7 +80,7 @@ def test_a_slightly_older_or_newer_name_gets_its_family_or_a_neighbour(data):
         ("anthropic:claude-opus-6", "claude-opus-5-5", "newest known of its line"),
         ("anthropic:claude-4.9-haiku", "claude-4-6-sonnet", "newest known of its line"),
         ("google:gemini-3.9-flash", "gemini-3.8-flash", "nearest known version of its line"),
-        ("bedrock:openai.gpt-5.3", "openai.gpt-5.6-sol", "oldest known version of its line"),
+        ("bedrock:openai.gpt-5.3", "openai.gpt-5.4", "oldest known version of its line"),
         ("zai:glm-4.1", "glm-4.5", "oldest known version of its line"),
         ("xai:grok-5", "grok-4.7", "newest known of its line"),
         ("anthropic:claude-opus", "claude-opus-5-5", "newest known of its line"),

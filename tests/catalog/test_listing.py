@@ -1,107 +1,97 @@
-"""Somebody else's list of models beside the catalog."""
+"""Somebody else's list of models: what it says of a model's control, and the row that makes of it."""
 
 import json
 
 import pytest
 
-from pondero.catalog import Lookup, compare, read_listing, rows, shipped
+from pondero.catalog import Control, Lookup, facts_of, read_listing, shipped, trimmed
 from pondero.errors import BadCatalog
 
 LOOKUP = Lookup(shipped())
 
 
-def listed(**sellers):
-    return read_listing(json.dumps(sellers).encode())
+def read(*options, reasoning=True):
+    model = {"reasoning": reasoning, "reasoning_options": list(options)}
+    found = read_listing(json.dumps({"x": {"models": {"m": model}}}).encode())
+    return found.providers["x"].models["m"]
 
 
-def seller(*models, env=("X",)):
-    return {"id": "x", "env": env, "models": {model["id"]: model for model in models}}
+TOGGLE = {"type": "toggle"}
 
 
-def model(id, *, reasoning=True, output=0, context=0, **more):
-    limit = {"context": context, "output": output}
-    return {"id": id, "name": id, "reasoning": reasoning, "limit": limit, **more}
+def effort(*values):
+    return {"type": "effort", "values": values}
 
 
-def found(theirs, *whats):
-    return [each for each in compare(theirs, LOOKUP) if each.what in whats]
-
-
-def test_what_is_known_and_agrees_is_no_difference():
-    theirs = listed(anthropic=seller(model("claude-opus-5", output=128_000)))
-    assert found(theirs, "new", "different") == []
-
-
-def test_a_new_model_of_a_known_line_says_whom_it_is_taken_for():
-    (new,) = found(listed(anthropic=seller(model("claude-opus-9"))), "new")
-    assert (new.provider, new.model, new.theirs) == ("anthropic", "claude-opus-9", True)
-    assert new.like == "claude-opus-5-5"
-
-
-def test_a_new_line_has_nobody_to_be_like():
-    (new,) = found(listed(together=seller(model("acme/unheard-of"))), "new")
-    assert new.like is None
-    assert rows([new], LOOKUP, source="s", checked="d") == []
-
-
-def test_facts_that_differ_are_told_one_by_one():
-    theirs = listed(anthropic=seller(model("claude-opus-5", output=99, reasoning=False)))
-    told = [(each.field, each.ours, each.theirs) for each in found(theirs, "different")]
-    assert told == [("thinks", True, False), ("max_output", 128_000, 99)]
-
-
-def test_what_nobody_says_does_not_differ():
-    theirs = listed(anthropic=seller(model("claude-opus-5", output=0)))
-    assert found(theirs, "different") == []
-
-
-def test_what_is_not_listed_is_gone_only_where_its_provider_is_listed():
-    gone = found(listed(cohere=seller(model("command-a-plus-05-2026"))), "gone")
-    assert {each.provider for each in gone} == {"cohere"}
-    assert "command-a-plus-05-2026" not in {each.model for each in gone}
-
-
-def test_a_deprecated_model_is_as_good_as_gone():
-    theirs = listed(anthropic=seller(model("claude-opus-9", status="deprecated")))
-    assert found(theirs, "new") == []
+def budget(**ends):
+    return {"type": "budget_tokens", **ends}
 
 
 @pytest.mark.parametrize(
-    ("name", "env", "ours"),
+    ("options", "control"),
     [
-        ("togetherai", ["TOGETHER_API_KEY"], "together"),
-        ("alibaba", ["DASHSCOPE_API_KEY"], "dashscope"),
-        ("google-vertex", ["GOOGLE_VERTEX_PROJECT", "GOOGLE_VERTEX_LOCATION"], "vertex"),
-        ("openai", ["OPENAI_API_KEY"], "openai"),
+        ((), Control(True, False, ())),
+        ((TOGGLE,), Control(True, True, ())),
+        ((effort("low", "high"),), Control(True, False, ("low", "high"))),
+        ((effort("none", "high", "low"),), Control(True, True, ("low", "high"))),
+        ((effort("none", "default", None),), Control(True, True, ())),
+        ((budget(min=1024),), Control(True, False, (), (1024, None))),
+        ((budget(min=0, max=24576),), Control(True, True, (), (None, 24576))),
+        ((effort("low"), TOGGLE, budget(max=9)), Control(True, True, ("low",), (None, 9))),
     ],
 )
-def test_a_provider_is_known_again_by_its_name_or_its_variables(name, env, ours):
-    theirs = listed(**{name: seller(model("brand-new-1"), env=env)})
-    assert {each.provider for each in compare(theirs, LOOKUP)} == {ours}
+def test_a_control_is_read_from_the_options(options, control):
+    assert read(*options).control == control
 
 
-def test_a_provider_nobody_here_knows_is_passed_over():
-    assert compare(listed(nobody=seller(model("m"))), LOOKUP) == []
+def test_where_a_list_has_no_options_it_says_nothing_of_the_control():
+    text = json.dumps({"x": {"models": {"m": {"reasoning": True}}}}).encode()
+    assert read_listing(text).providers["x"].models["m"].control == Control(True)
 
 
-def test_a_row_names_its_family_or_where_the_provider_differs_every_fact():
-    theirs = listed(
-        anthropic=seller(model("claude-opus-5", output=99)),
-        lmstudio=seller(model("glm-5.3", reasoning=False)),
-    )
-    first, second = rows(found(theirs, "different"), LOOKUP, source="there", checked="2026-11-15")
-    assert first == {
-        "match": ["claude-opus-5"],
-        "provider": "anthropic",
-        "like": "claude-opus-5",
-        "source": "there",
-        "checked": "2026-11-15",
-        "max_output": 99,
-    }
-    assert (second["provider"], second["thinks"], second["efforts"]) == (
-        *("lmstudio", False),
-        ["low", "high"],
-    )
+def test_a_list_is_as_old_as_its_newest_entry_and_a_trimmed_one_keeps_that():
+    models = {"a": {"last_updated": "2026-01-02"}, "b": {"last_updated": "2026-03-04"}}
+    whole = read_listing(json.dumps({"x": {"models": models}, "y": {"models": {}}}).encode())
+    again = read_listing(trimmed(whole, {"x": ("anthropic",)}))
+    assert (whole.date, again.date, again.name) == ("2026-03-04", "2026-03-04", "models.dev")
+    assert list(again.providers) == ["x"]
+    assert trimmed(again, {"x": ("anthropic",)}) == trimmed(whole, {"x": ("anthropic",)})
+
+
+SOURCE = read_listing(b'{"x": {"models": {"m": {"last_updated": "2026-09-30"}}}}')
+
+
+def made(name, *options, reasoning=True):
+    return facts_of(read(*options, reasoning=reasoning), LOOKUP.entry(name), SOURCE)
+
+
+def test_a_row_has_the_control_of_the_list_and_the_rest_of_its_relative():
+    base = LOOKUP.entry("openrouter:z-ai/glm-9").capability
+    facts = made("openrouter:z-ai/glm-9", effort("none", "low", "high"))
+    assert (facts.off, facts.efforts, facts.style) == (True, ("low", "high"), base.style)
+    assert (facts.shown, facts.replay) == (base.shown, base.replay)
+    assert (facts.evidence, facts.source, facts.checked) == ("list", "models.dev", "2026-09-30")
+
+
+def test_what_a_relative_does_unasked_is_kept_only_where_this_model_can_do_it():
+    assert made("openrouter:z-ai/glm-9", effort("low", "max")).default == "max"
+    assert made("openrouter:z-ai/glm-9", effort("low", "high")).default == "unaudited"
+
+
+def test_a_range_of_tokens_needs_both_ends_from_somewhere():
+    assert made("dashscope:qwen3.5-new", TOGGLE, budget(max=9000)).budget.max == 9000
+    assert made("openrouter:acme/new", TOGGLE, budget(max=9000)).budget is None
+
+
+@pytest.mark.parametrize("name", ["vertex:acme/new", "azure:acme", "google:acme"])
+def test_where_nothing_can_say_the_control_there_is_no_row(name):
+    assert made(name, effort("low", "high")) is None
+    assert made(name).style is None
+
+
+def test_a_model_that_does_not_think_gets_a_row_that_says_so():
+    facts = made("openrouter:acme/new", reasoning=False)
+    assert (facts.thinks, facts.default, facts.evidence) == (False, "off", "list")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +104,7 @@ def test_a_row_names_its_family_or_where_the_provider_differs_every_fact():
         (b"{}", "is empty"),
         (b"[1]", "no list of models"),
         (b'{"a": {"models": [1]}}', "no list of models"),
+        (b'{"date": 1, "providers": {}}', "no list of models"),
     ],
 )
 def test_what_is_no_list_is_one_clear_line(text, words):

@@ -2,20 +2,29 @@
 
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
+from jsonschema import ValidationError, validate
 
 import pondero
+from pondero.catalog import SNAPSHOT
 from pondero.cli.app import run
 from pondero.client import dial, lookup
 
+ROOT = Path(__file__).parents[2]
 LIST = {
     "anthropic": {
         "env": ["ANTHROPIC_API_KEY"],
         "models": {
             "claude-opus-5": {"id": "claude-opus-5", "reasoning": True, "limit": {"output": 99}},
-            "claude-opus-9": {"id": "claude-opus-9", "reasoning": True},
+            "claude-opus-9": {
+                "id": "claude-opus-9",
+                "reasoning": True,
+                "reasoning_options": [{"type": "effort", "values": ["low", "high"]}],
+                "last_updated": "2026-09-30",
+            },
         },
     },
     "togetherai": {
@@ -71,10 +80,21 @@ def test_a_provider_that_takes_any_name_says_so(call):
 
 def test_models_json_is_stable(call):
     _, out, _ = call("models", "--json")
-    rows = json.loads(out)["models"]
+    said = json.loads(out)
+    rows = said.pop("models")
+    assert said == {"version": 1, "list": {"name": "models.dev", "date": "2026-09-30"}}
     assert len(rows) == len(pondero.models())
     assert {"id", "provider", "model", "dialect", "family", "thinks", "levels", "off",
-            "default", "budget", "shown", "max_output", "context", "source", "checked", "evidence"} == set(rows[0])  # fmt: skip
+            "default", "budget", "shown", "max_output", "context", "source", "checked", "evidence", "limits_evidence"} == set(rows[0])  # fmt: skip
+
+
+def test_models_json_is_as_its_schema_says(call):
+    schema = json.loads((ROOT / "docs" / "models.schema.json").read_text("utf-8"))
+    _, out, _ = call("models", "--json")
+    validate(json.loads(out), schema)
+    broken = json.loads(out.replace('"thinks": true', '"thinks": "yes"', 1))
+    with pytest.raises(ValidationError):
+        validate(broken, schema)
 
 
 def test_it_reports_and_writes_nothing(cli, theirs, mine):
@@ -94,7 +114,8 @@ def test_a_provider_nobody_knows_is_no_provider_without_differences(cli, theirs)
 def test_json_has_every_difference(cli, theirs):
     code, out, _ = cli(theirs, "--json")
     said = json.loads(out)
-    assert (code, said["new"], said["different"], said["written"]) == (0, 2, 1, None)
+    assert (code, said["new"], said["different"], said["written"]) == (0, 2, 2, None)
+    assert (said["version"], said["date"], said["models"]) == (1, "2026-09-30", 3)
     assert len(said["differences"]) == said["new"] + said["gone"] + said["different"]
     assert said["differences"][0] == {
         "what": "new",
@@ -104,6 +125,8 @@ def test_json_has_every_difference(cli, theirs):
         "ours": None,
         "theirs": True,
         "like": "claude-opus-5-5",
+        "evidence": "inferred",
+        "why": None,
     }
 
 
@@ -116,8 +139,39 @@ def test_what_it_writes_is_read_again_and_what_was_there_stays(cli, theirs, mine
     assert mine.read_text("utf-8").startswith(own)
     _forget()
     assert lookup().entry("claude-opus-5").capability.max_output == 7
-    assert not lookup().entry("claude-opus-9").inferred
+    new = lookup().entry("claude-opus-9")
+    assert (new.inferred, new.evidence, new.capability.checked) == (False, "list", "2026-09-30")
+    assert (new.capability.efforts, new.capability.off) == (("low", "high"), False)
     assert lookup().entry("together:acme/new").inferred  # nothing is known of its line
+
+
+def test_it_shows_what_it_is_about_to_write(cli, theirs):
+    _, out, _ = cli(theirs, "--write", "--yes")
+    shown = out.partition("row for your models.toml")[2]
+    assert "anthropic:claude-opus-9" in shown
+    assert "low high" in shown
+
+
+def test_a_verified_row_stays_unless_forced(cli, theirs, mine):
+    cli(theirs, "--write", "--yes")
+    assert '"claude-opus-5"' not in mine.read_text("utf-8")
+    _forget()
+    assert cli(theirs, "--write", "--yes", "--force")[0] == 0
+    _forget()
+    assert lookup().entry("claude-opus-5").capability.max_output == 99
+
+
+def test_the_check_fails_on_what_nobody_has_settled(cli, theirs, tmp_path):
+    code, _, err = cli(theirs, "--check")
+    assert (code, "neither fixed nor settled" in err) == (1, True)
+    agreed = {"anthropic": {"models": {"claude-opus-5": {"reasoning": True}}}}
+    path = tmp_path / "agreed.json"
+    path.write_text(json.dumps(agreed), "utf-8")
+    assert cli(path, "--check")[0] == 0
+
+
+def test_the_committed_list_passes_the_check(cli):
+    assert cli(SNAPSHOT, "--check")[0] == 0
 
 
 def test_a_second_time_there_is_nothing_to_write(cli, theirs, mine):
@@ -171,7 +225,7 @@ def test_a_file_that_is_not_there_is_one_line(cli, tmp_path):
     assert "No such file" in err
 
 
-@pytest.mark.parametrize("option", ["--write", "--yes"])
+@pytest.mark.parametrize("option", ["--write", "--yes", "--force", "--check"])
 def test_writing_goes_with_a_list_only(option, capsys):
     assert run(["models", option]) == 2
     assert "go with --refresh" in capsys.readouterr().err

@@ -1,70 +1,101 @@
-"""Reads a published list of models, and compares it with the catalog; ``models --refresh`` uses it.
+"""Reads a public list of models in the shape of models.dev: what it says of each model's thinking.
 
-The list has the shape of models.dev: providers by name, each with its models and the environment
-variables that may hold its key. Providers are matched by name, or by such a variable.
+``compile`` makes rows from the list that is committed beside the catalog's data; ``comparison``
+holds any such list against the catalog, for ``make catalog-check`` and ``models --refresh``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..canon import decoded
 from ..errors import BadCatalog
-from .lookup import Entry, Lookup
+from ..thinking import LEVELS, Budget, Capability, Placement
+from .lookup import Entry
 from .schema import Provider
 
-_ORDER = ("new", "different", "gone")
+_OFF = ("none", "off")
 
 
-class Limit(Struct, frozen=True):
+class Limit(Struct, frozen=True, omit_defaults=True):
     """How many tokens a model reads and writes; 0 where the list does not have it."""
 
     context: int = 0
     output: int = 0
 
 
-class Listed(Struct, frozen=True):
-    """One model as the list has it."""
+class Option(Struct, frozen=True, omit_defaults=True):
+    """One control as the list has it: a switch, words, or a range of tokens."""
 
-    id: str
+    type: Literal["toggle", "effort", "budget_tokens"]
+    values: tuple[str | None, ...] = ()
+    min: int | None = None
+    max: int | None = None
+
+
+class Control(Struct, frozen=True):
+    """What a list says of a model's thinking; None where it says nothing of that."""
+
+    thinks: bool
+    off: bool | None = None
+    words: tuple[str, ...] | None = None
+    budget: tuple[int | None, int | None] | None = None
+
+
+class Listed(Struct, frozen=True, omit_defaults=True):
+    """One model as the list has it; ``takes`` says of single words whether it takes them."""
+
     reasoning: bool = False
+    reasoning_options: tuple[Option, ...] | None = None
     limit: Limit = Limit()
     status: str | None = None
+    last_updated: str = ""
+    takes: Mapping[str, bool] = {}
+
+    @property
+    def control(self) -> Control:
+        """Return what the list says of this model's thinking."""
+        if not self.reasoning or self.reasoning_options is None:
+            return Control(self.reasoning)
+        off, budget = False, None
+        words: tuple[str, ...] = ()
+        for option in self.reasoning_options:
+            values = [value for value in option.values if value]
+            off = off or option.type == "toggle" or any(value in _OFF for value in values)
+            if option.type == "effort":
+                words = tuple(level for level in LEVELS if level in values and level != "off")
+            if option.type == "budget_tokens":
+                off = off or option.min == 0
+                budget = (option.min or None, option.max)
+        return Control(self.reasoning, off, words, budget)
 
 
-class Seller(Struct, frozen=True):
+class Seller(Struct, frozen=True, omit_defaults=True):
     """One provider as the list has it."""
 
     models: dict[str, Listed]
-    id: str = ""
-    env: tuple[str, ...] = ()
 
 
-class Difference(Struct, frozen=True, kw_only=True):
-    """One thing the list and the catalog do not agree on.
+class PublicList(Struct, frozen=True):
+    """A whole list: what it is called, its own date, and its providers by name."""
 
-    ``what``: a model is new, gone from the list, or different in a ``field``. ``like`` is the
-    family that stands in for a new model; None where its line is not known.
+    name: str
+    date: str
+    providers: dict[str, Seller]
+
+
+def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
+    """Return the list in a JSON text; raises BadCatalog where it is not such a list.
+
+    A list that was trimmed has its name and date; a whole one is as old as its newest entry.
     """
-
-    what: Literal["new", "gone", "different"]
-    provider: str
-    model: str
-    field: str | None = None
-    ours: Any = None
-    theirs: Any = None
-    like: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
-
-
-def read_listing(text: bytes) -> Mapping[str, Seller]:
-    """Return the list in a JSON text; raises BadCatalog where it is not such a list."""
     try:
+        plain = decoded(text, dict[str, Any])
+        if "providers" in plain and "date" in plain:
+            return decoded(text, PublicList)
         found = decoded(text, dict[str, Seller])
     except msgspec.ValidationError as error:
         raise BadCatalog(f"this is JSON, but no list of models: {error}") from None
@@ -74,108 +105,109 @@ def read_listing(text: bytes) -> Mapping[str, Seller]:
         raise BadCatalog(f"a list of models is JSON; this is {what}") from None
     if not found:
         raise BadCatalog("this list of models is empty")
-    return found
+    dates = (model.last_updated for seller in found.values() for model in seller.models.values())
+    return PublicList(name, max(dates, default=""), found)
 
 
-def compare(theirs: Mapping[str, Seller], lookup: Lookup) -> list[Difference]:
-    """Return what is new, different and gone, in that order; within it, provider by provider."""
-    known = lookup.catalog.providers
-    sold: dict[str, dict[str, Listed]] = {}
-    for name, seller in theirs.items():
-        if (provider := _ours(name, seller, known)) is not None:
-            sold.setdefault(provider.name, {}).update(seller.models)
-    here = [name for name in known if name in sold]
-    found = [each for name in here for each in _compared(known[name], sold[name], lookup)]
-    return sorted(found, key=lambda each: _ORDER.index(each.what))
-
-
-def _ours(name: str, seller: Seller, known: Mapping[str, Provider]) -> Provider | None:
-    if name in known:
-        return known[name]
-    for provider in known.values():
-        blanks = {variable for fill in provider.fill.values() for variable in fill.env}
-        if {*provider.keys, *blanks} & set(seller.env):
-            return provider
-    return None
-
-
-def _compared(
-    provider: Provider, models: Mapping[str, Listed], lookup: Lookup
-) -> Iterator[Difference]:
-    entries = {
-        name: lookup.entry(f"{provider.name}:{name}", unknown="family")
-        for name, model in sorted(models.items())
-        if model.status != "deprecated"
-    }
-    for name, entry in entries.items():
-        if entry.inferred:
-            like = entry.family if entry.capability.style or not entry.capability.thinks else None
-            thinks = models[name].reasoning
-            yield Difference(
-                what="new", provider=provider.name, model=name, theirs=thinks, like=like
-            )
-        else:
-            yield from _different(entry, models[name])
-    served = {entry.family for entry in entries.values()}
-    yield from _gone(lookup.entries(provider.name), served)
-
-
-def _different(entry: Entry, listed: Listed) -> Iterator[Difference]:
-    facts, limit = entry.capability, listed.limit
-    pairs = (
-        ("thinks", facts.thinks, listed.reasoning),
-        ("max_output", facts.max_output, limit.output or None),
-        ("context", facts.context, limit.context or None),
-    )
-    for field, ours, theirs in pairs:
-        if ours is not None and theirs is not None and ours != theirs:
-            yield Difference(
-                what="different",
-                provider=entry.provider.name,
-                model=entry.model,
-                field=field,
-                ours=ours,
-                theirs=theirs,
-                like=entry.family,
-            )
-
-
-def _gone(entries: Iterable[Entry], served: set[str]) -> Iterator[Difference]:
-    for entry in entries:
-        if entry.family not in served:
-            yield Difference(what="gone", provider=entry.provider.name, model=entry.model)
-
-
-def rows(
-    differences: Iterable[Difference], lookup: Lookup, *, source: str, checked: str
-) -> list[dict[str, Any]]:
-    """Return the ``[[model]]`` rows that bring a catalog up to the list.
-
-    What is gone from a list may still be served, and a line nobody knows has no facts to write:
-    neither gets a row.
-    """
-    made: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in differences:
-        if each.what == "gone" or each.like is None:
+def trimmed(theirs: PublicList, keep: Mapping[str, tuple[str, ...]]) -> bytes:
+    """Return the facts that are compared, of these providers only; one model a line."""
+    parts = []
+    for name in sorted(keep):
+        if name not in theirs.providers:
             continue
-        place = (each.provider, each.model)
-        if place not in made:
-            made[place] = {"match": [each.model], "provider": each.provider}
-            made[place] |= _facts(lookup.entry(f"{each.provider}:{each.model}"), lookup)
-            made[place] |= {"source": source, "checked": checked}
-        if each.field is not None:
-            made[place][each.field] = each.theirs
-        elif each.theirs is False:
-            made[place]["thinks"] = False
-    return list(made.values())
+        rows = ",\n".join(
+            f"{_json(model)}:{_json(replace(listed, last_updated=''))}"
+            for model, listed in sorted(theirs.providers[name].models.items())
+        )
+        parts.append(f'{_json(name)}:{{"models":{{\n{rows}}}}}')
+    head = f'{{"name":{_json(theirs.name)},"date":{_json(theirs.date)},"providers":{{\n'
+    whole = ",\n".join(parts)
+    return f"{head}{whole}}}}}\n".encode()
 
 
-def _facts(entry: Entry, lookup: Lookup) -> dict[str, Any]:
-    """Return the name of the family where all its facts hold, else every fact of the model."""
-    groups = lookup.catalog.groups.values()
-    named = (family for group in groups for family in group.family if family.name == entry.family)
-    base = next(named, None)
-    if base is not None and base.capability == entry.capability:
-        return {"like": entry.family}
-    facts: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(entry.capability))
-    return facts
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def facts_of(listed: Listed, entry: Entry, source: PublicList) -> Capability | None:
+    """Return the facts of a listed model: the list's control, all else as its relative has it.
+
+    ``entry`` is what the catalog takes the model for. None where the list does not say the
+    control, or nothing at this provider can say it.
+    """
+    control, base = listed.control, entry.capability
+    marks = {"evidence": "list", "source": f"{source.name}", "checked": source.date}
+    if not control.thinks:
+        tolerated = base.tolerates if not base.thinks else ()
+        return Capability(thinks=False, default="off", tolerates=tolerated, **marks)  # type: ignore[arg-type]  # evidence is one of its words
+    if control.off is None or control.words is None or not base.thinks:
+        return None
+    budget = _budget(control, base)
+    plain = not (control.off or control.words or budget)
+    style = base.style if plain else _style(entry, control, budget)
+    if style is None and not plain:
+        return None
+    return replace(
+        base,
+        style=style,
+        toggle=entry.provider.placement[style].on is not None if style else base.toggle,
+        off=control.off,
+        efforts=control.words,
+        tolerates=tuple(word for word in base.tolerates if word not in control.words),
+        steps={},
+        budget=budget,
+        default=_default(control, base),
+        **marks,
+    )
+
+
+def _budget(control: Control, base: Capability) -> Budget | None:
+    """Return the range of tokens; None where neither the list nor the relative has its ends."""
+    if control.budget is None:
+        return None
+    least, most = control.budget
+    known = base.budget
+    least = least or (known.min if known else None)
+    most = most or (known.max if known else None)
+    if least is None or most is None or least > most:
+        return None
+    if known is not None:
+        return replace(known, min=least, max=most, base=None, nominal=None)
+    return Budget(min=least, max=most)
+
+
+def _style(entry: Entry, control: Control, budget: Budget | None) -> str | None:
+    """Return the relative's style where it can say all of this, else another of the provider's."""
+    styles: Mapping[str, Placement] = entry.provider.placement
+    own = entry.capability.style
+    if own is None:
+        return None
+    fit = [name for name, placement in styles.items() if _says(placement, control, budget)]
+    return own if own in fit else next(iter(fit), None)
+
+
+def _says(placement: Placement, control: Control, budget: Budget | None) -> bool:
+    needs = (
+        (bool(control.off), placement.off),
+        (bool(control.words), placement.level),
+        (budget is not None and not control.words, placement.budget),
+        (not control.words and budget is None, placement.on),
+    )
+    return all(there is not None for needed, there in needs if needed)
+
+
+def _default(control: Control, base: Capability) -> str:
+    """Return what the relative does unasked, where this model can do that at all."""
+    fixed = base.default in ("on", "dynamic", "unaudited")
+    possible = fixed or base.default in (control.words or ())
+    return base.default if possible or (base.default == "off" and control.off) else "unaudited"
+
+
+def providers_of(
+    seller: str, ours: Mapping[str, tuple[str, ...]], known: Mapping[str, Provider]
+) -> list[str]:
+    """Return which of our providers a list's provider is, by the map.
+
+    A server that users run themselves serves what they put there: no list speaks for it.
+    """
+    return [name for name in ours.get(seller, ()) if name in known and not known[name].start]

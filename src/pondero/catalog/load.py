@@ -205,6 +205,7 @@ QuirksOf = Callable[[str], type | None]
 
 _UNASKED = ("on", "dynamic", "unaudited")
 _ROW = ("name", "match", "newest_of")
+_NO_FACT = (*_ROW, "like")
 _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override", "fill")
 
 
@@ -214,26 +215,8 @@ def shipped() -> Catalog:
         return decoded(file.read(), Catalog)
 
 
-def compiled() -> bytes:
-    """Return the shipped TOML files as the one JSON file that loads in a few milliseconds."""
-    return msgspec.json.format(msgspec.json.encode(from_files(_shipped_files())), indent=1)
-
-
-def write_compiled() -> None:
-    """Write that JSON file; ``make catalog`` calls it."""
-    with open(COMPILED, "wb") as file:
-        file.write(compiled())
-
-
-def _shipped_files() -> dict[str, str]:
-    from pathlib import Path  # noqa: PLC0415 - only to compile
-
-    files = sorted(Path(DATA).rglob("*.toml"))
-    return {str(path.relative_to(DATA)): path.read_text("utf-8") for path in files}
-
-
 def from_files(files: Mapping[str, str]) -> Catalog:
-    """Return the catalog in these files: families/NAME.toml and providers/NAME.toml."""
+    """Return the catalog in these files: families/NAME.toml, providers/NAME.toml, names.toml."""
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
@@ -277,16 +260,32 @@ def extended(catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None
 
 def _group(file: TomlFile) -> Group:
     file.only("home", "family")
-    rows = file.rows("family")
-    families = tuple(_family(file, row, number, "family") for number, row in enumerate(rows))
+    families: list[Family] = []
+    for number, row in enumerate(file.rows("family")):
+        base = _base(file, row, number, families)
+        families.append(_family(file, row, number, "family", base))
     group = file.convert({"home": file.values.get("home")}, Group)
-    return msgspec.structs.replace(group, family=families)
+    return msgspec.structs.replace(group, family=tuple(families))
+
+
+def _base(
+    file: TomlFile, row: Mapping[str, Any], number: int, above: list[Family]
+) -> Capability | None:
+    """Return the facts that a row takes over: those of a family above it in the same file."""
+    if "like" not in row:
+        return None
+    for family in above:
+        if family.name == row["like"]:
+            return family.capability
+    where = file.place("like", table="family", number=number)
+    message = f"{where}: no family {row['like']!r} stands above this one"
+    raise BadCatalog(message)
 
 
 def _family(
     file: TomlFile, row: Mapping[str, Any], number: int, table: str, base: Capability | None = None
 ) -> Family:
-    facts = {key: value for key, value in row.items() if key not in _ROW}
+    facts = {key: value for key, value in row.items() if key not in _NO_FACT}
     if base is not None:
         facts = {**msgspec.to_builtins(base), **facts}
     head = {key: row[key] for key in _ROW if key in row}

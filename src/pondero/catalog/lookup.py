@@ -1,7 +1,6 @@
 """Finds a model by its name: what it can do, and which provider serves it."""
 
 import re
-from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -18,6 +17,10 @@ _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _WORD = re.compile(r"[a-z]{4,}")
 _NO_DIGIT = re.compile(r"\D+")
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
+
+
+SCHEMA = 1
+"""The version of what ``models --json`` prints; it goes up when a key goes or changes its sense."""
 
 
 class Entry(Struct, frozen=True):
@@ -66,6 +69,13 @@ class Entry(Struct, frozen=True):
         return hash((self.provider.name, self.model))
 
     @property
+    def _limits_evidence(self) -> Evidence | None:
+        facts = self.capability
+        if (facts.context or not self.window[0]) and (facts.max_output or not self.window[1]):
+            return self.evidence if facts.context or facts.max_output else None
+        return "list"
+
+    @property
     def id(self) -> str:
         """Return the full name, provider:model."""
         return f"{self.provider.name}:{self.model}"
@@ -87,6 +97,7 @@ class Entry(Struct, frozen=True):
             "shown": facts.shown,
             "max_output": self.max_output,
             "context": self.context,
+            "limits_evidence": self._limits_evidence,
             "source": facts.source,
             "checked": facts.checked,
             "evidence": self.evidence,
@@ -108,6 +119,7 @@ class Lookup:
         self.catalog = catalog
         self._words = catalog.extra_words()
         self._groups: dict[str, _Index] = {}
+        self._relatives: dict[str, _Kin] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
         self._dates = _endings(catalog.names.dates)
 
@@ -157,7 +169,8 @@ class Lookup:
         model = provider.aliases.get(name.model, name.model)
         near = self._near(model, provider) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
-            return Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True, near=near)
+            nobody = Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
+            return replace(nobody, near=near, window=self._window(provider, model))
         spelt = hit.spelt(model) if provider.spells else model
         model = provider.aliases.get(spelt, spelt)
         typed = "" if model == name.model else name.model
@@ -188,7 +201,7 @@ class Lookup:
         if not known:
             return (0, 0)
         for bare in _bare_names(model, provider.strip, self.catalog.names):
-            found = known.get(bare) or known.get(self._dates.sub("", bare))
+            found = known.get(bare) or known.get(self.undated(bare))
             if found is not None:
                 return found
         return (0, 0)
@@ -207,11 +220,36 @@ class Lookup:
         return [
             self.entry(f"{name}:{model}")
             for name in names
-            for group in self.catalog.providers[name].families
+            for model in self._served(self.catalog.providers[name])
+        ]
+
+    def _served(self, provider: Provider) -> list[str]:
+        """Return every catalogued name that is served here, with its maker where one is wanted."""
+        return [
+            f"{provider.prefix.get(group, '')}{model}"
+            for group in provider.families
             for family in self.catalog.groups[group].family
             for model in family.match
-            if model and "*" not in model and model not in self.catalog.providers[name].absent
+            if model and "*" not in model and not _is_one_of(model, provider.absent)
         ]
+
+    def bare_names(self, provider: str, model: str) -> list[str]:
+        """Return a name as it is compared: whole, and without what stands before it."""
+        return _bare_names(model, self.provider(provider).strip, self.catalog.names)
+
+    def undated(self, bare: str) -> str:
+        """Return such a name without the date or the revision it ends in."""
+        return self._dates.sub("", bare)
+
+    def names(self, entry: Entry, model: str) -> bool:
+        """Return whether a row has this very name, but for what stands around it."""
+        bare = self.bare_names(entry.provider.name, model)
+        undated = [self.undated(each) for each in bare]
+        groups = (self.catalog.groups[name] for name in entry.provider.families)
+        rows = (
+            family for group in groups for family in group.family if family.name == entry.family
+        )
+        return any(fold(name) in (*bare, *undated) for family in rows for name in family.match)
 
     def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
         """Return the name with its maker before it, where the provider wants that."""
@@ -237,7 +275,7 @@ class Lookup:
         found = self._found(provider, bare)
         if found is not None and not found.inferred and found.weight:
             return found
-        undated = [self._dates.sub("", each) for each in bare]
+        undated = [self.undated(each) for each in bare]
         if undated != bare and (again := self._found(provider, undated)) is not None:
             if not again.inferred:
                 return again
@@ -249,10 +287,18 @@ class Lookup:
         return found
 
     def _found(self, provider: Provider, bare: list[str]) -> "_Hit | None":
+        """Return the row that has one of these names, else the relative that stands in."""
         hits = [self._index(group).find(each) for group in provider.families for each in bare]
-        exact = [hit for hit in hits if hit and not hit.inferred]
-        found = exact or [hit for hit in hits if hit]
-        return max(found, key=lambda hit: hit.weight, default=None)
+        if not any(hits):
+            hits = [self._kin(provider).relative(each) for each in bare]
+        return max(filter(None, hits), key=lambda hit: hit.weight, default=None)
+
+    def _kin(self, provider: Provider) -> "_Kin":
+        if provider.name not in self._relatives:
+            groups = [self.catalog.groups[group] for group in provider.families]
+            families = [family for group in groups for family in group.family]
+            self._relatives[provider.name] = _Kin(families)
+        return self._relatives[provider.name]
 
     def _bare(self, name: Name) -> tuple[Provider, "_Hit | None"]:
         model = name.model.lower()
@@ -305,7 +351,7 @@ class Lookup:
             raise BadThinking(message)
 
     def _near(self, model: str, provider: Provider) -> str | None:
-        names = [entry.model for entry in self.entries(provider.name)]
+        names = self._served(provider)
         digits = _NO_DIGIT.sub("", model)
         alike = [name for name in names if digits and _NO_DIGIT.sub("", name) == digits]
         if not alike:
@@ -318,7 +364,7 @@ class Lookup:
         """Return whether a word of this name is nearly a known one; numbers may be new."""
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
-        names = " ".join(entry.model for entry in self.entries(provider.name))
+        names = " ".join(self._served(provider))
         known = set(_WORD.findall(names.lower()))
         swapped = {"".join(sorted(word)) for word in known}
         return any(
@@ -386,8 +432,6 @@ class _Index:
     def __init__(self, group: Group) -> None:
         self._plain: dict[str, tuple[Family, str]] = {}
         self._globs: list[tuple[re.Pattern[str], int, Family]] = []
-        self._newest: dict[str, tuple[Family, str]] = {}
-        self._families = group.family
         for family in group.family:
             for name in family.match:
                 pattern = fold(name)
@@ -395,21 +439,29 @@ class _Index:
                     glob = re.compile(
                         ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
                     )
-                    self._globs.append((glob, len(pattern), family))
+                    self._globs.append((glob, len(pattern) - pattern.count("*"), family))
                 else:
                     self._plain[pattern] = (family, name)
-            self._newest |= dict.fromkeys(map(fold, family.newest_of), (family, ""))
 
     def find(self, model: str) -> _Hit | None:
         best = _longest(model, self._plain, versions=True)
         for glob, weight, family in self._globs:
             if (best is None or weight >= best.weight) and glob.match(model):
                 best = _Hit(family, weight)
-        if best is not None:
-            return best
-        return self._relative(model)
+        return best
 
-    def _relative(self, model: str) -> _Hit | None:
+
+class _Kin:
+    """The families of one provider, for names that none of them has."""
+
+    def __init__(self, families: list[Family]) -> None:
+        self._lines = Lines(families)
+        self._newest: dict[str, tuple[Family, str]] = {}
+        for family in families:
+            for line in family.newest_of:
+                self._newest.setdefault(fold(line), (family, ""))
+
+    def relative(self, model: str) -> _Hit | None:
         """Return the nearest version of the line this name is of, else the newest of the line."""
         line = _longest(model, self._newest, versions=False)
         kin = self._lines.relative(model, line.family if line else None)
@@ -418,10 +470,6 @@ class _Index:
         if line is None:
             return None
         return _Hit(line.family, line.weight, inferred=True, like=_first_name(line.family))
-
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(self._families)
 
 
 def _first_name(family: Family) -> str:
@@ -443,6 +491,18 @@ def _ends(model: str, end: int, *, versions: bool) -> bool:
     if end in (0, len(model)):
         return True
     return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))
+
+
+def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
+    """Return whether a name is one of these; ``*`` stands for anything between."""
+    if model in patterns:
+        return True
+    globs = [each for each in patterns if "*" in each]
+    if not globs:
+        return False
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - only where a provider has such patterns
+
+    return any(fnmatchcase(model, each) for each in globs)
 
 
 def _claimed(model: str, claims: tuple[str, ...]) -> bool:

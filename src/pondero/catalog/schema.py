@@ -54,7 +54,8 @@ class Provider(
     means this provider. ``spells`` is whether its names are fixed, so that a known one is sent as
     we list it. ``strip`` are prefixes that are taken off a name before the families are searched;
     ``prefix`` is put before a name of that group which was given without its maker. ``absent`` are
-    models of its families that it does not serve: their names are understood and never listed.
+    models of its families that it does not serve (``*`` for anything): their names are understood
+    and never listed.
     ``unshown`` are beginnings of names of models that cannot be asked to show their thinking.
     ``siblings`` are beginnings of names of models that another deployment of ours serves.
 

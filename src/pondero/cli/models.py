@@ -1,29 +1,54 @@
 """``models``: lists the catalog; ``--refresh`` compares it with another list of models."""
 
 import sys
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import click
+from msgspec.structs import replace
 
-from ..catalog import Difference, compare, extended, read_listing, rows
+from ..catalog import (
+    SCHEMA,
+    Catalog,
+    Comparison,
+    Lookup,
+    PublicList,
+    compare,
+    extended,
+    provider_map,
+    read_listing,
+    rows,
+    settled_rows,
+)
 from ..client import lookup
 from ..client import models as catalogued
 from ..errors import BadCatalog, BadParameter, ServiceError
+from ..store import models_file, with_models, write_models
 from . import completion
 from .command import examples, print_json
+from .comparison import counted, print_comparison
 from .output import echo
 
 _OK = 200
-_SHOWN = 40  # rows of a table; --json has them all
+_LIST = "https://models.dev/api.json"
+
+
+class Flags(TypedDict):
+    """What goes with ``--refresh``."""
+
+    write: bool
+    force: bool
+    yes: bool
+    check: bool
 
 
 @click.command(
     epilog=examples(
         "pondero models --provider anthropic",
         "pondero models --json | jq '.models[].id'",
-        "pondero models --refresh https://models.dev/api.json    what is new there",
+        "pondero models --refresh                       what models.dev says otherwise",
+        "pondero models --refresh list.json --write     and take over what is new",
     )
 )
 @click.option(
@@ -34,23 +59,32 @@ _SHOWN = 40  # rows of a table; --json has them all
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.option(
-    "--refresh", metavar="URL|FILE", help="Compare with a list in the shape of models.dev."
+    "--refresh",
+    metavar="[URL|FILE]",
+    is_flag=False,
+    flag_value=_LIST,
+    help="Compare with a list in the shape of models.dev.",
 )
 @click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
+@click.option("--force", is_flag=True, help="With --write: over what is verified, too.")
 @click.option("--yes", is_flag=True, help="With --write: do not ask.")
+@click.option("--check", is_flag=True, help="With --refresh: fail on what nobody has settled.")
 def models(
-    *, provider: str | None, as_json: bool, refresh: str | None, write: bool, yes: bool
+    *, provider: str | None, as_json: bool, refresh: str | None, **flags: Unpack[Flags]
 ) -> None:
     """List the models the catalog knows, and what each can do."""
     if refresh is not None:
-        _compare(refresh, provider=provider, as_json=as_json, write=write, yes=yes)
+        _refresh(refresh, provider=provider, as_json=as_json, flags=flags)
         return
-    if write or yes:
-        message = "--write and --yes go with --refresh"
+    if any(flags.values()):
+        message = "--write, --force, --yes and --check go with --refresh"
         raise click.UsageError(message)
     entries = catalogued(provider)
     if as_json:
-        print_json({"models": [entry.to_json() for entry in entries]})
+        listed = lookup().catalog.listed
+        source = {"name": listed.name, "date": listed.date} if listed else None
+        made = {"version": SCHEMA, "list": source}
+        print_json({**made, "models": [entry.to_json() for entry in entries]})
         return
     if not entries:
         echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
@@ -60,24 +94,52 @@ def models(
     print_models(entries)
 
 
-def _compare(where: str, *, provider: str | None, as_json: bool, write: bool, yes: bool) -> None:
+def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:
     """Report how a list differs from the catalog, and with ``write`` add to models.toml."""
     if provider is not None:
         lookup().entries(provider)  # raises UnknownProvider
-    if write and not yes and (as_json or not sys.stdin.isatty()):
+    if flags["write"] and not flags["yes"] and (as_json or not sys.stdin.isatty()):
         raise BadParameter("nobody can be asked here: add --yes to --write")
-    found = compare(read_listing(_read(where)), lookup())
+    theirs, ours = read_listing(_read(where)), provider_map()
+    if not flags["check"]:
+        here = {name: (name,) for name in lookup().catalog.providers}
+        ours = {**here, **provider_map(hosts=True)}
+    found = compare(theirs, lookup(), ours=ours, settled=settled_rows())
     if provider is not None:
-        found = [each for each in found if each.provider == provider]
-    text, added = _written(found, where) if write else ("", 0)
+        mine = tuple(each for each in found.differences if each.provider == provider)
+        found = replace(found, differences=mine)
+    text, added = "", list[dict[str, Any]]()
+    if flags["write"]:
+        text, added = with_models(_rows(theirs, found, ours, force=flags["force"]))
     if not as_json:
-        _print(found)
-    path = _write(text, added, yes=yes) if added else None
+        print_comparison(found, added)
+    path = _write(text, len(added), yes=flags["yes"]) if added else None
     if as_json:
-        said = {"source": where, **_counted(found), "written": str(path) if path else None}
-        print_json({**said, "added": added, "differences": [each.to_json() for each in found]})
-    elif write and not added:
-        echo("nothing to write: models.toml has all of it, or nothing is known of it")
+        print_json(_report(found, where, path, added))
+    elif flags["write"] and not added:
+        echo("nothing to write: models.toml has all of it, or the list does not say it")
+    if flags["check"] and found.open:
+        echo(f"{len(found.open):,} disagreements are neither fixed nor settled", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _report(
+    found: Comparison, where: str, path: Path | None, added: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "version": SCHEMA,
+        "source": where,
+        "date": found.date,
+        "models": found.models,
+        "right": found.right,
+        "settled": found.settled,
+        "open": len(found.open),
+        **counted(found),
+        "written": str(path) if path else None,
+        "added": len(added),
+        "rows": added,
+        "differences": [each.to_json() for each in found.differences],
+    }
 
 
 def _read(where: str) -> bytes:
@@ -104,74 +166,48 @@ def _read(where: str) -> bytes:
     return body
 
 
-def _written(found: list[Difference], where: str) -> tuple[str, int]:
-    from ..store import models_file, with_models
+def _rows(
+    theirs: PublicList, found: Comparison, ours: Mapping[str, tuple[str, ...]], *, force: bool
+) -> list[dict[str, Any]]:
+    """Return the rows to write: as many as it takes until another comparison finds none.
 
-    today = datetime.now(UTC).date().isoformat()
-    finder = lookup()
-    made = [row for row in rows(found, finder, source=where, checked=today) if _is_good(row)]
-    text, added = with_models(made)
-    extended(finder.catalog, {str(models_file()): text})  # raises BadCatalog
-    return text, added
+    A row may be the relative of another model of the list, so the first ones can call for more.
+    """
+    finder, made = lookup(), list[dict[str, Any]]()
+    while True:
+        known = {(row["provider"], *row["match"]) for row in made}
+        new = [
+            row
+            for row in rows(theirs, found, finder, ours=ours, force=force)
+            if (row["provider"], *row["match"]) not in known and _extended([row]) is not None
+        ]
+        whole = _extended([*made, *new])
+        if not new or whole is None:
+            return made
+        made += new
+        wanted = {each.provider for each in found.differences}
+        finder = Lookup(whole)
+        again = compare(theirs, finder, ours=ours, settled=settled_rows())
+        mine = tuple(each for each in again.differences if each.provider in wanted)
+        found = replace(again, differences=mine)
 
 
-def _is_good(row: dict[str, Any]) -> bool:
-    """Return whether the catalog takes this row; it may contradict the facts of a family."""
+def _extended(made: list[dict[str, Any]]) -> Catalog | None:
+    """Return the catalog with these rows; None where they contradict the facts of a family."""
     import tomlkit
 
     document = tomlkit.document()
-    document["model"] = [row]
+    document["model"] = made
     try:
-        extended(lookup().catalog, {"models.toml": tomlkit.dumps(document)})
+        return extended(lookup().catalog, {"models.toml": tomlkit.dumps(document)})
     except BadCatalog:
-        return False
-    return True
+        return None
 
 
 def _write(text: str, added: int, *, yes: bool) -> Path | None:
-    from ..store import models_file, write_models
 
     if not yes and not click.confirm(f"write {added:,} models to {models_file()}?"):
         return None
     path = write_models(text)
     echo(f"wrote {added:,} models to {path}", err=True)
     return path
-
-
-def _counted(found: list[Difference]) -> dict[str, int]:
-    return {what: sum(e.what == what for e in found) for what in ("new", "gone", "different")}
-
-
-def _print(found: list[Difference]) -> None:
-    from .tables import Screen, table
-
-    counts = ", ".join(f"{count:,} {what}" for what, count in _counted(found).items())
-    screen = Screen()
-    screen.print(f"against the catalog: {counts}")
-    if not found:
-        return
-    sheet = table("model", "", "here", "there")
-    for each in found[:_SHOWN]:
-        sheet.add_row(f"{each.provider}:{each.model}", _what(each), *_sides(each))
-    screen.print(sheet)
-    if len(found) > _SHOWN:
-        screen.print(f"and {len(found) - _SHOWN:,} more; --json has them all")
-
-
-def _what(each: Difference) -> str:
-    return each.what if each.field is None else f"{each.field} differs"
-
-
-def _sides(each: Difference) -> tuple[str, str]:
-    if each.what == "new":
-        there = "thinks" if each.theirs else "does not think"
-        return (f"taken for {each.like}" if each.like else "its line is not known"), there
-    if each.what == "gone":
-        return "known", "not listed"
-    return _said(each.ours), _said(each.theirs)
-
-
-def _said(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -214,8 +214,8 @@ def models_file() -> Path:
     return Path(config_folder()) / MODELS_FILE
 
 
-def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
-    """Return the text of models.toml with these rows appended, and how many of them are new.
+def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """Return the text of models.toml with these rows appended, and those of them that are new.
 
     A model that has a row already keeps it.
     """
@@ -227,13 +227,12 @@ def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
     document = tomlkit.parse(file.text)
     table = document.setdefault("model", tomlkit.aot())
     own = {(row.get("provider"), name) for row in table for name in row.get("match", ())}
-    named = {name for _, name in own}
-    added = 0
+    added = []
     for row in rows:
-        if any((row["provider"], name) in own or name in named for name in row["match"]):
+        if any((at, name) in own for at in (row["provider"], None) for name in row["match"]):
             continue
         table.append(tomlkit.item(dict(row)))
-        added += 1
+        added.append(dict(row))
     return tomlkit.dumps(document), added
 
 

@@ -1,0 +1,259 @@
+"""Holds a public list of models against the catalog, field by field.
+
+``make catalog-check`` fails on a disagreement that is neither fixed nor settled;
+``models --refresh`` shows them all and writes rows for a user's own models.toml.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..thinking import Capability, Evidence
+from .listing import Control, Listed, PublicList, facts_of, providers_of, read_listing
+from .load import DATA, TomlFile, read_toml
+from .lookup import Entry, Lookup
+
+LISTS = Path(DATA) / "lists"
+SNAPSHOT = LISTS / "models-dev.json"
+SECOND = LISTS / "litellm.json"
+
+Field = Literal["thinks", "off", "words", "budget", "max_output", "context"]
+CONTROL: tuple[Field, ...] = ("thinks", "off", "words", "budget")
+_ORDER = ("new", "different", "gone")
+VERIFIED: tuple[Evidence, ...] = ("recorded", "vendor page", "SDK type")
+
+
+class Settled(Struct, frozen=True, forbid_unknown_fields=True):
+    """Disagreements that were looked into: why the catalog stays as it is, and by what evidence.
+
+    ``models`` may have ``*`` for anything.
+    """
+
+    provider: str
+    models: tuple[str, ...]
+    fields: tuple[Field, ...]
+    evidence: Evidence
+    why: str
+
+    def covers(self, provider: str, model: str, field: str | None = None) -> bool:
+        """Return whether this is about that model, and about that field of it."""
+        here = provider == self.provider and (field is None or field in self.fields)
+        return here and any(fnmatchcase(model, each) for each in self.models)
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One thing the list and the catalog do not agree on.
+
+    ``what``: a model is new, gone from the list, or different in a ``field``. ``like`` is the
+    family that stands in for a new model, None where its line is not known; ``evidence`` is how
+    our side is known; ``why`` is why it stays, where that is settled.
+    """
+
+    what: Literal["new", "gone", "different"]
+    provider: str
+    model: str
+    field: Field | None = None
+    ours: Any = None
+    theirs: Any = None
+    like: str | None = None
+    evidence: Evidence = "inferred"
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made
+
+
+class Comparison(Struct, frozen=True):
+    """A list beside the catalog: what differs, and of how many live thinking models none does.
+
+    ``right`` counts those whose control agrees; ``settled`` those where it does not and a settled
+    row says why; ``open`` the rest.
+    """
+
+    source: str
+    date: str
+    differences: tuple[Difference, ...]
+    models: int
+    right: int
+    settled: int
+
+    @property
+    def open(self) -> list[Difference]:
+        """Return the disagreements about known models that nobody has settled."""
+        return [each for each in self.differences if each.what == "different" and not each.why]
+
+
+def provider_map(*, hosts: bool = False) -> Mapping[str, tuple[str, ...]]:
+    """Return which of our providers each provider of the list is; with ``hosts`` of all of them."""
+    file = _file("providers.toml")
+    tables = ("providers", "hosts") if hosts else ("providers",)
+    return {
+        name: ours
+        for table in tables
+        for name, ours in file.convert(file.values[table], dict[str, tuple[str, ...]]).items()
+    }
+
+
+def litellm_map() -> Mapping[str, str]:
+    """Return which of our providers each provider of LiteLLM is."""
+    file = _file("providers.toml")
+    return file.convert(file.values["litellm"], dict[str, str])
+
+
+def settled_rows() -> tuple[Settled, ...]:
+    """Return the disagreements that are explained."""
+    file = _file("explained.toml")
+    rows = enumerate(file.rows("settled"))
+    return tuple(file.convert(row, Settled, table="settled", number=n) for n, row in rows)
+
+
+def snapshot() -> PublicList:
+    """Return the list that is committed beside the catalog's data."""
+    return read_listing(SNAPSHOT.read_bytes())
+
+
+def second_list() -> PublicList:
+    """Return LiteLLM's facts that are committed there too, under our providers' names."""
+    return read_listing(SECOND.read_bytes())
+
+
+def _file(name: str) -> TomlFile:
+    return read_toml(f"lists/{name}", (LISTS / name).read_text("utf-8"))
+
+
+def compare(
+    theirs: PublicList,
+    lookup: Lookup,
+    *,
+    ours: Mapping[str, tuple[str, ...]],
+    settled: Iterable[Settled] = (),
+) -> Comparison:
+    """Return what is new, different and gone, in that order; within it, provider by provider."""
+    known, settled = lookup.catalog.providers, tuple(settled)
+    found: list[Difference] = []
+    models, right, explained = 0, 0, 0
+    for seller, sold in theirs.providers.items():
+        for name in providers_of(seller, ours, known)[:1]:
+            live = {m: row for m, row in sorted(sold.models.items()) if row.status != "deprecated"}
+            entries = {m: lookup.entry(f"{name}:{m}", unknown="family") for m in live}
+            for model, entry in entries.items():
+                about = list(_about(name, model, entry, live[model], settled))
+                found += about
+                wrong = [each for each in about if each.field in CONTROL]
+                models += live[model].reasoning
+                right += live[model].reasoning and not wrong
+                explained += bool(live[model].reasoning and wrong and all(e.why for e in wrong))
+            found += _gone(lookup.entries(name), {entry.family for entry in entries.values()})
+    ordered = tuple(sorted(found, key=lambda each: _ORDER.index(each.what)))
+    return Comparison(theirs.name, theirs.date, ordered, models, right, explained)
+
+
+def _about(
+    name: str, model: str, entry: Entry, listed: Listed, settled: tuple[Settled, ...]
+) -> Iterator[Difference]:
+    shared = {"provider": name, "model": model, "evidence": entry.evidence}
+    if entry.inferred and (listed.reasoning or entry.capability.thinks):
+        like = entry.family if entry.capability.style or not entry.capability.thinks else None
+        why = next((row.why for row in settled if row.covers(name, model)), None)
+        yield Difference(what="new", theirs=listed.reasoning, like=like, why=why, **shared)  # type: ignore[arg-type]  # evidence is one of its words
+    for field, ours, theirs in disagreements(entry, listed):
+        if entry.inferred and field not in CONTROL:
+            continue
+        why = next((row.why for row in settled if row.covers(name, model, field)), None)
+        yield Difference(
+            what="different",
+            field=field,
+            ours=ours,
+            theirs=theirs,
+            like=entry.family,
+            why=why,
+            **shared,  # type: ignore[arg-type]  # as above
+        )
+
+
+def disagreements(entry: Entry, listed: Listed) -> Iterator[tuple[Field, Any, Any]]:
+    """Yield field by field what the catalog and the list say, where that is not the same."""
+    facts, control, limit = entry.capability, listed.control, listed.limit
+    if facts.thinks != control.thinks:
+        yield "thinks", facts.thinks, control.thinks
+    elif facts.thinks:
+        yield from _controls(facts, control)
+    for field, ours, theirs in (
+        ("max_output", facts.max_output, limit.output),
+        ("context", facts.context, limit.context),
+    ):
+        if ours is not None and theirs and ours != theirs:
+            yield field, ours, theirs  # type: ignore[misc]  # both are fields
+
+
+def _controls(facts: Capability, control: Control) -> Iterator[tuple[Field, Any, Any]]:
+    if control.off is not None and facts.off != control.off:
+        yield "off", facts.off, control.off
+    if control.words is not None:
+        words, taken = set(control.words), {*facts.efforts, *facts.tolerates}
+        if not set(facts.efforts) <= words <= taken:
+            yield "words", list(facts.efforts), list(control.words)
+    if control.budget is not None and any(control.budget):
+        ours = (facts.budget.min, facts.budget.max) if facts.budget else (None, None)
+        pairs = zip(ours, control.budget, strict=True)
+        if any(theirs is not None and mine != theirs for mine, theirs in pairs):
+            yield "budget", list(ours), list(control.budget)
+
+
+def _gone(entries: Iterable[Entry], served: set[str]) -> Iterator[Difference]:
+    for entry in entries:
+        if entry.family not in served:
+            yield Difference(
+                what="gone",
+                provider=entry.provider.name,
+                model=entry.model,
+                evidence=entry.evidence,
+            )
+
+
+# -- rows for a user's models.toml ---------------------------------------------------------------
+
+
+def rows(
+    theirs: PublicList,
+    found: Comparison,
+    lookup: Lookup,
+    *,
+    ours: Mapping[str, tuple[str, ...]],
+    force: bool = False,
+) -> list[dict[str, Any]]:
+    """Return the ``[[model]]`` rows that bring a catalog up to a list.
+
+    A new model gets one where the list says its control; so does one of which the list alone is
+    the source. What is verified stays as it is, but with ``force``.
+    """
+    wanted = {
+        (each.provider, each.model)
+        for each in found.differences
+        if each.what != "gone" and (force or each.evidence not in VERIFIED)
+    }
+    made = []
+    for seller, sold in theirs.providers.items():
+        for name in providers_of(seller, ours, lookup.catalog.providers)[:1]:
+            for model in sorted(set(sold.models) & {each for at, each in wanted if at == name}):
+                entry = lookup.entry(f"{name}:{model}")
+                facts = facts_of(sold.models[model], entry, theirs)
+                if facts is None and not entry.inferred:
+                    facts = entry.capability  # only its limits are different
+                if facts is not None:
+                    bare = model.lstrip(lookup.catalog.names.marks)
+                    made.append(_row(bare, entry, facts, sold.models[model]))
+    return made
+
+
+def _row(model: str, entry: Entry, facts: Capability, listed: Listed) -> dict[str, Any]:
+    limits = {"max_output": listed.limit.output, "context": listed.limit.context}
+    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(facts))
+    told |= {name: tokens for name, tokens in limits.items() if tokens}
+    return {"match": [model], "provider": entry.provider.name, **told}

@@ -1,0 +1,147 @@
+"""Compiles the catalog's data to the one JSON file that loads in a few milliseconds.
+
+``make catalog`` calls it. The rows that people wrote come first; a model that only the committed
+public list has gets a row from that list, and the list's limits go beside them all.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from ..thinking import Capability
+from .comparison import (
+    SECOND,
+    SNAPSHOT,
+    VERIFIED,
+    disagreements,
+    litellm_map,
+    provider_map,
+    second_list,
+    snapshot,
+)
+from .listing import Listed, PublicList, Seller, facts_of, providers_of, read_listing, trimmed
+from .litellm import read_litellm
+from .load import COMPILED, DATA, from_files, shipped
+from .lookup import Lookup
+from .schema import Catalog, Family, Group, Listing
+
+_NOBODY = "?"  # a name nobody has: what a provider takes any model for
+
+
+def compiled() -> bytes:
+    """Return the shipped data as that JSON."""
+    files = sorted(Path(DATA).rglob("*.toml"))
+    written = from_files({str(p.relative_to(DATA)): p.read_text("utf-8") for p in files})
+    whole = with_list(written, snapshot(), provider_map(), second=second_list())
+    return msgspec.json.format(msgspec.json.encode(whole), indent=1)
+
+
+def write_compiled() -> None:
+    """Write that JSON file."""
+    Path(COMPILED).write_bytes(compiled())
+
+
+def write_lists(models_dev: str, litellm: str) -> None:
+    """Write the committed lists from whole ones; an empty path leaves that one as it is."""
+    if models_dev:
+        whole = read_listing(Path(models_dev).read_bytes())
+        SNAPSHOT.write_bytes(trimmed(whole, provider_map()))
+    if litellm:
+        second = read_litellm(
+            Path(litellm).read_bytes(),
+            Lookup(shipped()),
+            ours=litellm_map(),
+            name=second_list().name,
+            date=second_list().date,
+        )
+        SECOND.write_bytes(trimmed(second, dict.fromkeys(second.providers, ())))
+
+
+def with_list(
+    catalog: Catalog,
+    theirs: PublicList,
+    ours: Mapping[str, tuple[str, ...]],
+    *,
+    second: PublicList | None = None,
+) -> Catalog:
+    """Return the catalog with a list behind it: rows for what it lacks, and everybody's limits.
+
+    ``second`` has limits for models that the first does not have.
+    """
+    lookup = Lookup(catalog)
+    groups, providers = dict(catalog.groups), dict(catalog.providers)
+    limits: dict[str, msgspec.Raw] = {}
+    for seller, sold in theirs.providers.items():
+        names = providers_of(seller, ours, providers)
+        also = second.providers.get(names[0], Seller({})) if second and names else Seller({})
+        for name in names:
+            windows = _windows(also.models, lookup, name) | _windows(sold.models, lookup, name)
+            limits[name] = msgspec.Raw(msgspec.json.encode(windows))
+        if not names or not (families := _families(names[0], sold.models, lookup, theirs)):
+            continue
+        group = f"{names[0]} (list)"
+        groups[group] = Group(family=families)
+        for name in names:
+            if set(catalog.providers[names[0]].placement) <= set(providers[name].placement):
+                here = (*providers[name].families, group)
+                providers[name] = replace(providers[name], families=here)
+    return replace(
+        catalog,
+        groups=groups,
+        providers=providers,
+        limits=limits,
+        listed=Listing(theirs.name, theirs.date),
+    )
+
+
+def _windows(
+    models: Mapping[str, Listed], lookup: Lookup, provider: str
+) -> dict[str, tuple[int, int]]:
+    """Return context and output by name, as names are compared: with its date, and without."""
+    made: dict[str, tuple[int, int]] = {}
+    for name, listed in sorted(models.items()):
+        window = (listed.limit.context, listed.limit.output)
+        if any(window):
+            *_, bare = lookup.bare_names(provider, name)
+            made[bare] = window
+            made.setdefault(lookup.undated(bare), window)
+    return made
+
+
+def _families(
+    provider: str, models: Mapping[str, Listed], lookup: Lookup, theirs: PublicList
+) -> tuple[Family, ...]:
+    """Return the models that no row names, those with the same facts in one family."""
+    marks = lookup.catalog.names.marks
+    alike: dict[bytes, tuple[Capability, list[str]]] = {}
+    for name, listed in sorted(models.items()):
+        entry = lookup.entry(f"{provider}:{name}")
+        if listed.status == "deprecated" or entry.provider.name != provider:
+            continue
+        if entry.evidence in VERIFIED or lookup.names(entry, name):
+            continue
+        if not (entry.inferred and listed.reasoning) and not any(disagreements(entry, listed)):
+            continue
+        if listed.reasoning and not entry.capability.thinks:
+            entry = lookup.entry(f"{provider}:{_NOBODY}")
+        facts = facts_of(listed, entry, theirs)
+        if facts is not None:
+            shared = _shared(facts)
+            alike.setdefault(msgspec.json.encode(shared), (shared, []))[1].append(
+                name.lstrip(marks)
+            )
+    return tuple(
+        Family(name=_named(provider, names), match=tuple(names), capability=facts)
+        for facts, names in alike.values()
+    )
+
+
+def _shared(facts: Capability) -> Capability:
+    """Return facts without the limits of a relative: the list has the model's own."""
+    return replace(facts, max_output=None, context=None)
+
+
+def _named(provider: str, names: list[str]) -> str:
+    return f"{provider}-{min(names, key=len).rpartition('/')[2]}"

@@ -1,0 +1,44 @@
+"""Reads LiteLLM's price map as a public list: a second witness, and limits the first does not have.
+
+Only what names a model of the catalog is kept. ``make catalog-list LITELLM=PATH`` calls it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..canon import decoded
+from .listing import Limit, Listed, PublicList, Seller
+from .lookup import Lookup
+
+_WORDS = ("none", "minimal", "low", "xhigh", "max")
+
+
+def read_litellm(
+    text: bytes, lookup: Lookup, *, ours: Mapping[str, str], name: str, date: str
+) -> PublicList:
+    """Return the models of the map that the catalog names, under our providers.
+
+    ``ours`` maps LiteLLM's providers to ours.
+    """
+    sold: dict[str, dict[str, Listed]] = {}
+    for key, facts in sorted(decoded(text, dict[str, dict[str, Any]]).items()):
+        provider = ours.get(facts.get("litellm_provider", ""))
+        if provider is None or facts.get("mode") not in ("chat", "responses"):
+            continue
+        model = key.partition("/")[2] or key
+        entry = lookup.entry(f"{provider}:{model}")
+        if not entry.inferred and lookup.names(entry, model):
+            sold.setdefault(provider, {})[model] = _listed(facts)
+    return PublicList(name, date, {each: Seller(sold[each]) for each in sorted(sold)})
+
+
+def _listed(facts: Mapping[str, Any]) -> Listed:
+    context, output = facts.get("max_input_tokens"), facts.get("max_output_tokens")
+    told = {word: facts.get(f"supports_{word}_reasoning_effort") for word in _WORDS}
+    return Listed(
+        reasoning=facts.get("supports_reasoning") is True,
+        limit=Limit(
+            context if isinstance(context, int) else 0, output if isinstance(output, int) else 0
+        ),
+        takes={word: said for word, said in told.items() if isinstance(said, bool)},
+    )
