@@ -21,6 +21,8 @@ from pondero.tui.state import Action, Dial, begin
 
 SCREENS = Path(__file__).parent / "screens"
 REWRITE = bool(os.environ.get("REWRITE_SCREENS"))
+_CLIP = re.compile(r'(id="terminal-clip-terminal">\s*<rect [^>]*height=")([\d.]+)')
+_DESCENT = 4  # pixels of the last line's letters that Rich would cut off below
 
 DIAL = Dial(lookup(), Policy())
 
@@ -121,7 +123,8 @@ class Stage:
         """The screen as SVG, the same on every machine."""
         svg = self.app.export_screenshot(title="pondero", simplify=True)
         svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # nothing is fetched
-        return re.sub(r"terminal-\d+", "terminal", svg)
+        svg = re.sub(r"terminal-\d+", "terminal", svg)
+        return _CLIP.sub(lambda clip: f"{clip[1]}{float(clip[2]) + _DESCENT:.1f}", svg)
 
     def matches(self, name: str) -> bool:
         """Compare the screen with the picture of this name; REWRITE_SCREENS=1 writes it."""

@@ -92,6 +92,7 @@ async def test_a_narrow_terminal():
     async with stage(size=(38, 20)) as chat:
         await chat.say(QUESTION)
         await chat.press("ctrl+o")
+        assert "─ Enter sends · /help ─" in chat.text
         assert chat.matches("narrow")
 
 

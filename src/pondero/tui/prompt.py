@@ -37,7 +37,12 @@ class Completion(Static):
 
 Complete = Callable[[str], tuple[str, ...]]
 
-_KEYS = "Enter sends · Ctrl+T level · Ctrl+O thinking · /help"
+_KEYS = (
+    "Enter sends · Ctrl+T level · Ctrl+O thinking · /help",
+    "Enter sends · Ctrl+T level · /help",
+    "Enter sends · /help",
+)
+_CORNERS = 8  # of the frame's width, what its corners and the space beside the words take
 _TITLE = 60
 
 
@@ -89,6 +94,7 @@ class Prompt(TextArea):
         self._history: list[str] = []
         self._at = 0
         self._draft = ""
+        self._hint = ""
         self._framed: tuple[str, str] | None = None
         self._keys: dict[str, Callable[[], bool]] = {
             "enter": self._enter,
@@ -117,8 +123,15 @@ class Prompt(TextArea):
         """Set the title and hint on the frame where they changed: each assignment redraws it."""
         if (title, hint) != self._framed:
             self._framed = (title, hint)
+            self._hint = hint
             self.border_title = content(title[:_TITLE])
-            self.border_subtitle = content(hint or _KEYS)
+            self.on_resize()
+
+    def on_resize(self) -> None:
+        """Name as many keys on the frame as it has room for, where there is no hint."""
+        room = self.outer_size.width - _CORNERS
+        keys = next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+        self.border_subtitle = content(self._hint or keys)
 
     def get_line(self, line_index: int) -> Text:
         """Return a line to draw: words that were pasted, or come from a thread, made visible."""

@@ -402,10 +402,12 @@ class Picker(ModalScreen[str | None]):
         """Lay out the title and the choices."""
         label = max(len(choice.label) for choice in self._choosing.choices)
         label = min(label, 40)
-        rows = [
-            Option(content(f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()))
+        lines = [
+            f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()
             for choice in self._choosing.choices
         ]
+        width = max(map(len, (self._choosing.title, *lines)))  # what is chosen is a whole line
+        rows = [Option(content(f"{line:<{width}}")) for line in lines]
         with Vertical(id="picker"):
             yield Static(content(self._choosing.title), classes="title")
             yield OptionList(*rows)
