@@ -1,9 +1,12 @@
 """``pondero serve``: what would be served, what to type next, and what must not start."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 
+import httpx2
 import pytest
 
 from pondero.emulator import Emulator
@@ -156,11 +159,58 @@ def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
     assert "  ollama                  as ollama:NAME, where it runs" in out.splitlines()
 
 
-def test_a_missing_extra_gets_the_line_that_installs_it():
-    code = "import sys; sys.modules['uvicorn'] = None\nfrom pondero.cli import main; main()"
+@pytest.mark.parametrize("library", ["uvicorn", "aiohttp"])
+def test_a_missing_extra_gets_the_line_that_installs_it(library):
+    code = f"import sys; sys.modules['{library}'] = None\nfrom pondero.cli import main; main()"
     command = [sys.executable, "-c", code, "serve", "--offline", "--port", "0"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
-    assert ended.returncode == 2
+    assert (ended.returncode, ended.stdout) == (2, "")
     assert "pip install 'pondero[gateway]'" in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A gateway in a process of its own: where it is, and the process."""
+    path = written(tmp_path, ROUTES)
+    main = "from pondero.cli import main; main()"
+    command = [sys.executable, "-c", main, "serve", "--offline", "--port", "0", "--config", path]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        yield process.stdout.readline().split()[2], process
+        process.kill()
+
+
+def names_at(url: str) -> list[str]:
+    with httpx2.Client() as client:
+        return [each["id"] for each in client.get(f"{url}/v1/models").json()["data"]]
+
+
+def until(true) -> None:
+    for _ in range(600):
+        if true():
+            return
+        sleep(0.05)
+    raise AssertionError("it never came true")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(running, tmp_path):
+    url, process = running
+    assert "sonnet" not in names_at(url)
+
+    written(tmp_path, ROUTES.replace('"opus"', '"sonnet"'))
+    process.send_signal(signal.SIGHUP)
+    until(lambda: "sonnet" in names_at(url))
+
+    written(tmp_path, ROUTES.replace('"opus"', '"opsu"').replace('"high"', '"hihg"'))
+    process.send_signal(signal.SIGHUP)
+    told = process.stderr.readline()
+    assert "the configuration stays as it was" in told
+    assert ":7: unknown level 'hihg'" in told
+    assert "sonnet" in names_at(url)
+
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130

@@ -19,7 +19,7 @@ from ..exchange import AsyncTransport
 from ..store import lookup
 from .app import App
 from .config import Config
-from .config_file import load
+from .config_file import check_exposure, reloaded
 from .gate import Gate
 from .receipt import Observer
 from .secrets import forget
@@ -37,13 +37,8 @@ def run(
     observers: Sequence[Observer] = (),
 ) -> None:
     """Serve until told to stop; ``ready`` is called with the address once it listens."""
-    if config.is_exposed:
-        host = config.server.host
-        message = (
-            f"on {host} anybody could ask with your keys: add a [[key]] ('pondero keys make "
-            f"--gateway NAME'), or listen on 127.0.0.1"
-        )
-        raise BadParameter(message)
+    _check_extra()
+    check_exposure(config)
     bound = bind(config.server.host, config.server.port)
     if ready is not None:
         ready(address(bound))
@@ -107,12 +102,9 @@ def _serve(
 
 def _read_again(gate: Gate) -> None:
     """Read the configuration anew; a wrong one is reported, and the old one stays."""
-    path = gate.config.path
-    if path is None:
-        return
     forget()
     try:
-        gate.reconfigure(load(path, lookup()))
+        gate.reconfigure(reloaded(gate.config, lookup(), offline=not gate.transport.needs_key))
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
     else:
@@ -168,11 +160,19 @@ def _over_network() -> AsyncTransport:
     return FastTransport()
 
 
-def _server(gate: Gate) -> Any:
+def _check_extra() -> None:
     try:
-        import uvicorn  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtra("a gateway needs uvicorn: pip install 'pondero[gateway]'") from None
+        import aiohttp  # noqa: F401, PLC0415 - an extra
+        import uvicorn  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
+        raise MissingExtra(message) from None
+
+
+def _server(gate: Gate) -> Any:
+    _check_extra()
+    import uvicorn  # noqa: PLC0415 - an extra
+
     settings = uvicorn.Config(
         App(gate),
         log_level="critical",
