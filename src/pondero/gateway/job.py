@@ -3,16 +3,20 @@
 ``answers`` makes a job for each model of a route in turn, ``counts`` for the first.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, Message, Request, Thinking
-from ..catalog import Entry
+from ..canon import Json, Message, Request, Thinking, ToolResult
+from ..catalog import Entry, Lookup
 from ..dialects import Parsed
+from ..errors import UsageError
 from ..exchange import Exchange, prepare
 from ..exchange import plan as make_plan
+from ..store import lookup
 from ..thinking import Adjustment, Asked, Plan, Policy
 from . import envelope
 from .dial import Decided, decide
@@ -72,7 +76,29 @@ def _passes(question: Question, entry: Entry) -> bool:
     came = question.parsed.request.messages
     if any(one.role == other.role == "assistant" for one, other in pairwise(came)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
+    if _results(came) != _results(question.request.messages):
+        return False  # a result was sent twice
+    if not _is_meant(lookup(), question.resolved.name, entry):
+        return False
     return not any(_is_foreign(message, entry) for message in question.request.messages)
+
+
+def _results(messages: Sequence[Message]) -> int:
+    return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
+
+
+@lru_cache(maxsize=1024)
+def _is_meant(finder: Lookup, said: str, entry: Entry) -> bool:
+    """Return whether a body may have been written for this model.
+
+    One that names another model of the same provider may have fields that this one refuses. A name
+    that only this gateway knows says nothing.
+    """
+    try:
+        named = finder.entry(f"{entry.provider.name}:{said}", unknown="error")
+    except UsageError:
+        return True
+    return named.family == entry.family
 
 
 def _is_foreign(message: Message, entry: Entry) -> bool:
@@ -124,4 +150,5 @@ def _without_own(
     names = [*(request.extras or ()), *parsed.unknown]
     why = f"only the wire that the client speaks ({front}) has it"
     notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
-    return msgspec.structs.replace(request, extras=None), notes
+    choice = request.tool_choice if request.tools else None  # no wire takes one without tools
+    return msgspec.structs.replace(request, extras=None, tool_choice=choice), notes

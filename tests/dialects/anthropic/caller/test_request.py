@@ -70,7 +70,9 @@ def test_a_whole_request_is_said_as_the_service_says_it():
             {"type": "web_search_20260318", "name": "w"},
         ],
         "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
-        "output_config": {"format": {"type": "json_schema", "schema": schema}},
+        "output_config": {
+            "format": {"type": "json_schema", "schema": {**schema, "additionalProperties": False}}
+        },
         "stop_sequences": ["###"],
         "temperature": 0.5,
         "top_p": 0.9,

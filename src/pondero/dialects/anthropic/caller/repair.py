@@ -46,12 +46,11 @@ def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     It stays set for the rest of the thread, and the blocks stay in: blocks made later are bound to
     them (Messages API, read 2026-11-10).
     """
-    thinking, headers = body.get("thinking"), request.headers
-    if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
-        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
-        headers = _with_beta(headers)
-    else:
-        _unseal(body["messages"][cure.at :])
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "adaptive":
+        return _bare(request, body, cure)
+    thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+    headers = _with_beta(request.headers)
     why = "thinking of earlier turns is bound to another beginning of this conversation"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
     return Repair(_sent(request, body, headers), note, cure, "thread")

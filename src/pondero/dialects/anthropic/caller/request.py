@@ -315,4 +315,16 @@ def _tool_choice(choice: ToolChoice) -> Block:
 def _format(output: Output) -> Block:
     if output.schema is None:
         raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
-    return {"type": "json_schema", "schema": output.schema}
+    return {"type": "json_schema", "schema": _closed(output.schema)}
+
+
+def _closed(schema: Json) -> Json:
+    """Return a schema whose objects say that they have no other properties: one must say it."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(value) for name, value in schema.items()}
+    if closed.get("type") == "object" and "properties" in closed:
+        closed.setdefault("additionalProperties", False)
+    return closed

@@ -1,0 +1,44 @@
+"""Calls the gateway's application in process, without a socket."""
+
+import asyncio
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pondero.canon import HttpRequest
+from pondero.gateway.app import App
+
+
+class Came(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+async def came(app: App, http: HttpRequest) -> Came:
+    """Return the whole answer to a request."""
+    parts = urlsplit(http.url)
+    sent: list[Any] = []
+    gone = asyncio.Event()
+    waiting = [{"type": "http.request", "body": http.body, "more_body": False}]
+
+    async def receive():
+        if waiting:
+            return waiting.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": http.method,
+        "path": parts.path,
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "headers": [(k.encode(), v.encode()) for k, v in http.headers.items()],
+    }
+    await app(scope, receive, send)
+    start, *rest = sent
+    headers = {k.decode(): v.decode() for k, v in start["headers"]}
+    return Came(start["status"], headers, b"".join(each["body"] for each in rest))
