@@ -87,6 +87,37 @@ def test_a_missing_key_is_found_before_there_is_a_run(call, questions):
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
 
+@pytest.fixture
+def paid(monkeypatch):
+    """An engine that takes itself for a real one: the emulator, with a key."""
+    from pondero.sweep import ENGINES
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    emulator = Emulator()
+    engine = LiveEngine(transport=lambda _: emulator, stream=False)
+    monkeypatch.setitem(ENGINES, "live", lambda _: engine)
+    return emulator
+
+
+def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
+    asked = sums(questions, "--levels", "low,high")
+    code, out, err = call(*asked, stdin="y\ny\n", tty=True)
+    assert code == 0
+    assert "begin with a pilot of 8 questions to every arm, $51." in err
+    assert "the whole will cost $0." in err
+    assert "recommend  anthropic:claude-opus-5/low" in out
+
+
+@pytest.mark.parametrize(("answers", "sent"), [("n\n", 0), ("y\nn\n", 16)])
+def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, sent):
+    code, _, err = call(*sums(questions, "--levels", "low,high"), stdin=answers, tty=True)
+    assert code == 130
+    assert "interrupted" in err
+    assert len(paid.log.entries) == sent
+    states = [each["state"] for each in json.loads(call("sweep", "list", "--json")[1])["runs"]]
+    assert states == (["stopped"] if sent else [])
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -263,7 +294,7 @@ def interrupted(presses):
         async def driven():
             slow = Slow(presses, 5)
             engine = LiveEngine(transport=lambda _: slow, stream=False, start=5)
-            return await module._run(run, engine, judge_of("numeric"), None, lambda _: None)
+            return await module._run(run, engine, judge_of("numeric"), None, shown=False)
 
         return asyncio.run(driven()), len(run.answers()), run.state, run.lost[0]
 
@@ -274,7 +305,7 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_so(capsys):
     assert (code, answers, state, lost) == (130, 5, "stopped", 0)
     err = capsys.readouterr().err
     assert "finishing 5 in flight; Ctrl-C again drops them" in err
-    assert "interrupted: finished the 5 in flight, 5 answers are kept" in err
+    assert "interrupted: finished 5 in flight, 5 answers are kept" in err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -11,7 +11,7 @@ from tests.sweep.runs import begun, engine, runner, sums
 
 from pondero.canon import Usage
 from pondero.client import cost
-from pondero.emulator import Emulator
+from pondero.emulator import Emulator, serving
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import Allowance
 from pondero.sweep.engine import Ask, Purse, Spent, key_of
@@ -103,6 +103,28 @@ def test_an_error_that_every_ask_would_meet_ends_the_run_and_says_so():
         with pytest.raises(AuthFailed):
             asyncio.run(runner(run, engine(Emulator(faults=[None, 401]), start=1)).finish())
         assert len(run.answers()) == 1
+
+
+def test_services_are_asked_over_http(monkeypatch):
+    """The network's own transport, streams and all, against the emulator as a server."""
+    pytest.importorskip("starlette")
+    from pondero.sweep.live import LiveEngine
+
+    emulator = Emulator()
+    with serving(emulator) as url, begun(10, looks=1) as run:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+        live = LiveEngine()
+
+        async def whole():
+            await runner(run, live).finish()
+            await live.aclose()
+
+        asyncio.run(whole())
+        answers = run.answers().values()
+    assert len(answers) == len(emulator.log.entries) == 20
+    assert all(each.usage.thinking and each.seconds > 0 for each in answers)
+    assert all(entry.body["stream"] for entry in emulator.log.entries)
 
 
 # -- money -----------------------------------------------------------------------------------------

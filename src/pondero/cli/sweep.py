@@ -17,7 +17,7 @@ from .completion import model as complete_model
 from .output import echo, styled
 
 if TYPE_CHECKING:
-    from ..sweep import Engine, Judge, Outline, Progress, Results, Run, Runner
+    from ..sweep import Engine, Judge, Outline, Results, Run, Runner
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -225,15 +225,16 @@ def _confirm(question: str) -> None:
 
 def _confirm_rest(driver: "Runner", outline: "Outline", seconds: float) -> None:
     """Tell what the whole will take, from the pilot and its seconds, and ask whether to go on."""
-    tallies = driver.tallies
-    answers = [each for tally in tallies for each in tally.costs]
+    from .sweep_output import duration
+
+    answers = [each for tally in driver.tallies for each in tally.costs]
     if not answers or driver.purse.closed:
         return
     low, high = _forecast(answers, outline.asks)
-    minutes = seconds / len(answers) * outline.asks / 60
+    whole = seconds / len(answers) * outline.asks
     echo(
-        f"the whole will cost ${low:,.2f} to ${high:,.2f} and take {minutes / 4:,.0f} to "
-        f"{minutes:,.0f} minutes; what is decided early is not asked on",
+        f"the whole will cost ${low:,.2f} to ${high:,.2f} and take {duration(whole / 4)} to "
+        f"{duration(whole)}; what is decided early is not asked on",
         err=True,
     )
     _confirm("go on?")
@@ -256,31 +257,30 @@ def _driven(
 ) -> int:
     """Ask what a run needs, and print what it found; return the exit code."""
     from ..sweep import results_of
-    from .sweep_output import progress_lines
 
     echo(styled(f"run {begun.facts.run}", bold=True), err=True)
-    with progress_lines(shown=not as_json) as draw:
-        code = asyncio.run(_run(begun, engine, grader, outline, draw))
+    code = asyncio.run(_run(begun, engine, grader, outline, shown=not as_json))
     _print(results_of(begun), as_json=as_json)
     return code
 
 
 async def _run(
-    begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", draw: "Progress"
+    begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
 ) -> int:
+    """Ask the pilot, where there is one, and the rest."""
     from ..sweep import Runner, compared
 
     with begun.asking():
         begun.forget_errors()
-        driver = Runner(begun, engine, grader, progress=draw)
+        driver = Runner(begun, engine, grader)
         try:
             code = 0
             if outline is not None:
                 began = monotonic()
-                code = await _interruptible(driver, begun, driver.pilot())
+                code = await _interruptible(driver, begun, driver.pilot, shown=shown)
                 if not code:
                     _confirm_rest(driver, outline, monotonic() - began)
-            code = code or await _interruptible(driver, begun, driver.finish())
+            code = code or await _interruptible(driver, begun, driver.finish, shown=shown)
             await compared(begun, grader)
         except BaseException:
             begun.end("stopped")
@@ -293,9 +293,13 @@ async def _run(
     return code
 
 
-async def _interruptible(driver: "Runner", begun: "Run", work: Awaitable[object]) -> int:
+async def _interruptible(
+    driver: "Runner", begun: "Run", work: Callable[[], Awaitable[object]], *, shown: bool
+) -> int:
     """Do some work of a run. Ctrl-C lets what is in flight end; a second one drops it."""
-    task = asyncio.ensure_future(work)
+    from .sweep_output import progress_lines
+
+    task = asyncio.ensure_future(work())
     presses: list[int] = []
 
     def pressed() -> None:
@@ -310,7 +314,7 @@ async def _interruptible(driver: "Runner", begun: "Run", work: Awaitable[object]
     with suppress(NotImplementedError):  # Windows: Ctrl-C cancels at once
         loop.add_signal_handler(signal.SIGINT, pressed)
     try:
-        with suppress(asyncio.CancelledError):
+        with progress_lines(shown=shown) as driver.progress, suppress(asyncio.CancelledError):
             await task
     finally:
         with suppress(NotImplementedError):
@@ -318,7 +322,7 @@ async def _interruptible(driver: "Runner", begun: "Run", work: Awaitable[object]
     if not presses:
         return 0
     begun.end("stopped")
-    did = f"finished the {presses[0]}" if len(presses) == 1 else f"dropped {presses[1]}"
+    did = f"finished {presses[0]}" if len(presses) == 1 else f"dropped {presses[1]}"
     name = begun.facts.run
     echo(
         f"interrupted: {did} in flight, {len(begun.answers()):,} answers are kept; "

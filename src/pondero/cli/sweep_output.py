@@ -32,7 +32,10 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
 
 @contextmanager
 def progress_lines(*, shown: bool) -> "Iterator[Progress]":
-    """Give a function that draws a line for each arm: questions, tokens, money and time left."""
+    """Give a function that draws a line for each arm: questions, tokens, money and time left.
+
+    Nothing may be printed or asked while it draws.
+    """
     if not shown or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -64,7 +67,7 @@ def _line(tally: "Tally", width: int, seconds: float) -> str:
     done, left = tally.settled, tally.wanted - tally.settled
     filled = round(16 * done / tally.wanted)
     bar = "━" * filled + "─" * (16 - filled)
-    time_left = f"{_time(seconds * left / done)} left" if done and left else ""
+    time_left = f"{duration(seconds * left / done)} left" if done and left else ""
     failed = f"  {tally.failed} failed" if tally.failed else ""
     return (
         f"{tally.name:<{width}} {bar} {done:,}/{tally.wanted:,}  {tally.thinking:,} thinking  "
@@ -72,7 +75,8 @@ def _line(tally: "Tally", width: int, seconds: float) -> str:
     ).rstrip()
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
 
@@ -99,11 +103,12 @@ def print_plot(results: "Results") -> None:
     figure = plotext.figure
     figure.clear()
     figure.plot_size(min(90, shutil.get_terminal_size().columns), 18)
-    for arm in known:
-        across, up = measure.get(arm), 100 * (arm.accuracy or 0.0)
+    places = [(measure.get(arm), 100 * (arm.accuracy or 0.0), arm) for arm in known]
+    for across, up, arm in places:
         mark = "●" if arm in best else "○"
-        figure.draw(figure.signal([across], [up], marker=mark))
-        figure.draw(figure.text(across, up, f"  {arm.level}", alignment="left"))
+        figure.draw(figure.text(across, up, f"{mark} {arm.level}", alignment="left"))
+    figure.ruler("x").lim(0, 1.15 * max(across for across, _, _ in places) or 1)
+    figure.ruler("y").lim(max(0, min(up for _, up, _ in places) - 5), 102)
     figure.title(f"right answers in percent against {measure.name} of an answer")
     # The marks tell the arms apart; plotext's colours would bring a background of their own.
     echo(figure.build().string(colorless=True))

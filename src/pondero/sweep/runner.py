@@ -65,7 +65,7 @@ class Runner:
         self._run = run
         self._engine = engine
         self._judge = judge
-        self._progress = progress or (lambda _: None)
+        self.progress: Progress = progress or (lambda _: None)
         self._questions = run.questions()
         self._asks = every_ask(run.facts, self._questions)
         self._limit = asyncio.Semaphore(_GRADING)
@@ -156,7 +156,7 @@ class Runner:
 
     def _tell(self, arm: int, settled: Settled) -> None:
         _add(self.tallies[arm], settled)
-        self._progress(self.tallies)
+        self.progress(self.tallies)
 
     # -- judging -----------------------------------------------------------------------------------
 
