@@ -1,6 +1,7 @@
 """Finds a model by its name: what it can do, and which provider serves it."""
 
 import re
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -9,14 +10,13 @@ from msgspec.structs import replace
 from ..canon import decoded
 from ..errors import BadThinking, UnknownModel, UnknownProvider
 from ..thinking import NOTHING, NOWHERE, Capability, Evidence, Placement, is_wish, parse
-from .lines import Lines, fold
+from .index import Hit, Index, Kin
+from .lines import fold
 from .schema import Catalog, Family, Group, Names, Provider
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
-_VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _WORD = re.compile(r"[a-z]{4,}")
 _NO_DIGIT = re.compile(r"\D+")
-_BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 
 
 SCHEMA = 1
@@ -118,8 +118,8 @@ class Lookup:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self._words = catalog.extra_words()
-        self._groups: dict[str, _Index] = {}
-        self._relatives: dict[str, _Kin] = {}
+        self._indexes: dict[str, Index] = {}
+        self._relatives: dict[str, Kin] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
         self._dates = _endings(catalog.names.dates)
 
@@ -200,11 +200,9 @@ class Lookup:
         known = self._windows[provider.name]
         if not known:
             return (0, 0)
-        for bare in _bare_names(model, provider.strip, self.catalog.names):
-            found = known.get(bare) or known.get(self.undated(bare))
-            if found is not None:
-                return found
-        return (0, 0)
+        bare = _bare_names(model, provider.strip, self.catalog.names)
+        found = next((known[each] for each in bare if each in known), None)
+        return found or known.get(self.undated(bare[-1])) or (0, 0)
 
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
@@ -260,7 +258,7 @@ class Lookup:
                 return f"{prefix}{model}"
         return model
 
-    def _at(self, name: Name) -> tuple[Provider, "_Hit | None"]:
+    def _at(self, name: Name) -> tuple[Provider, Hit | None]:
         provider = self.catalog.providers[name.provider or ""]
         if provider.siblings:
             for bare in _bare_names(name.model, provider.strip, self.catalog.names):
@@ -269,58 +267,59 @@ class Lookup:
                         provider = self.catalog.providers[sibling]
         return provider, self._search(provider, name.model)
 
-    def _search(self, provider: Provider, model: str) -> "_Hit | None":
-        names = self.catalog.names
-        bare = _bare_names(provider.aliases.get(model, model), provider.strip, names)
-        found = self._found(provider, bare)
-        if found is not None and not found.inferred and found.weight:
-            return found
+    def _row(self, provider: Provider, model: str) -> Hit | None:
+        """Return the row that has this name, but for what stands around it."""
+        name = provider.aliases.get(model, model)
+        return self._served_as(provider).best(self.bare_names(provider.name, name))
+
+    def _search(self, provider: Provider, model: str) -> Hit | None:
+        """Return the row that has this name, else who stands in for it."""
+        row = self._row(provider, model)
+        if row is not None and row.weight:
+            return row
+        bare = self.bare_names(provider.name, provider.aliases.get(model, model))
         undated = [self.undated(each) for each in bare]
-        if undated != bare and (again := self._found(provider, undated)) is not None:
-            if not again.inferred:
-                return again
-            found = found or again
-        if names.unthinking and (found is None or not found.weight or found.inferred):
-            word = next(filter(None, map(self._index(names.unthinking).find, bare)), None)
-            if word is not None:
-                return replace(word, inferred=True, like=word.family.name, why="word")
-        return found
+        if (dated := self._served_as(provider).best(undated)) is not None and dated.weight:
+            return dated
+        if (word := self._unthinking.best(bare)) is not None:
+            return replace(word, inferred=True, like=word.family.name, why="word")
+        return row or self._kin(provider).best(bare) or self._kin(provider).best(undated)
 
-    def _found(self, provider: Provider, bare: list[str]) -> "_Hit | None":
-        """Return the row that has one of these names, else the relative that stands in."""
-        hits = [self._index(group).find(each) for group in provider.families for each in bare]
-        if not any(hits):
-            hits = [self._kin(provider).relative(each) for each in bare]
-        return max(filter(None, hits), key=lambda hit: hit.weight, default=None)
+    @cached_property
+    def _unthinking(self) -> Index:
+        group = self.catalog.groups.get(self.catalog.names.unthinking, Group())
+        return Index(group.family)
 
-    def _kin(self, provider: Provider) -> "_Kin":
+    def _served_as(self, provider: Provider) -> Index:
+        """Return the index of a provider's names; of two rows with one name the first counts."""
+        if provider.name not in self._indexes:
+            self._indexes[provider.name] = Index(self._families(provider))
+        return self._indexes[provider.name]
+
+    def _families(self, provider: Provider) -> list[Family]:
+        groups = [self.catalog.groups.get(group, Group()) for group in provider.families]
+        return [family for group in groups for family in group.family]
+
+    def _kin(self, provider: Provider) -> Kin:
         if provider.name not in self._relatives:
-            groups = [self.catalog.groups[group] for group in provider.families]
-            families = [family for group in groups for family in group.family]
-            self._relatives[provider.name] = _Kin(families)
+            self._relatives[provider.name] = Kin(self._families(provider))
         return self._relatives[provider.name]
 
-    def _bare(self, name: Name) -> tuple[Provider, "_Hit | None"]:
+    def _bare(self, name: Name) -> tuple[Provider, Hit | None]:
         model = name.model.lower()
         for provider in self.catalog.providers.values():
             if _claimed(model, provider.claims) or name.model in provider.aliases:
                 return provider, self._search(provider, name.model)
-        found = []
-        for group in self.catalog.groups.values():
-            if group.home is not None and group.home in self.catalog.providers:
-                provider = self.catalog.providers[group.home]
-                if hit := self._search(provider, name.model):
-                    found.append((provider, hit))
+        known = self.catalog.providers
+        groups = self.catalog.groups.values()
+        homes = [known[group.home] for group in groups if group.home and group.home in known]
+        found = [(home, hit) for home in homes if (hit := self._row(home, name.model))]
+        found = found or [(home, hit) for home in homes if (hit := self._search(home, name.model))]
         if not found:
             self._check_level(name.model)
             self._check_provider(name.model)
             raise UnknownModel(self._unknown(name.model))
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight))
-
-    def _index(self, group: str) -> "_Index":
-        if group not in self._groups:
-            self._groups[group] = _Index(self.catalog.groups.get(group, Group()))
-        return self._groups[group]
 
     def _check_level(self, text: str) -> None:
         """Raise the better error where the model is fine and only its level is misspelt."""
@@ -404,95 +403,6 @@ class Lookup:
         return f"unknown provider {name!r}; {guess}use {' '.join(known)}"
 
 
-class _Hit(Struct, frozen=True):
-    """A family found: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
-
-    family: Family
-    weight: int
-    inferred: bool = False
-    name: str = ""
-    bare: str = ""
-    like: str = ""
-    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
-
-    def spelt(self, model: str) -> str:
-        """Return a model's name as the catalog spells it; what follows the known part is kept."""
-        if not self.name or len(self.bare) > len(model):
-            return model
-        start = len(model) - len(self.bare)
-        if model[start : start + self.weight] in self.family.match:
-            return model
-        rest = model[start + self.weight :]
-        return f"{model[:start]}{self.name}{rest if ':' in rest else rest.lower()}"
-
-
-class _Index:
-    """The names of one group of families, ready to be searched."""
-
-    def __init__(self, group: Group) -> None:
-        self._plain: dict[str, tuple[Family, str]] = {}
-        self._globs: list[tuple[re.Pattern[str], int, Family]] = []
-        for family in group.family:
-            for name in family.match:
-                pattern = fold(name)
-                if "*" in pattern:
-                    glob = re.compile(
-                        ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
-                    )
-                    self._globs.append((glob, len(pattern) - pattern.count("*"), family))
-                else:
-                    self._plain[pattern] = (family, name)
-
-    def find(self, model: str) -> _Hit | None:
-        best = _longest(model, self._plain, versions=True)
-        for glob, weight, family in self._globs:
-            if (best is None or weight >= best.weight) and glob.match(model):
-                best = _Hit(family, weight)
-        return best
-
-
-class _Kin:
-    """The families of one provider, for names that none of them has."""
-
-    def __init__(self, families: list[Family]) -> None:
-        self._lines = Lines(families)
-        self._newest: dict[str, tuple[Family, str]] = {}
-        for family in families:
-            for line in family.newest_of:
-                self._newest.setdefault(fold(line), (family, ""))
-
-    def relative(self, model: str) -> _Hit | None:
-        """Return the nearest version of the line this name is of, else the newest of the line."""
-        line = _longest(model, self._newest, versions=False)
-        kin = self._lines.relative(model, line.family if line else None)
-        if kin is not None:
-            return _Hit(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
-        if line is None:
-            return None
-        return _Hit(line.family, line.weight, inferred=True, like=_first_name(line.family))
-
-
-def _first_name(family: Family) -> str:
-    """Return the first whole name of a family, else what the family is called."""
-    return next((name for name in family.match if name and "*" not in name), family.name)
-
-
-def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool) -> _Hit | None:
-    for end in range(len(model), -1, -1):
-        found = names.get(model[:end])
-        if found is not None and _ends(model, end, versions=versions):
-            family, name = found
-            return _Hit(family, end, name=name, bare=model)
-    return None
-
-
-def _ends(model: str, end: int, *, versions: bool) -> bool:
-    """Return whether a name ends here; gpt-5 does not end in gpt-5.1, nor o3 in o3x."""
-    if end in (0, len(model)):
-        return True
-    return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))
-
-
 def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
     """Return whether a name is one of these; ``*`` stands for anything between."""
     if model in patterns:
@@ -532,7 +442,7 @@ def _endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
-def _facts(provider: Provider, model: str, hit: _Hit) -> tuple[Capability, Placement]:
+def _facts(provider: Provider, model: str, hit: Hit) -> tuple[Capability, Placement]:
     """Return what a model can do here, and where that is said."""
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):

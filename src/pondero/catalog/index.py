@@ -1,0 +1,119 @@
+"""Finds the row that has a name, and the relative of a name that none has; ``lookup`` asks.
+
+A family's names are beginnings that end at a boundary: ``gpt-5`` is in ``gpt-5-mini``, but not in
+``gpt-5.1``, which is another model.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from .lines import Lines, fold
+from .schema import Family
+
+_VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
+_BOUNDARIES = "-:@"  # what may stand after a name; _BOUNDARY says when
+_BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
+
+
+class Hit(Struct, frozen=True):
+    """A family found: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
+
+    family: Family
+    weight: int
+    inferred: bool = False
+    name: str = ""
+    bare: str = ""
+    like: str = ""
+    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+
+    def spelt(self, model: str) -> str:
+        """Return a model's name as the catalog spells it; what follows the known part is kept."""
+        if not self.name or len(self.bare) > len(model):
+            return model
+        start = len(model) - len(self.bare)
+        if model[start : start + self.weight] in self.family.match:
+            return model
+        rest = model[start + self.weight :]
+        return f"{model[:start]}{self.name}{rest if ':' in rest else rest.lower()}"
+
+
+class Index:
+    """The names of some families, ready to be searched."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._plain: dict[str, tuple[Family, str]] = {}
+        self._globs: list[tuple[re.Pattern[str], int, Family]] = []
+        for family in families:
+            for name in family.match:
+                pattern = fold(name)
+                if "*" in pattern:
+                    glob = re.compile(
+                        ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
+                    )
+                    self._globs.append((glob, len(pattern) - pattern.count("*"), family))
+                else:
+                    self._plain.setdefault(pattern, (family, name))
+
+    def best(self, names: Iterable[str]) -> Hit | None:
+        """Return the row that has most of one of these names."""
+        hits = [hit for name in names if (hit := self._find(name))]
+        return max(hits, key=lambda hit: hit.weight, default=None)
+
+    def _find(self, model: str) -> Hit | None:
+        best = _longest(model, self._plain, versions=True)
+        for glob, weight, family in self._globs:
+            if (best is None or weight >= best.weight) and glob.match(model):
+                best = Hit(family, weight)
+        return best
+
+
+class Kin:
+    """The families of one provider, for names that none of them has."""
+
+    def __init__(self, families: list[Family]) -> None:
+        self._lines = Lines(families)
+        self._newest: dict[str, tuple[Family, str]] = {}
+        for family in families:
+            for line in family.newest_of:
+                self._newest.setdefault(fold(line), (family, ""))
+
+    def best(self, names: Iterable[str]) -> Hit | None:
+        """Return the nearest version of a line that one of these is of, else the newest of it."""
+        hits = [hit for name in names if (hit := self._relative(name))]
+        return max(hits, key=lambda hit: hit.weight, default=None)
+
+    def _relative(self, model: str) -> Hit | None:
+        line = _longest(model, self._newest, versions=False)
+        kin = self._lines.relative(model, line.family if line else None)
+        if kin is not None:
+            return Hit(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
+        if line is None:
+            return None
+        return Hit(line.family, line.weight, inferred=True, like=_first_name(line.family))
+
+
+def _first_name(family: Family) -> str:
+    """Return the first whole name of a family, else what the family is called."""
+    return next((name for name in family.match if name and "*" not in name), family.name)
+
+
+def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool) -> Hit | None:
+    whole = len(model)
+    for end in range(whole, -1, -1):
+        if 0 < end < whole and model[end] not in _BOUNDARIES:
+            continue
+        found = names.get(model[:end])
+        if found is not None and _ends(model, end, versions=versions):
+            family, name = found
+            return Hit(family, end, name=name, bare=model)
+    return None
+
+
+def _ends(model: str, end: int, *, versions: bool) -> bool:
+    """Return whether a name ends here; gpt-5 does not end in gpt-5.1, nor o3 in o3x."""
+    if end in (0, len(model)):
+        return True
+    return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))
