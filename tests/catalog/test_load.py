@@ -131,11 +131,22 @@ def test_a_broken_file_is_said_by_every_call_and_stays_as_it_is(config):
         ({"providers/a.toml": 'label = "A"\n'}, "providers/a.toml"),
         ({"families/x.toml": '[[family]]\nname = "x"\nmatch = ["x"]\n'}, "source"),
         ({"families/x.toml": 'hme = "x"\n'}, "hme"),
+        ({"families/x.toml": '[[family]]\nname = "x"\nlike = "y"\nmatch = ["x"]\n'}, "x.toml:3: .* no family 'y' stands above"),
     ],
 )  # fmt: skip
 def test_shipped_files_are_checked_the_same_way(files, message):
     with pytest.raises(BadCatalog, match=message):
         from_files(files)
+
+
+def test_a_family_like_one_above_it_has_its_facts_but_for_its_own():
+    text = (
+        '[[family]]\nname = "a"\nmatch = ["a"]\noff = true\nmax_output = 9\nsource = "s"\nchecked = "d"\n'
+        '[[family]]\nname = "b"\nlike = "a"\nmatch = ["b"]\nmax_output = 7\nsource = "t"\nchecked = "d"\n'
+    )
+    first, second = from_files({"families/x.toml": text}).groups["x"].family
+    assert second.capability == msgspec.structs.replace(first.capability, max_output=7, source="t")
+    assert second.match == ("b",)
 
 
 def names_of_quirks(name):

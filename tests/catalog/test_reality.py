@@ -119,3 +119,19 @@ def _disagrees(entry: Entry, did: Counter[str]) -> bool:
         return did["thinking"] > did["think_tags"] or did["thinking_tokens"] > 0
     uncertain = facts.default in ("dynamic", "unaudited", "minimal") or facts.shown == "never"
     return not uncertain and did["answers"] >= _ENOUGH and did.total() == did["answers"]
+
+
+def test_a_row_that_is_called_recorded_has_recordings_that_are_as_new(recordings):
+    finder, newest = Lookup(shipped()), defaultdict(str)
+    for exchange in _exchanges(recordings):
+        entry = _entry(finder, exchange)
+        if entry and not entry.inferred:
+            day = exchange["recorded"] or _TAKEN  # where no header told the day
+            newest[entry.family] = max(newest[entry.family], day)
+    rows = [family for group in finder.catalog.groups.values() for family in group.family]
+    called = [row for row in rows if row.capability.evidence == "recorded"]
+    assert [row.name for row in called if row.capability.checked > newest[row.name]] == []
+    assert len(called) > 80
+
+
+_TAKEN = "2026-08-22"  # when the youngest of the recordings' repositories was read
