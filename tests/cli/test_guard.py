@@ -78,7 +78,7 @@ trapped.jsonl
   a cassette: 3 exchanges (anthropic), 2 with a past, 2 seals sent back as they
   came
 
-  ✗ thinking_missing  exchange 3, line 17 · claude-sonnet-4-5
+  ✗ thinking_missing  exchange 3, line 21 · claude-sonnet-4-5
     messages[1].content[0]
     what  the open tool loop begins with tool_use; the answer of exchange 1
           began with thinking
