@@ -22,6 +22,7 @@ from pondero.thinking import Asked, Policy, parse
 ENTRY = lookup().entry("claude-sonnet-4-5")
 QUESTION = Message("user", (Text("hi"),))
 TOOL = Tool("look", "Looks.", {"type": "object"})
+SEARCH = Tool("search", raw={"googleSearch": {}}, kind="web_search")
 SHAPE = Output({"type": "object"}, "thing")
 
 
@@ -44,6 +45,10 @@ def planned(level=None, **changed):
          {"tool_choice": None, "tools": (TOOL,)}, ["dropped_parameter"]),
         ({"tool_choice": ToolChoice("auto"), "tools": (TOOL,)}, ("tool_choice",), ENTRY,
          {"tool_choice": ToolChoice("auto")}, []),
+        ({"tool_choice": ToolChoice("tool", "search"), "tools": (SEARCH,)}, ("hosted_choice",),
+         ENTRY, {"tool_choice": None, "tools": (SEARCH,)}, ["dropped_parameter"]),
+        ({"tool_choice": ToolChoice("tool", "look"), "tools": (TOOL, SEARCH)}, ("hosted_choice",),
+         ENTRY, {"tool_choice": ToolChoice("tool", "look")}, []),
         ({"output": SHAPE, "tools": (TOOL,)}, ("output_beside_tools",), ENTRY,
          {"output": None}, ["dropped_parameter"]),
         ({"output": SHAPE}, ("output_beside_tools",), ENTRY, {"output": SHAPE}, []),

@@ -4,9 +4,22 @@
 stop sequences, the shape of the answer, and an answer begun for the model (a prefill).
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
-from ..canon import Json, Message, Output, Part, Request, Takes, Text, Thinking
+from ..canon import (
+    Json,
+    Message,
+    Output,
+    Part,
+    Request,
+    Takes,
+    Text,
+    Thinking,
+    Tool,
+    ToolChoice,
+)
 from ..catalog import Entry
 from ..thinking import Adjustment, Plan, read
 
@@ -37,6 +50,9 @@ def acceptable(
     choice, output = request.tool_choice, request.output
     if "tool_choice" in unsaid and choice is not None and choice.forced:
         leave_out("tool_choice", choice.name or choice.mode, "no tool can be forced here")
+    if "hosted_choice" in unsaid and choice is not None and _is_hosted(choice, request.tools):
+        why = "a tool that the service runs itself cannot be forced here"
+        leave_out("tool_choice", choice.name, why)
     if "output_beside_tools" in unsaid and output is not None and request.tools:
         why = "this service takes no shape for the answer while tools are on offer"
         leave_out("output", output.name, why)
@@ -46,6 +62,14 @@ def acceptable(
         words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
         less["system"] = (*request.system, Text(words))
     return (msgspec.structs.replace(request, **less) if less else request), _noting(plan, *notes)
+
+
+def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
+    """Return whether the tool that must be called is one of the service's own."""
+    return choice.mode == "tool" and any(
+        tool.name == choice.name and tool.raw is not None and tool.parameters is None
+        for tool in tools
+    )
 
 
 def _stop(

@@ -30,7 +30,11 @@ def assistant(*parts):
 
 
 def test_a_whole_request_is_said_as_the_service_says_it():
-    schema = {"type": "object", "properties": {"where": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {"where": {"type": "string"}},
+        "additionalProperties": False,
+    }
     body = body_of(
         ask(
             Text("hi", cache=Cache()),
@@ -107,7 +111,7 @@ def test_betas_of_the_plan_join_those_of_the_target():
 
 def test_the_plans_fields_are_written_over_extras_and_extras_over_ours():
     request = ask(
-        output=Output({"type": "object"}),
+        output=Output({"type": "string"}),
         extras={"metadata": {"user_id": "u"}, "output_config": {"effort": "low"}, "max_tokens": 1},
     )
     fields = {
@@ -120,7 +124,7 @@ def test_the_plans_fields_are_written_over_extras_and_extras_over_ours():
     assert body["metadata"] == {"user_id": "u"}
     assert body["thinking"] == {"type": "adaptive"}
     assert body["output_config"] == {
-        "format": {"type": "json_schema", "schema": {"type": "object"}},
+        "format": {"type": "json_schema", "schema": {"type": "string"}},
         "effort": "high",
     }
     assert request.extras["output_config"] == {"effort": "low"}
@@ -286,7 +290,11 @@ def test_a_medium_the_wire_cannot_carry_is_refused_before_it_is_sent():
     ],
 )
 def test_tool_choices(choice, block):
-    assert body_of(ask(tool_choice=choice))["tool_choice"] == block
+    assert body_of(ask(tool_choice=choice, tools=(Tool("look"),)))["tool_choice"] == block
+
+
+def test_a_choice_without_tools_is_not_sent():
+    assert "tool_choice" not in body_of(ask(tool_choice=ToolChoice()))
 
 
 def test_empty_words_and_empty_messages_are_left_out():

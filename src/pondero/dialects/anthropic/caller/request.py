@@ -37,6 +37,7 @@ from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
 from .parts import NAME
+from .schemas import compilable
 
 HOSTED = {
     "web_search": {"type": "web_search_20250305", "name": "web_search"},
@@ -128,7 +129,7 @@ def _body(request: Request) -> dict[str, Json]:
         body["system"] = [_text(text) for text in request.system]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.tool_choice is not None:
+    if request.tool_choice is not None and request.tools:  # without tools it is refused
         body["tool_choice"] = _tool_choice(request.tool_choice)
     if request.output is not None:
         body["output_config"] = {"format": _format(request.output)}
@@ -297,7 +298,8 @@ def _tool(tool: Tool) -> Block:
     block: Block = {"name": tool.name}
     if tool.description:
         block["description"] = tool.description
-    block["input_schema"] = tool.parameters or {"type": "object", "properties": {}}
+    schema = tool.parameters or {"type": "object", "properties": {}}
+    block["input_schema"] = compilable(schema) if tool.strict else schema
     if tool.strict is not None:
         block["strict"] = tool.strict
     return _marked(block, tool.cache)
@@ -315,16 +317,4 @@ def _tool_choice(choice: ToolChoice) -> Block:
 def _format(output: Output) -> Block:
     if output.schema is None:
         raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
-    return {"type": "json_schema", "schema": _closed(output.schema)}
-
-
-def _closed(schema: Json) -> Json:
-    """Return a schema whose objects say that they have no other properties: one must say it."""
-    if isinstance(schema, list):
-        return [_closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {name: _closed(value) for name, value in schema.items()}
-    if closed.get("type") == "object" and "properties" in closed:
-        closed.setdefault("additionalProperties", False)
-    return closed
+    return {"type": "json_schema", "schema": compilable(output.schema)}

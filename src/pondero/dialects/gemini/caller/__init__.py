@@ -17,6 +17,7 @@ CALLER = Caller(
     quirks=request.Quirks,
     cured=repair.cured,
     hosted=request.HOSTED,
+    unsaid=request.UNSAID,
     counting=usage.counting,
     counted=usage.COUNTED,
 )

@@ -25,6 +25,9 @@ from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
+UNSAID = frozenset({"hosted_choice"})
+"""What this wire cannot say: only functions can be forced."""
+
 HOSTED: dict[str, Json] = {
     "web_search": {"googleSearch": {}},
     "code_execution": {"codeExecution": {}},
