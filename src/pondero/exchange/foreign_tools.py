@@ -49,9 +49,7 @@ def fitted(
     renamed: dict[str, str | None] = {}
     for tool in request.tools:
         found = tool if _fits(tool, provider.dialect) else _offered(tool, provider, hosted)
-        # A tool that another service runs itself cannot be forced by its name.
-        callable_ = found is tool or (found is not None and found.kind == "function")
-        renamed[tool.name] = found.name if found is not None and callable_ else None
+        renamed[tool.name] = None if found is None else found.name
         if found is not None:
             tools.append(found)
         if tool.kind != "function" and found is not tool:
@@ -118,7 +116,7 @@ def _with_choice(
         return request
     name = renamed[choice.name]
     if name is None:
-        why = "the tool that must be called is not on offer here, or cannot be forced"
+        why = "the tool that must be called is not on offer here"
         notes.append(Adjustment("dropped_parameter", "tool_choice", choice.name, None, why))
         return replace(request, tool_choice=replace(choice, mode="auto", name=None))
     return replace(request, tool_choice=replace(choice, name=name))
