@@ -6,6 +6,7 @@ prefix for caches and for signatures, so every field that the plan does not touc
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 
 import msgspec
@@ -28,16 +29,21 @@ def patched(request: HttpRequest, entry: Entry, plan: Plan) -> HttpRequest:
     return HttpRequest(request.method, request.url, headers, body)
 
 
-def thinking_paths(entry: Entry, plan: Plan) -> list[Path]:
+def thinking_paths(entry: Entry, plan: Plan) -> tuple[Path, ...]:
     """Return the places in a body that a plan replaces: all that says how a model thinks.
 
     Whoever wrote the body may have meant another model of the same provider, so every way that the
     provider has to say it is among them.
     """
+    return _paths(entry, plan.dropped)
+
+
+@lru_cache(maxsize=512)
+def _paths(entry: Entry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
     paths = [path for each in every for path in (*depth_paths(each), *shown_paths(each))]
-    paths += [entry.provider.parameters.get(name, (name,)) for name in plan.dropped]
-    return list(dict.fromkeys(spelt for path in paths for spelt in _spellings(path)))
+    paths += [entry.provider.parameters.get(name, (name,)) for name in dropped]
+    return tuple(dict.fromkeys(spelt for path in paths for spelt in _spellings(path)))
 
 
 def _spellings(path: Path) -> Iterator[Path]:

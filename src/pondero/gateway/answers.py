@@ -5,7 +5,7 @@ then the next one is asked; after it, trouble is told in the front's own way ins
 """
 
 from asyncio import CancelledError
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 
 import msgspec
@@ -37,6 +37,7 @@ from .translating import Translation, answering
 
 _FAULTS = (Overloaded, ServerFailed, TransportError, WireError)  # of a deployment, not of a request
 _LONGEST_HEADER = 2_000
+_EVENTS = {"content-type": "text/event-stream"}
 
 
 class _Progress:
@@ -149,17 +150,18 @@ class _Asking:
         self._job = job
         self._outlet = outlet
         self._progress = progress
-        call, route = question.call, question.resolved.route
         self._tap = Tap(gate.way(job.exchange)) if job.passes else None
-        place = call.http.headers.get("x-pondero-show") or (route.show if route else None)
-        self._translation = Translation(
-            question.service,
-            question.parsed,
-            job.exchange.origin,
-            id=call.id,
-            place=place,
-        )
         self._notes: list[str] = []
+
+    @cached_property
+    def _translation(self) -> Translation:
+        """Return the writer of the front's own bytes; a passing stream needs it to fail alone."""
+        question, route = self._question, self._question.resolved.route
+        place = question.call.http.headers.get("x-pondero-show") or (route.show if route else None)
+        origin = self._job.exchange.origin
+        return Translation(
+            question.service, question.parsed, origin, id=question.call.id, place=place
+        )
 
     async def run(self) -> None:
         """Ask, and write; raises where nothing was written yet, and where it broke off."""
@@ -204,7 +206,7 @@ class _Asking:
     async def _stream(self, shell: AsyncShell) -> None:
         outlet = self._outlet
         road = self._translation if self._tap is None else self._passage(self._tap)
-        headers = self._translation.headers
+        headers = _EVENTS if self._tap else self._translation.headers
         ping = self._question.service.ping if "event-stream" in headers["content-type"] else b""
         outlet.streams(headers, ping)
         wrote = False
@@ -259,8 +261,9 @@ class _Asking:
     async def _remember(self, reply: Reply) -> None:
         """Keep what the client may lose of this answer; the next request may come at once."""
         question, call = self._question, self._question.call
-        record = self._translation.carrier.record
-        if self._tap is not None:
+        if self._tap is None:
+            record = self._translation.carrier.record
+        else:
             message = reply.message
             ids = tuple(each.id for each in message.tool_calls)
             record = Record(call.id, message, ids, message.text)

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..exchange import Exchange, prepare
 from ..exchange import plan as make_plan
 from ..store import lookup
-from ..thinking import Adjustment, Asked, Plan, Policy
+from ..thinking import Adjustment, Asked, Intent, Plan, Policy
 from . import envelope
 from .dial import Decided, decide
 from .gate import Gate
@@ -44,11 +44,11 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     decided = decide(question.wish, entry.capability, rules)
     policy = _policy(strict=bool(route and route.strict), show=parsed.show)
     asked = _asked(request)
-    plan = make_plan(entry, decided.intent, asked=asked, policy=policy)
+    plan = _planned(entry, decided.intent, asked, policy)
     url, key = gate.address(entry.provider)
     if _passes(question, entry):
         untouched = _is_as_asked(decided, plan, parsed.request.model, entry)
-        template = template_of(entry, request, plan, url=url, key=key)
+        template = template_of(entry, stream=request.stream, url=url, key=key)
         kept = None if untouched else plan
         exchange = passed(call.http, question.service.passing, entry, kept, template)
         return Job(entry=entry, exchange=exchange, decided=decided, passes=True)
@@ -66,6 +66,18 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
         retells=True,
     )
     return Job(entry=entry, exchange=prepared.exchange, decided=decided, passes=False)
+
+
+def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
+    """Return the plan; the same few questions come again and again."""
+    if intent.fields is not None:  # the client's own fields: of those no two are alike
+        return make_plan(entry, intent, asked=asked, policy=policy)
+    return _remembered(entry, intent, asked, policy)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
+    return make_plan(entry, intent, asked=asked, policy=policy)
 
 
 def _passes(question: Question, entry: Entry) -> bool:

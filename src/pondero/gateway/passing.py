@@ -7,6 +7,7 @@ so that the answer can be counted and passed on at once.
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,11 +22,12 @@ from ..exchange import (
     Exchange,
     Timeouts,
     compose,
+    plan,
     thinking_paths,
     with_fields,
     with_list_headers,
 )
-from ..thinking import Plan
+from ..thinking import DEFAULT, UNSET, Asked, Plan
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
@@ -42,7 +44,7 @@ def is_exact(front: str, entry: Entry) -> bool:
 
 
 def passed(
-    http: HttpRequest, passing: Passing, entry: Entry, plan: Plan | None, template: Exchange
+    http: HttpRequest, passing: Passing, entry: Entry, made: Plan | None, template: Exchange
 ) -> Exchange:
     """Return the client's request readdressed; without a plan, its thinking fields stay.
 
@@ -57,25 +59,19 @@ def passed(
         more["model"] = own["model"]
     else:
         without.append(("model",))
-    if plan is not None:
-        without += thinking_paths(entry, plan)
-        more |= plan.fields
+    if made is not None:
+        without += thinking_paths(entry, made)
+        more |= made.fields
     headers = {name: http.headers[name] for name in passing.headers if name in http.headers}
-    headers = {**template.http.headers, **with_list_headers(headers, plan.headers if plan else {})}
+    headers = {**template.http.headers, **with_list_headers(headers, made.headers if made else {})}
     url = template.http.url
     if "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
     return msgspec.structs.replace(
         template,
         http=HttpRequest(http.method, url, headers, with_fields(http.body, without, more)),
-        plan=plan or template.plan,
+        plan=made or template.plan,
     )
-
-
-def _small(request: Request, model: str) -> Request:
-    """Return the shortest conversation that asks a model for the same kind of answer."""
-    hello = Message("user", (Text("."),))
-    return Request(model, (hello,), max_tokens=request.max_tokens, stream=request.stream)
 
 
 class Tap:
@@ -224,11 +220,12 @@ _LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
 }
 
 
-def template_of(
-    entry: Entry, request: Request, plan: Plan, *, url: str, key: str | None
-) -> Exchange:
-    """Return a request of our own to a model, as ``passed`` wants it."""
-    return compose(entry, _small(request, entry.model), plan, url=url, key=key)
+@lru_cache(maxsize=256)
+def template_of(entry: Entry, *, stream: bool, url: str, key: str | None) -> Exchange:
+    """Return the shortest request of our own to a model, as ``passed`` wants it."""
+    hello = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
+    nothing = plan(entry, UNSET, asked=Asked(), policy=DEFAULT)
+    return compose(entry, hello, nothing, url=url, key=key)
 
 
 def answer_of(tap: Tap, body: bytes, places: Places, model: str) -> HttpResponse:
