@@ -15,7 +15,9 @@ from google import genai
 from google.genai import errors as genai_errors
 
 from pondero.canon import HttpRequest
-from pondero.gateway.config import Config, Key, Route
+from pondero.emulator import Emulator
+from pondero.gateway import hash_of, make_key, serving
+from pondero.gateway.config import Config, Key, Route, Server
 from pondero.gateway.listing import listed
 from pondero.gateway.routing import Routing
 from pondero.store import lookup
@@ -194,3 +196,18 @@ def test_a_key_sees_only_its_own_models():
 def test_other_addresses_are_no_list(path):
     assert ask(path, x_api_key="k") is None
     assert ask(path, method="POST") is None
+
+
+@pytest.mark.judge
+def test_a_gateway_with_keys_lists_to_each_its_own():
+    shown = make_key()
+    key = Key("ci", hash_of(shown), models=("opus",))
+    config = Config(server=Server(port=0), routes=(OPUS, FLASH), keys=(key,))
+    with serving(config, transport=Emulator()) as url:
+        with openai.OpenAI(base_url=f"{url}/v1", api_key=shown, max_retries=0) as client:
+            assert [each.id for each in client.models.list()] == ["opus"]
+        with (
+            anthropic.Anthropic(base_url=url, api_key="another", max_retries=0) as client,
+            pytest.raises(anthropic.AuthenticationError),
+        ):
+            client.models.list()

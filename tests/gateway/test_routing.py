@@ -14,6 +14,7 @@ from pondero.thinking import LEVELS
 OPUS = Route("opus", ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"))
 CLAUDE = Route("claude-*", ("google:gemini-3-flash-preview",))
 SLASHED = Route("openai/gpt-5.5", ("openrouter:openai/gpt-5.5",))
+BRACKETED = Route("gpt-5.5[1m]", ("openai:gpt-5.5",))
 ODD = Route("team/high", ("mistral:mistral-large-latest",))
 REST = Route("*", ("deepseek:deepseek-v4-flash",))
 
@@ -22,7 +23,7 @@ def routing(*routes: Route) -> Routing:
     return Routing(Config(routes=routes), lookup())
 
 
-ALL = routing(OPUS, CLAUDE, SLASHED, ODD, REST)
+ALL = routing(OPUS, CLAUDE, SLASHED, BRACKETED, ODD, REST)
 OFFLINE = Routing(opened(Config(), lookup(), offline=True), lookup())
 
 
@@ -39,6 +40,7 @@ OFFLINE = Routing(opened(Config(), lookup(), offline=True), lookup())
         ("openai/gpt-5.5/xhigh", "openai/gpt-5.5", SLASHED, "xhigh"),
         ("team/high", "team/high", ODD, None),
         ("team/high/low", "team/high", ODD, "low"),
+        ("gpt-5.5[1m]", "gpt-5.5[1m]", BRACKETED, None),
         ("anything", "anything", REST, None),
         ("anything/of/theirs", "anything/of/theirs", REST, None),
     ],

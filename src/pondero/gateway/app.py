@@ -95,7 +95,9 @@ class App:
             with gate.watch.over(outlet):
                 await answer(gate, call, outlet)
             return
-        found = await count(gate, http, asks) or listed(http, gate.routing) or nowhere(http)
+        found = (
+            await count(gate, http, asks) or listed(http, gate.routing, asks.key) or nowhere(http)
+        )
         await outlet.whole(found)
 
 
