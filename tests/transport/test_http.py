@@ -176,6 +176,21 @@ def test_the_environments_proxy_is_used_and_its_exceptions_are_kept(kind, monkey
     assert b"".join(pieces) == b"direct"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_proxy_that_says_nothing_runs_into_a_clock(kind, monkeypatch):
+    def script(peer: Peer) -> None:
+        peer.read()
+        peer.gone()
+
+    with serving(script) as proxy:
+        for name in ("HTTPS_PROXY", "https_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        clocks = Timeouts(connect=0.1, first_byte=0.1, between_bytes=60)
+        with pytest.raises(Timeout, match=r"service\.invalid"):
+            exchanges(kind, "https://service.invalid", timeouts=clocks)
+    assert proxy.requests[0].startswith(b"CONNECT service.invalid:443")
+
+
 @pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport])
 def test_one_transport_serves_several_event_loops_and_leaves_nothing_open(make):
     transport = make()

@@ -55,7 +55,7 @@ class Assembler:
                 parts[index] = Text(text)
             elif text and kind == "thinking":
                 parts[index] = Thinking(text)
-        return Message("assistant", tuple([parts[index] for index in sorted(parts)]), origin)
+        return Message("assistant", tuple(map(parts.__getitem__, sorted(parts))), origin)
 
     def _look(self) -> None:
         new, self._new = self._new, []

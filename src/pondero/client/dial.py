@@ -196,16 +196,16 @@ def asked_of(
     context: int | None = None,
 ) -> Asked:
     """Return the parameters beside the wish; raises BadParameter for impossible ones."""
-    for name, value, least in (
-        ("max_tokens", max_tokens, 1),
-        ("top_k", top_k, 0),
-        ("context", context, 0),
-    ):
-        if value is not None:
-            _check_whole(name, value, least)
-    for name, given, most in (("temperature", temperature, 2), ("top_p", top_p, 1)):
-        if given is not None:
-            _check_number(name, given, most)
+    if max_tokens is not None:
+        _check_whole("max_tokens", max_tokens, 1)
+    if top_k is not None:
+        _check_whole("top_k", top_k, 0)
+    if context is not None:
+        _check_whole("context", context, 0)
+    if temperature is not None:
+        _check_number("temperature", temperature, 2)
+    if top_p is not None:
+        _check_number("top_p", top_p, 1)
     if tool_choice is not None and not isinstance(tool_choice, str):
         message = (
             f"tool_choice={tool_choice!r} cannot be; use auto, none, required or a tool's name"

@@ -74,11 +74,13 @@ class Options(Question, ChatOptions, total=False):
 
 def check(options: Mapping[str, object]) -> None:
     """Raise BadParameter for a name that is not an option."""
-    for name in options:
-        if name not in Options.__annotations__:
-            known = " ".join(Options.__annotations__)
-            message = f"unknown option {name!r}; use {known}"
-            raise BadParameter(message)
+    if not options.keys() <= _NAMES:
+        name = next(name for name in options if name not in _NAMES)
+        message = f"unknown option {name!r}; use {' '.join(Options.__annotations__)}"
+        raise BadParameter(message)
+
+
+_NAMES = Options.__annotations__.keys()
 
 
 def request_of(prompt: Prompt, options: Options) -> Request:

@@ -179,9 +179,9 @@ def compose(
 ) -> Exchange:
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
-    wire, unsaid = _wire(entry)
-    request, plan, texts = fitted(request, plan, provider, wire.hosted)
-    request, plan = acceptable(request, plan, entry, unsaid)
+    service = _service(entry, url, signed=key is None and provider.auth == "aws")
+    request, plan, texts = fitted(request, plan, provider, service.wire.hosted)
+    request, plan = acceptable(request, plan, entry, service.unsaid)
     target = Target(
         route=provider.name,
         url=url,
@@ -189,18 +189,17 @@ def compose(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
-    hints = _hints(entry, url, signed=key is None and provider.auth == "aws")
     return Exchange(
         dialect=provider.dialect,
-        http=wire.encode(request, plan, target),
+        http=service.wire.encode(request, plan, target),
         plan=plan,
         origin=Origin(provider.name, entry.model, plan.level, at),
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
-        no_server_hint=hints.no_server,
-        bad_key_hint=hints.bad_key,
-        signing=hints.signing,
+        no_server_hint=service.no_server_hint,
+        bad_key_hint=service.bad_key_hint,
+        signing=service.signing,
         texts=texts,
     )
 
@@ -208,23 +207,27 @@ def compose(
 # -- what is the same for every request to one model ---------------------------------------------
 
 
-class _Hints(Struct, frozen=True):
-    """What an exchange is told about its address: how it is signed, and what helps if it fails."""
+class _Service(Struct, frozen=True):
+    """How one model is reached at one address: its wire, what goes unsaid there, and the hints."""
 
-    no_server: str
-    bad_key: str
+    wire: Caller
+    unsaid: frozenset[str]
+    no_server_hint: str
+    bad_key_hint: str
     signing: Signing | None
 
 
 @lru_cache(_MODELS)
-def _hints(entry: Entry, url: str, *, signed: bool) -> _Hints:
-    provider = entry.provider
+def _service(entry: Entry, url: str, *, signed: bool) -> _Service:
+    provider, wire = entry.provider, _wire(entry.provider)
     start = f"{provider.label} does not answer at {url}: {provider.start}"
-    service = _wire(entry)[0].signed_as or provider.dialect
-    return _Hints(
-        no_server=start if provider.start else "",
-        bad_key=_bad_key_hint(provider, signed=signed),
-        signing=_signing(provider, url, service=service) if signed else None,
+    signed_as = wire.signed_as or provider.dialect
+    return _Service(
+        wire=wire,
+        unsaid=wire.unsaid | frozenset(provider.quirks.get("unsaid", ())),
+        no_server_hint=start if provider.start else "",
+        bad_key_hint=_bad_key_hint(provider, signed=signed),
+        signing=_signing(provider, url, service=signed_as) if signed else None,
     )
 
 
@@ -237,13 +240,6 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
         f"{provider.label} did not take the key: look at {' or '.join(provider.keys)}, or keep "
         f"another with 'pondero keys set {provider.name}'"
     )
-
-
-@lru_cache(_MODELS)
-def _wire(entry: Entry) -> tuple[Caller, frozenset[str]]:
-    """Return the wire, and the parameters that it or this deployment of it has no words for."""
-    wire = dialect(_dialect_of(entry.provider)).caller()
-    return wire, wire.unsaid | frozenset(entry.provider.quirks.get("unsaid", ()))
 
 
 def destination(entry: Entry, policy: Policy, *, refused: frozenset[str] = _NONE) -> Destination:
@@ -269,7 +265,7 @@ def _destination(entry: Entry, foreign: Literal["drop", "note"]) -> Destination:
 def _seen_by(entry: Entry) -> Takes:
     """Return what the wire takes of a past, without the media that the model is not made for."""
     provider, own = entry.provider, entry.capability.media
-    takes = _wire(entry)[0].takes(provider.quirks)
+    takes = _wire(provider).takes(provider.quirks)
     if own is None:
         return takes
     return msgspec.structs.replace(
@@ -286,10 +282,10 @@ def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(max(pair, key=len) for pair in pairs)
 
 
-def _dialect_of(provider: Provider) -> str:
-    """Return the provider's dialect; raises Unsupported for one that we can only plan for."""
+def _wire(provider: Provider) -> Caller:
+    """Return the provider's wire; raises Unsupported for one that we can only plan for."""
     if provider.dialect in NAMES:
-        return provider.dialect
+        return dialect(provider.dialect).caller()
     message = (
         f"{provider.label} speaks {provider.dialect!r}, which can be planned for and not yet "
         f"talked to; these can: {' '.join(NAMES)}"

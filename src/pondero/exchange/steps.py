@@ -323,7 +323,7 @@ def _refuse_pages(head: Head, first: bytes) -> None:
     """Raise Malformed for a web page, or for a packing that nobody asked for."""
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
-    if page or first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc"):
+    if page or (first[:1] != b"{" and first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc")):
         words = readable(first, status=head.status)
         raise Malformed(f"a web page came and no answer; is the address right? {words}")
     packing = headers.get("content-encoding", "")

@@ -171,6 +171,9 @@ class _Weaver:
         if owed and message.role != "user":
             turns.add_parts("user", owed, number - 1)
             owed = []
+        if owed and are_same(owed, message.parts):  # the results, and nothing else
+            turns.add(message, number)
+            return
         parts, calls = self._parts(number, message)
         if self._fitting.notes:
             turns.add_parts("user", self._fitting.notes, number)

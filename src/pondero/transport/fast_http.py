@@ -37,7 +37,7 @@ class FastTransport:
                 request.method,
                 _url(request.url),
                 data=request.body,
-                headers={**_HEADERS, **request.headers},
+                headers=request.headers,
                 timeout=_waits(timeouts),
                 proxy=self._proxies.of(request.url),
                 allow_redirects=False,
@@ -69,7 +69,7 @@ class FastAnswer:
         headers = {name.lower(): value for name, value in response.headers.items()}
         self.head = Head(response.status, headers)
         self._response = response
-        self._read = response.content.readany
+        self._content = response.content
         self._url = url
         self._seconds = seconds
 
@@ -78,8 +78,10 @@ class FastAnswer:
 
     async def __anext__(self) -> bytes:
         """Return the next piece, as it arrives."""
+        if self._content.at_eof():
+            raise StopAsyncIteration
         try:
-            data = await self._read()
+            data = await self._content.readany()
         except _ERRORS as error:
             raise _said(error, self._url, self._seconds) from error
         if data:
@@ -115,6 +117,7 @@ class _Pool:
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60.0),
             cookie_jar=aiohttp.DummyCookieJar(),
+            headers=_HEADERS,
             read_bufsize=2**18,
         )
         self.keeper = self._kept()

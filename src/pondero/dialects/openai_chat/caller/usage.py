@@ -194,11 +194,11 @@ def _below(limit: int, count: int | None) -> int | None:
 
 
 def _first(raw: dict[str, Json], paths: tuple[tuple[str, ...], ...]) -> int | None:
-    for path in paths:
-        value: Json = raw
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if (count := _count(value)) is not None:
+    for key, *inner in paths:
+        value = raw.get(key)
+        for name in inner if value is not None else ():
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None and (count := _count(value)) is not None:
             return count
     return None
 
