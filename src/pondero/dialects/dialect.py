@@ -171,6 +171,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
     - ``hosted`` are tools that services of this wire run themselves, as they are offered on it, by
       their kind; the catalog says which deployment has which.
+    - ``marks`` returns whether a model's prompt cache works by marks in the request; None where no
+      model's does.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -189,6 +191,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     unsaid: frozenset[str] = frozenset()
     signed_as: str | None = None
     hosted: Mapping[str, Json] = {}
+    marks: Callable[[str, Quirks], bool] | None = None
 
 
 # -- the service's side --------------------------------------------------------------------------

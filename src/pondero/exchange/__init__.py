@@ -6,6 +6,7 @@ from .planner import insist, plan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .allowance import Allowance, allowances
+    from .cache_marks import marked
     from .decoded import Decoded, decode
     from .foreign_tools import TextCalls
     from .patch import patched, thinking_paths, with_fields, with_list_headers
@@ -39,6 +40,7 @@ _HOMES = {
     "decode": "decoded",
     "destination": "request",
     "flow": "steps",
+    "marked": "cache_marks",
     "patched": "patch",
     "refusal_of": "refusals",
     "prepare": "request",
@@ -76,6 +78,7 @@ __all__ = [
     "destination",
     "flow",
     "insist",
+    "marked",
     "patched",
     "plan",
     "prepare",

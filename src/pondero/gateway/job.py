@@ -14,7 +14,7 @@ from ..canon import Json, Message, Request, Thinking, ToolResult
 from ..catalog import Entry, Lookup
 from ..dialects import Parsed
 from ..errors import UsageError
-from ..exchange import Exchange, prepare
+from ..exchange import Exchange, marked, prepare
 from ..exchange import plan as make_plan
 from ..store import lookup
 from ..thinking import Adjustment, Asked, Intent, Plan, Policy
@@ -55,7 +55,7 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     request, notes = _without_own(request, parsed, call.front)
     prepared = prepare(
         entry,
-        request,
+        marked(entry, request),
         msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes)),
         asked=asked,
         policy=policy,

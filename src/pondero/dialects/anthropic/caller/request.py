@@ -100,6 +100,11 @@ def takes(_: Mapping[str, Json]) -> Takes:
     )
 
 
+def marks(_model: str, _raw: Mapping[str, Json]) -> bool:
+    """Return True: the service caches what is marked, and nothing else."""
+    return True
+
+
 def _quirks(raw: Mapping[str, Json]) -> Quirks:
     if not raw:
         return _NONE

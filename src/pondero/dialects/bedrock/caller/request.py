@@ -390,6 +390,11 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
         return any(model.startswith(self.messages_fields_of, at) for at in places)
 
 
+def marks(model: str, raw: Mapping[str, Json]) -> bool:
+    """Return whether a model takes cache points: of those whose makers we know, Claude does."""
+    return quirks_of(raw).takes_messages_fields(model)
+
+
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     """Return the quirks in a mapping; raises BadCatalog where a value has the wrong type."""
     try:

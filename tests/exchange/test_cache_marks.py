@@ -1,0 +1,92 @@
+"""Marks for prompt caches: where a model's cache works by them, and the client set none."""
+
+import json
+
+import pytest
+
+from pondero.canon import (
+    Cache,
+    Image,
+    Message,
+    Request,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
+from pondero.client import lookup
+from pondero.exchange import marked, plan, prepare
+from pondero.thinking import Asked, Policy, parse
+
+CLAUDE, CONVERSE = "anthropic:claude-opus-5", "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+TOOL = Tool("look", "Looks.", {"type": "object", "properties": {}})
+MARK = Cache()
+TALK = Request(
+    "m",
+    (
+        Message("user", (Text("first"),)),
+        Message("assistant", (Text("yes"),)),
+        Message("user", (Text("second"),)),
+        Message("assistant", (Thinking("hm"), ToolCall("c", "look", {}))),
+        Message("user", (ToolResult("c", (Text("seen"),)), Text(""))),
+    ),
+    system=(Text("Be brief."), Text("Be kind.")),
+    tools=(TOOL,),
+    max_tokens=2000,
+)
+
+
+def marks(request):
+    """Return everything in a request that has a mark."""
+    parts = [part for message in request.messages for part in message.parts]
+    holders = [*request.system, *request.tools, *parts]
+    return [each for each in holders if not isinstance(each, Thinking) and each.cache == MARK]
+
+
+@pytest.mark.parametrize("model", [CLAUDE, CONVERSE])
+def test_the_ends_of_system_and_of_the_last_two_questions_are_marked(model):
+    made = marked(lookup().entry(model), TALK)
+    assert marks(made) == [
+        Text("Be kind.", cache=MARK),
+        Text("second", cache=MARK),
+        ToolResult("c", (Text("seen"),), cache=MARK),
+    ]
+
+
+def test_without_a_system_prompt_the_tools_are_marked():
+    talk = Request("m", (Message("user", (Text("a"), Image("image/png", b"1"))),), tools=(TOOL,))
+    assert [type(each) for each in marks(marked(lookup().entry(CLAUDE), talk))] == [Tool, Image]
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["openai:gpt-5.5", "google:gemini-3-flash-preview", "deepseek:deepseek-v4-flash"],
+)
+def test_where_the_service_caches_by_itself_nothing_is_marked(model):
+    assert marked(lookup().entry(model), TALK) is TALK
+
+
+def test_a_client_that_marks_knows_best():
+    own = Request("m", (Message("user", (Text("a", cache=Cache("1h")), Text("b"))),))
+    assert marked(lookup().entry(CLAUDE), own) is own
+
+
+def test_what_was_written_to_the_cache_is_read_from_it_a_turn_later():
+    """The prefix up to a turn's last mark stands marked in the next turn too."""
+    entry = lookup().entry(CLAUDE)
+
+    def sent(request):
+        planned = plan(entry, parse("low"), asked=Asked(), policy=Policy())
+        how = {"asked": Asked(), "policy": Policy(), "url": "https://x", "key": "k"}
+        body = json.loads(prepare(entry, marked(entry, request), planned, **how).request.body)
+        blocks = [block for message in body["messages"] for block in message["content"]]
+        ends = [n for n, block in enumerate(blocks) if "cache_control" in block]
+        plain = [
+            {key: value for key, value in block.items() if key != "cache_control"}
+            for block in blocks
+        ]
+        return [json.dumps(plain[: end + 1]) for end in ends]
+
+    earlier = Request("m", TALK.messages[:3], TALK.system, TALK.tools, max_tokens=2000)
+    assert sent(earlier)[-1] in sent(TALK)
