@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json
-from ..catalog import compiled
+from ..catalog import shipped
 from ..errors import BadParameter
 from ..store import config_folder, write_whole
 
@@ -51,7 +51,7 @@ def hash_of(value: Json) -> str:
 
 def catalog_revision() -> str:
     """Return the hash of the catalog that is shipped."""
-    return blake2b(compiled(), digest_size=8).hexdigest()
+    return blake2b(msgspec.json.encode(shipped()), digest_size=8).hexdigest()
 
 
 def place_of(name: str) -> Path:
