@@ -13,6 +13,7 @@ from pondero.gateway.envelope import (
     Said,
     Thought,
     Unseen,
+    is_in,
     opened,
     packed,
     texts_in,
@@ -44,6 +45,7 @@ def test_an_envelope_comes_back_as_it_was_in_either_alphabet(envelope):
 @given(envelopes)
 def test_an_envelope_is_padded_base64_of_the_standard_alphabet(envelope):
     text = packed(envelope)
+    assert is_in(text.encode())
     assert len(text) % 4 == 0
     assert set(text.rstrip("=")) <= set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

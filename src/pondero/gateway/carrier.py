@@ -167,7 +167,8 @@ class Carrier:
     def _start_text(self, told: _Told, out: list[Event]) -> None:
         known = self._parts.get(told.start.index)
         seal = known.seal if isinstance(known, Text) else told.start.seal
-        if seal is not None:
+        # In a slot of its own the entry says too where a text begins: clients keep it in pieces.
+        if seal is not None or (self._slots.text and self._keeps):
             told.entry = Said(told.start.index, len(self._texts), seal)
             self._waiting.append(told.entry)
         if self._slots.text:

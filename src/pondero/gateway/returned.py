@@ -188,14 +188,31 @@ def _read(parts: Sequence[Part]) -> list[_Sent]:
     seen: set[str] = set()
     sent: list[_Sent] = []
     for part in parts:
-        if isinstance(part, ToolResult) or part.seal is None:
-            sent.append(_Sent(part))
-            continue
-        found = dict.fromkeys(texts_in(part.seal.value))
-        fresh = [envelope for text in found if text not in seen and (envelope := opened(text))]
-        seen.update(found)
-        sent.append(_Sent(replace(part, seal=None) if found else part, tuple(fresh)))
+        envelopes: tuple[Envelope, ...] = ()
+        if not isinstance(part, ToolResult) and part.seal is not None:
+            found = dict.fromkeys(texts_in(part.seal.value))
+            fresh = (opened(text) for text in found if text not in seen)
+            envelopes = tuple(envelope for envelope in fresh if envelope is not None)
+            seen.update(found)
+            part = replace(part, seal=None) if found else part  # noqa: PLW2901 - the same part
+        if sent and not envelopes and (longer := _longer(sent[-1], part)) is not None:
+            sent[-1] = longer
+        else:
+            sent.append(_Sent(part, envelopes))
     return sent
+
+
+def _longer(sent: _Sent, part: Part) -> _Sent | None:
+    """Return a text with the next piece of it; None where a part is not the next piece.
+
+    Where a text has an envelope of its own, one without is what came after the first piece.
+    """
+    text = sent.part
+    if not (isinstance(text, Text) and isinstance(part, Text) and part.seal is None):
+        return None
+    if not any(isinstance(entry, Said) for each in sent.envelopes for entry in each.entries):
+        return None
+    return _Sent(replace(text, text=text.text + part.text, cache=part.cache), sent.envelopes)
 
 
 def _split(sent: Sequence[_Sent]) -> list[list[_Sent]]:
