@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from pondero.canon import Finished, Message, Origin, Reply, Started, Text, TextDelta, Usage
-from pondero.client import Recorder, cost, cost_of, kept_of, plan
+from pondero.client import Recorder, cost_of, kept_of, plan
+from pondero.store import cost
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 QUESTION = Message("user", (Text("q"),))

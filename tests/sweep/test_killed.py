@@ -23,7 +23,7 @@ QUESTIONS, ARMS, AT_ONCE = 200, 3, 6
 # Imports everything once, then forks a process for every line it reads: a kill costs no import.
 NURSERY = """
 import asyncio, os, random, sys
-from pondero.client import cost
+from pondero.store import cost
 from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible
 from pondero.sweep.judges import judge_of

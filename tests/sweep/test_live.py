@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.sweep.runs import begun, engine, runner, sums
 
 from pondero.canon import Usage
-from pondero.client import cost
 from pondero.emulator import Emulator, serving
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import Allowance
+from pondero.store import cost
 from pondero.sweep.engine import Ask, Purse, Spent, key_of
 from pondero.sweep.limiter import Limiter
 from pondero.sweep.runner import bound_of

@@ -40,9 +40,9 @@ async def test_what_a_service_is_paid_is_counted_and_what_an_emulator_says_is_no
 
 def test_why_a_price_is_not_known_is_what_is_so_here(monkeypatch):
     assert "nothing is paid" in session(paid=False).unpriced
-    monkeypatch.setattr("pondero.client.recorder.find_spec", lambda name: object())
+    monkeypatch.setattr("pondero.store.prices.find_spec", lambda name: object())
     assert "genai-prices lacks a model" in session(paid=True).unpriced
-    monkeypatch.setattr("pondero.client.recorder.find_spec", lambda name: None)
+    monkeypatch.setattr("pondero.store.prices.find_spec", lambda name: None)
     assert "pip install 'pondero[prices]'" in session(paid=True).unpriced
 
 

@@ -12,10 +12,10 @@ import click
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..client import Chat, Client, Recorder, Turn, cost, lookup
+from ..client import Chat, Client, Recorder, Turn, lookup
 from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Refusal
-from ..store import Kept, Thread, Threads, settings
+from ..store import Kept, Thread, Threads, cost, settings
 from .command import warn
 from .thread_output import opened
 

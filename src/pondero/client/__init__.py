@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client, aask, ask
     from .doctor import Finding, findings
-    from .recorder import Recorder, cost, cost_of, has_prices, kept_of
+    from .recorder import Recorder, cost_of, kept_of
     from .stream import AsyncStream, Stream
     from .tools import Tools
     from .turn import AsyncTurn, Turn
@@ -31,10 +31,8 @@ _HOMES = {
     "Turn": "turn",
     "aask": "client",
     "ask": "client",
-    "cost": "recorder",
     "cost_of": "recorder",
     "findings": "doctor",
-    "has_prices": "recorder",
     "kept_of": "recorder",
     "set_level": "apply_dial",
 }
@@ -56,10 +54,8 @@ __all__ = [
     "aask",
     "ask",
     "complete",
-    "cost",
     "cost_of",
     "findings",
-    "has_prices",
     "kept_of",
     "levels",
     "levels_of",

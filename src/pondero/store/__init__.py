@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .credentials import NO_KEY, Credentials, key_of, url_of
     from .database import Database, Schema
     from .exports import from_jsonl, to_html, to_jsonl, to_markdown
+    from .prices import cost, has_prices
     from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
     from .secrets import forget_key, hidden, keys_file, remember, save_key, saved_key, saved_keys
@@ -50,11 +51,13 @@ _HOMES = {
     "check_config": "config",
     "check_setting": "config",
     "config_file": "config",
+    "cost": "prices",
     "day": "captions",
     "dollars": "captions",
     "footing": "captions",
     "forget_key": "secrets",
     "from_jsonl": "exports",
+    "has_prices": "prices",
     "heading": "captions",
     "hidden": "secrets",
     "key_of": "credentials",
@@ -98,12 +101,14 @@ __all__ = [
     "config_file",
     "config_folder",
     "config_text",
+    "cost",
     "data_folder",
     "day",
     "dollars",
     "footing",
     "forget_key",
     "from_jsonl",
+    "has_prices",
     "heading",
     "hidden",
     "key_of",

@@ -12,8 +12,8 @@ from decimal import Decimal
 from msgspec import Struct
 
 from ..canon import Usage, dumped
-from ..client import cost, lookup
 from ..errors import BadParameter, PonderoError
+from ..store import cost, lookup
 from .arms import Arm
 from .data import Question
 from .engine import Ask, Engine, Purse, Settled, first_of

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import cast
 
 from ..canon import Event, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, Recorder, cost, cost_of, has_prices
+from ..client import AsyncChat, AsyncClient, Recorder, cost_of
 from ..errors import PonderoError
+from ..store import cost, has_prices
 from ..thinking import ThinkingLike
 from .keeper import Keeper
 from .state import Dial, actions, effects

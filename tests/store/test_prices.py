@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from pondero.canon import Usage
-from pondero.client import cost, lookup, models
+from pondero.client import models
+from pondero.store import cost, lookup
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 
