@@ -5,6 +5,7 @@ bytes, the headers, the payload, and a CRC-32 of everything before it.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from struct import Struct as Layout
 from typing import NamedTuple
 from zlib import crc32
@@ -40,6 +41,7 @@ def begins_aws_events(data: bytes) -> bool:
     return len(data) >= _LEAST and crc32(data[:8]) == _PRELUDE.unpack_from(data)[2]
 
 
+@lru_cache(256)
 def _header(name: str, value: str) -> bytes:
     key, text = name.encode(), value.encode()
     return bytes([len(key)]) + key + bytes([_TEXT]) + len(text).to_bytes(2, "big") + text

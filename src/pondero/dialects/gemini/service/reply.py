@@ -31,6 +31,7 @@ from .parts import ending_of, feedback_of, part_of, usage_of
 
 FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 """The finish reasons of an answer that a filter withheld."""
+_HOLE = "\x00"  # in no name of a model and in no id
 
 
 def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
@@ -90,6 +91,7 @@ class Stream:
         self._signature: Json = None  # of the part that is open, until it is sent
         self._asked = False  # whether the sealer was asked for the part that is open
         self._frames = 0
+        self._around: dict[bool, tuple[bytes, bytes]] = {}  # what stands around a piece of text
         self._last: Part | None = None  # of those that ended
         self._cited: list[Json] = []  # by the texts that ended
 
@@ -103,18 +105,19 @@ class Stream:
         """Return the bytes of this event, and of a part that waited for it."""
         match event:
             case TextDelta():
-                return self._piece({"text": event.text})
+                return self._piece(event.text, thought=False)
             case ThinkingDelta():
-                shown = self._answering.shown
-                return self._piece({"text": event.text, "thought": True}) if shown else b""
+                return self._piece(event.text, thought=True) if self._answering.shown else b""
             case PartStart():
                 return self._begin(event)
             case PartEnd():
                 return self._end(event.part)
             case UsageNow():
                 self._usage = event.usage
+                self._around.clear()
             case Started():
                 self._started = event
+                self._around.clear()
             case Finished():
                 return self._finish(event)
             case _:
@@ -139,15 +142,31 @@ class Stream:
             self._signature = self._answering.seal(Text("", event.seal), "", self._written)
         return self._flush()
 
-    def _piece(self, piece: Json) -> bytes:
+    def _piece(self, text: str, *, thought: bool) -> bytes:
         """Return a piece of text, at once."""
+        if not text:
+            return b""
+        self._pieces += 1
+        if self._pieces > 1 and self._answering.context.framing == "sse":
+            return self._next_piece(text, thought=thought)
+        piece: dict[str, Json] = {"text": text, "thought": True} if thought else {"text": text}
         if self._signature is not None:
             piece["thoughtSignature"], self._signature = self._signature, None
-        self._pieces += 1
-        self._waiting.append(piece)
         if self._pieces == 1:
             self._written.append(piece)
+        self._waiting.append(piece)
         return self._flush()
+
+    def _next_piece(self, text: str, *, thought: bool) -> bytes:
+        """Return a further piece: all around its text is as around the one before."""
+        if thought not in self._around:
+            piece: dict[str, Json] = {"text": _HOLE} | ({"thought": True} if thought else {})
+            answer = _answer(self._answering, self._started, [piece], self._usage)
+            frame = self._framed(_wrapped(self._answering, answer))
+            before, _, after = frame.partition(msgspec.json.encode(_HOLE))
+            self._around[thought] = before, after
+        before, after = self._around[thought]
+        return before + msgspec.json.encode(text) + after
 
     def _end(self, part: Part) -> bytes:
         self._last = part
