@@ -129,7 +129,7 @@ def _within(value, fields) -> bool:
     )
 
 
-def _seals(said) -> list[str]:
+def seals_of(said) -> list[str]:
     found: list[str] = []
 
     def look(value) -> None:
@@ -217,7 +217,7 @@ def _turn_two(front: Front, back: str, upstream: Upstream) -> list:
 
 
 def _goes_back(upstream: Upstream, answered: int, asked: int) -> None:
-    for seal in _seals(upstream.said(answered)):
+    for seal in seals_of(upstream.said(answered)):
         sent = upstream.requests[asked]
         # Google's SDK writes bytes in the other alphabet of base64.
         assert any(each.encode() in sent for each in (seal, seal.translate(_OTHER_ALPHABET))), seal
@@ -261,7 +261,7 @@ def _switched(front, back, upstream, history, question) -> None:
     assert said.text == "Yes."
     body = upstream.requests[-1]
     for number in range(before):
-        for seal in _seals(upstream.said(number)):
+        for seal in seals_of(upstream.said(number)):
             assert msgspec.json.encode(seal)[1:-1] not in body
     assert b"cG5kRXYx" not in body
     if front.name != "cohere":
