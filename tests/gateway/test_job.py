@@ -1,13 +1,15 @@
 """What the gateway asks a model for a client that speaks another wire."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import pytest
 from tests.gateway.asgi import came
 
-from pondero.canon import HttpRequest
-from pondero.emulator import Emulator
+from pondero.canon import HttpRequest, Thinking, ToolCall
+from pondero.emulator import Emulator, Turn
 from pondero.gateway.app import App
 from pondero.gateway.config import Config, Route
 from pondero.gateway.gate import Gate
@@ -39,3 +41,66 @@ def test_a_client_that_marks_nothing_reads_from_a_cache_that_wants_marks(model):
     assert second["usage"]["input_tokens_details"]["cached_tokens"] > 1_000
     marks = json.dumps(emulator.log.entries[-1].body).count("cache_control")
     assert marks == 3
+
+
+PATCH = '*** Begin Patch\n+"ä\\n"\n*** End Patch'
+GROUP = {
+    "type": "additional_tools",
+    "role": "developer",
+    "tools": [
+        {
+            "type": "namespace",
+            "name": "files",
+            "description": "Files.",
+            "tools": [{"type": "custom", "name": "apply_patch", "description": "Patches."}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("anthropic:claude-opus-5", "google:gemini-3-flash-preview", "deepseek:deepseek-v4-flash"),
+        *("openai-chat:gpt-5.2", "ollama:qwen3", "cohere:command-a-reasoning-08-2025"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_grammar_tool_of_a_namespace_is_called_with_text_and_its_call_comes_back(model, stream):
+    emulator = Emulator()
+    called = ToolCall("call_1", "apply_patch", {"input": PATCH})
+    emulator.expect(Turn(parts=(Thinking("Hm."), called)))
+    app = App(Gate(Config(routes=(Route(match="*", to=(model,)),)), emulator))
+    question = [GROUP, {"role": "user", "content": "Patch it."}]
+    output = answered(app, question, stream=stream)
+    (call,) = [item for item in output if item["type"] == "custom_tool_call"]
+    assert (call["name"], call["namespace"], call["input"]) == ("apply_patch", "files", PATCH)
+    result = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "Done."}
+    answered(app, [*question, *output, result], stream=stream)
+    assert PATCH in texts_in(emulator.log.entries[-1].body)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a body, and those in its texts that are JSON."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inner)
+    elif isinstance(value, str):
+        yield value
+        if value.startswith("{"):
+            yield from texts_in(json.loads(value))
+
+
+def answered(app: App, items: list[Any], *, stream: bool) -> list[Any]:
+    body = {"model": "m", "input": items, "stream": stream, "store": False}
+    url = "http://here/v1/responses"
+    answer = anyio.run(came, app, HttpRequest("POST", url, {}, json.dumps(body).encode()))
+    assert answer.status == 200, answer.body
+    if not stream:
+        return json.loads(answer.body)["output"]
+    events = [json.loads(line[6:]) for line in answer.body.splitlines() if line[:5] == b"data:"]
+    pieces = [event["delta"] for event in events if "custom_tool_call_input.delta" in event["type"]]
+    output = events[-1]["response"]["output"]
+    calls = [item["input"] for item in output if item["type"] == "custom_tool_call"]
+    assert "".join(pieces) == "".join(calls)
+    return output
