@@ -1,6 +1,7 @@
 """``pondero config`` and ``pondero keys``: settled once, and the keys apart from it."""
 
 import json
+import re
 
 import pytest
 
@@ -173,3 +174,18 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
     config = load(file, lookup())
     assert [key.name for key in config.keys] == ['ci "two"', "cd"]
     assert [holder(config.keys, key) for key in keys] == list(config.keys)
+
+
+def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
+    made = call("keys", "make", "--gateway", "ci")
+    assert re.search(r"\bpnd_[\w-]{32,}$", made[2].strip())
+    file = tmp_path / "gate.toml"
+    file.write_text(made[1])
+    where = ("--config", str(file))
+    assert call("keys", "block", "ci", *where)[0] == 0
+    listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
+    assert listed == [{"name": "ci", "from": "gateway.toml", "blocked": True, "models": []}]
+    call("keys", "block", "ci", "--undo", *where)
+    assert call("keys", "list", "--gateway", *where)[1].split()[-2:] == ["may", "come"]
+    code, _, err = call("keys", "remove", "--gateway", "ci", *where)
+    assert (code, "gateway.toml" in err) == (2, True)

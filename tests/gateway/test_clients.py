@@ -17,7 +17,7 @@ from pondero.store import lookup
 
 CLIENTS = known_clients()
 OFFLINE = opened(Config(), lookup(), offline=True)
-URL, KEY = "http://127.0.0.1:54321", "pk-pondero-a-key-of-its-own"
+URL, KEY = "http://127.0.0.1:54321", "pnd_a-key-of-its-own"
 
 
 def prepared(name: str, model: str | None, config: Config = OFFLINE, offline=True):

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from asyncio import run
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,9 @@ from ..store import forget_key, save_key, saved_keys
 from .command import Group, examples, print_json
 from .completion import provider as provider_names
 from .output import echo
+
+if TYPE_CHECKING:
+    from ..gateway import Keys
 
 _ENVIRONMENT = "environment"
 
@@ -24,12 +29,13 @@ _ENVIRONMENT = "environment"
         "pondero keys list",
         "pondero keys remove openai",
         "pondero keys make --gateway ci >> gateway.toml",
+        "pondero keys block ci                      at once, also while it serves",
     ),
 )
 def keys() -> None:
-    """Keep the keys of services on this machine.
+    """Keep the keys of services on this machine, and make those for clients of the gateway.
 
-    They are kept in the system's keyring, else in a file only you can read. A key in the
+    Keys of services are kept in the system's keyring, else in a file only you can read; one in the
     environment always wins.
     """
 
@@ -51,11 +57,29 @@ def set_(provider: str) -> None:
         echo(f"{variable} is set in the environment, and wins", err=True)
 
 
-@keys.command("list", epilog=examples("pondero keys list", "pondero keys list --json"))
+_of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of the gateway.")
+_config = click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway's configuration; else gateway.toml in pondero's config folder.",
+)
+
+
+@keys.command(
+    "list",
+    epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
+)
 @click.option("--all", "every", is_flag=True, help="Also the providers that have none.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def list_(*, every: bool, as_json: bool) -> None:
+@_of_gateway
+@_config
+def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
     """List which providers have a key, and where from; never the key."""
+    if gateway:
+        _list_gateway(_gateway_keys(file), as_json=as_json)
+        return
     kept = saved_keys()
     rows = []
     for provider in lookup().catalog.providers.values():
@@ -72,10 +96,54 @@ def list_(*, every: bool, as_json: bool) -> None:
         echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
 
 
-@keys.command(epilog=examples("pondero keys remove openai"))
+def _list_gateway(known: "Keys", *, as_json: bool) -> None:
+    rows = [
+        {
+            "name": key.name,
+            "from": "gateway.toml" if known.is_configured(key.name) else "run time",
+            "blocked": key.blocked,
+            "models": list(key.models),
+        }
+        for key in run(known.all())
+    ]
+    if as_json:
+        print_json({"keys": rows})
+        return
+    for row in rows:
+        state = "blocked" if row["blocked"] else "may come"
+        echo(f"{row['name']:<20}{row['from']:<16}{state}")
+    if not rows:
+        echo("no keys; 'pondero keys make --gateway NAME' makes one", err=True)
+
+
+@keys.command(epilog=examples("pondero keys block ci", "pondero keys block ci --undo"))
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Let it in again.")
+@_config
+def block(*, name: str, undo: bool, file: str | None) -> None:
+    """Block the gateway's key NAME at once, without a restart."""
+    run(_gateway_keys(file).block(name, blocked=not undo))
+    echo(f"the key {name!r} {'may come again' if undo else 'is blocked'}", err=True)
+
+
+def _gateway_keys(file: str | None) -> "Keys":
+    from ..gateway import configured, kept_keys
+
+    return kept_keys(configured(file, lookup()))
+
+
+@keys.command(
+    epilog=examples("pondero keys remove openai", "pondero keys remove --gateway contractor")
+)
 @click.argument("provider", shell_complete=provider_names)
-def remove(provider: str) -> int:
-    """Forget the key that is kept for PROVIDER."""
+@_of_gateway
+@_config
+def remove(*, provider: str, gateway: bool, file: str | None) -> int:
+    """Forget the key that is kept for PROVIDER; with --gateway, a client's by its name."""
+    if gateway:
+        run(_gateway_keys(file).remove(provider))
+        echo(f"the key {provider!r} is gone", err=True)
+        return 0
     found = _provider(provider)
     _variable(found)
     gone = [variable for variable in found.keys if forget_key(variable)]

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .clients import Chosen, Client, Start, known_clients, private, start
     from .config import Config, Dial, Key, Route
     from .config_file import check_exposure, configured
+    from .keys import Keys, kept_keys
     from .routing import Routing
     from .secrets import hash_of, key_of, make_key, points_home, url_of
     from .server import run, serving
@@ -17,6 +18,7 @@ _HOMES = {
     "Config": "config",
     "Dial": "config",
     "Key": "config",
+    "Keys": "keys",
     "Route": "config",
     "Routing": "routing",
     "Start": "clients",
@@ -24,6 +26,7 @@ _HOMES = {
     "known_clients": "clients",
     "configured": "config_file",
     "hash_of": "secrets",
+    "kept_keys": "keys",
     "key_of": "secrets",
     "make_key": "secrets",
     "points_home": "secrets",
@@ -40,12 +43,14 @@ __all__ = [
     "Config",
     "Dial",
     "Key",
+    "Keys",
     "Route",
     "Routing",
     "Start",
     "check_exposure",
     "configured",
     "hash_of",
+    "kept_keys",
     "key_of",
     "known_clients",
     "make_key",

@@ -84,7 +84,7 @@ class App:
 
     async def _conversation(self, http: HttpRequest, front: str | None, outlet: Outlet) -> None:
         gate = self.gate
-        asks = who(http, gate.config)
+        asks = who(http, await gate.keys.all())
         if asks is None:
             shape = dialect(front or meant(http)).service()
             message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"

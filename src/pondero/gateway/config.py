@@ -33,43 +33,22 @@ class Dial(Struct, frozen=True, forbid_unknown_fields=True):
     force: str | None = None
 
 
-class Route(Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens to requests whose model is called ``match``: exact, or a glob.
-
-    ``to`` are models in order of preference; ``retries`` are made before the next of them. Under
-    ``strict`` an adjustment is a refusal. ``show`` is where the Chat wire puts thinking.
-    """
-
-    match: Annotated[str, Meta(min_length=1)]
-    to: Annotated[tuple[str, ...], Meta(min_length=1)]
-    thinking: Dial = Dial()
-    retries: Annotated[int, Meta(ge=0, le=10)] = 2
-    strict: bool = False
-    show: Literal["reasoning_content", "reasoning", "both", "tags", "none"] | None = None
-
-
-class Provider(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a provider is, and a reference to its key, where they are not the usual ones."""
-
-    url: str | None = None
-    key: str | None = None
-
-
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a key may spend in a span of time: dollars, and tokens of thinking."""
+    """How much may be spent in a span of time: dollars, tokens, and tokens of thinking."""
 
     money: Amount | None = None
     thinking_tokens: Count | None = None
     per: Literal["hour", "day", "week", "month"] = "month"
+    tokens: Count | None = None
 
     @property
     def bounds(self) -> bool:
         """Return whether anything is bounded."""
-        return self.money is not None or self.thinking_tokens is not None
+        return any(most is not None for most in (self.money, self.tokens, self.thinking_tokens))
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """How fast a key may ask."""
+    """How much may be asked in any span of time of this length."""
 
     requests: Count | None = None
     tokens: Count | None = None
@@ -79,6 +58,31 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     def bounds(self) -> bool:
         """Return whether anything is bounded."""
         return self.requests is not None or self.tokens is not None
+
+
+class Route(Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens to requests whose model is called ``match``: exact, or a glob.
+
+    ``to`` are models in order of preference; ``retries`` are made before the next of them. Under
+    ``strict`` an adjustment is a refusal. ``show`` is where the Chat wire puts thinking. ``budget``
+    and ``limit`` hold for all who take this route together.
+    """
+
+    match: Annotated[str, Meta(min_length=1)]
+    to: Annotated[tuple[str, ...], Meta(min_length=1)]
+    thinking: Dial = Dial()
+    retries: Annotated[int, Meta(ge=0, le=10)] = 2
+    strict: bool = False
+    show: Literal["reasoning_content", "reasoning", "both", "tags", "none"] | None = None
+    budget: Budget | None = None
+    limit: Limit | None = None
+
+
+class Provider(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a provider is, and a reference to its key, where they are not the usual ones."""
+
+    url: str | None = None
+    key: str | None = None
 
 
 class Key(Struct, frozen=True, forbid_unknown_fields=True):

@@ -220,6 +220,7 @@ class _Reader:
         route = self._dialled(row, Route, place)
         for model in route.to:
             self._check_model(model, (*place, "to"))
+        self._check_bounds(route, place)
         return route
 
     def _check_model(self, model: str, place: Place) -> None:
@@ -265,12 +266,15 @@ class _Reader:
         if not _DIGEST.fullmatch(key.hash):
             cure = f"write {WRITTEN['hash']}; it begins with {HASH}"
             raise self._wrong((*place, "hash"), "this is not the hash of a key", cure)
-        for name, bound in (("budget", key.budget), ("limit", key.limit)):
-            if bound is not None and not bound.bounds:
-                raise self._wrong((*place, name), "nothing is bounded", f"write {WRITTEN[name]}")
+        self._check_bounds(key, place)
         for model in key.models if routes else ():
             self._check_reachable(model, routes, (*place, "models"))
         return key
+
+    def _check_bounds(self, row: Key | Route, place: Place) -> None:
+        for name, bound in (("budget", row.budget), ("limit", row.limit)):
+            if bound is not None and not bound.bounds:
+                raise self._wrong((*place, name), "nothing is bounded", f"write {WRITTEN[name]}")
 
     def _check_reachable(self, model: str, routes: tuple[Route, ...], place: Place) -> None:
         matches = [route.match for route in routes]

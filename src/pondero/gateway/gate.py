@@ -19,6 +19,7 @@ from ..store import lookup
 from ..transport import AsyncSigningTransport
 from .breakers import Breakers
 from .config import Config, Key, Route
+from .keys import Keys, KeyStore, LocalKeys
 from .memory import LocalMemory, Memory
 from .outlet import Watch
 from .receipt import Observer, Receipt
@@ -52,6 +53,7 @@ class Gate:
         transport: AsyncTransport,
         *,
         memory: Memory | None = None,
+        keys: KeyStore | None = None,
         observers: Sequence[Observer] = (),
         timeouts: Timeouts | None = None,
     ) -> None:
@@ -60,6 +62,7 @@ class Gate:
         self.routing = Routing(config, lookup())
         self.transport = transport
         self.memory = memory or LocalMemory(seconds=server.memory_seconds, size=server.memory_bytes)
+        self.keys = Keys(lambda: self.config.keys, keys or LocalKeys())
         self.breakers = Breakers()
         self.watch = Watch()
         self.observers = tuple(observers)

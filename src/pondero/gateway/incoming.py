@@ -4,12 +4,12 @@ Limits come before everything else: nothing of a body that is too large is decod
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qs, urlsplit
 
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra
-from .config import Config
+from .config import Key
 from .gate import Who
 from .outlet import Message, Receive
 from .secrets import holder
@@ -107,15 +107,15 @@ _PACKINGS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
 # -- who asks -------------------------------------------------------------------------------------
 
 
-def who(http: HttpRequest, config: Config) -> Who | None:
+def who(http: HttpRequest, keys: Sequence[Key]) -> Who | None:
     """Return who asks, by the key that the request shows; None for a key that nobody has.
 
-    Without keys in the configuration everybody who reaches the gateway may ask.
+    Where there are no keys at all, everybody who reaches the gateway may ask.
     """
-    if not config.keys:
+    if not keys:
         return _LOCAL
     for shown in _shown(http.headers, http.url):
-        found = holder(config.keys, shown)
+        found = holder(keys, shown)
         if found is not None and not found.blocked:
             return Who(found.name, found)
     return None

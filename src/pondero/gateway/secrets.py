@@ -18,7 +18,7 @@ from .. import catalog, store
 from ..errors import MissingKey
 from .config import HASH, Config, Key, Provider
 
-_PREFIX = "pk-pondero-"
+_PREFIX = "pnd_"
 
 
 def make_key() -> str:

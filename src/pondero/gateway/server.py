@@ -21,6 +21,7 @@ from .app import App
 from .config import Config
 from .config_file import check_exposure, reloaded
 from .gate import Gate
+from .keys import FileKeys
 from .receipt import Observer
 from .secrets import forget
 
@@ -94,7 +95,7 @@ def _serve(
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
 ) -> None:
-    gate = Gate(config, transport or _over_network(), observers=observers)
+    gate = Gate(config, transport or _over_network(), observers=observers, keys=FileKeys())
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
     _server(gate).run([bound])
