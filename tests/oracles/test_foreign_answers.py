@@ -4,14 +4,23 @@ Each is what Claude, Gemini or GPT may say: several thoughts, some without words
 slots, calls whose arguments come in pieces, a picture, a part that no other wire has.
 """
 
+import io
 import json
+from contextlib import closing
 
+import anthropic
+import boto3
 import cohere
 import httpx
 import httpx2
 import ollama
 import openai
 import pytest
+from botocore import UNSIGNED
+from botocore.awsrequest import AWSResponse, HeadersDict
+from botocore.config import Config
+from google import genai
+from google.genai import types
 from tests.laws.strategies import told
 
 from pondero.canon import (
@@ -207,3 +216,114 @@ def test_cohere_reads_events_of_any_wire():
     assert "".join(text or "" for text in texts) == "Let me look."
     assert json.loads("".join(arguments)) == CALL.arguments
     assert seen[-1].delta.finish_reason == "TOOL_CALL"
+
+
+MESSAGES = {
+    "model": "opus",
+    "max_tokens": 100,
+    "messages": [{"role": "user", "content": "hi"}],
+    "tools": [{"name": "look", "input_schema": SCHEMA}],
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_anthropic_reads_blocks_of_any_wire(stream):
+    made = anthropic.Anthropic(
+        api_key="k",
+        http_client=behind("anthropic", PLAIN),
+        max_retries=0,
+        _strict_response_validation=True,
+    )
+    if stream:
+        with made.messages.stream(**MESSAGES) as running:
+            seen = [event.type for event in running]
+            message = running.get_final_message()
+        assert "input_json" in seen
+    else:
+        message = made.messages.create(**MESSAGES)
+    kinds = [block.type for block in message.content]
+    assert kinds == ["thinking", "thinking", "text", "redacted_thinking", "tool_use"]
+    shown, carrier, text, hidden, call = message.content
+    assert (shown.thinking, shown.signature) == ("Hm.", "")
+    assert (carrier.thinking, carrier.signature) == ("", ENVELOPE)
+    assert (text.text, hidden.data) == ("Let me look.", ENVELOPE)
+    assert (call.id, call.input) == ("call_2", CALL.arguments)
+    assert message.stop_reason == "tool_use"
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (3, 2)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_google_reads_parts_of_any_wire_and_keeps_the_turn():
+    options = types.HttpOptions(httpx_client=behind("gemini", PLAIN))
+    config = types.GenerateContentConfig(
+        tools=[types.Tool(function_declarations=[{"name": "look"}])],
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        thinking_config=types.ThinkingConfig(include_thoughts=True),
+    )
+    with closing(genai.Client(api_key="k", http_options=options)) as client:
+        whole = client.models.generate_content(model="opus", contents="hi", config=config)
+        chat = client.chats.create(model="opus", config=config)
+        for _ in chat.send_message_stream("hi"):
+            pass
+        kept = [part for content in chat.get_history()[1:] for part in content.parts]
+    for parts in (whole.candidates[0].content.parts, kept):
+        said = [part for part in parts if part.text and not part.thought]
+        assert "".join(part.text for part in said) == "Let me look."
+        assert "".join(part.text for part in parts if part.thought and part.text) == "Hm."
+        (call,) = [part for part in parts if part.function_call]
+        assert (call.function_call.id, call.function_call.args) == ("call_2", CALL.arguments)
+        assert call.thought_signature
+    assert whole.usage_metadata.total_token_count == 5
+
+
+class Raw(io.BytesIO):
+    """A body as botocore reads it."""
+
+    def stream(self, *_args, **_kwargs):
+        yield self.read()
+
+
+def answered(request, **_kwargs):
+    """Answer a request of botocore's."""
+    request.content = request.body
+    request.headers = {
+        key: value.decode() if isinstance(value, bytes) else value
+        for key, value in request.headers.items()
+    }
+    status, headers, body = written("bedrock", PLAIN, request)
+    return AWSResponse(request.url, status, HeadersDict(headers), Raw(body))
+
+
+CONVERSE = {
+    "modelId": "opus",
+    "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+    "toolConfig": {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": SCHEMA}}}]},
+}
+
+
+def test_boto3_reads_blocks_of_any_wire():
+    config = Config(signature_version=UNSIGNED)
+    with closing(boto3.client("bedrock-runtime", "us-east-1", config=config)) as client:
+        client.meta.events.register("before-send.bedrock-runtime.*", answered)
+        whole = client.converse(**CONVERSE)
+        frames = list(client.converse_stream(**CONVERSE)["stream"])
+    content = whole["output"]["message"]["content"]
+    assert [next(iter(block)) for block in content] == [
+        *("reasoningContent", "reasoningContent", "text", "image", "reasoningContent", "toolUse"),
+    ]
+    assert content[1]["reasoningContent"]["reasoningText"]["signature"] == ENVELOPE
+    assert content[-1]["toolUse"] == {
+        "toolUseId": "call_2",
+        "name": "look",
+        "input": CALL.arguments,
+    }
+    deltas = [each["contentBlockDelta"]["delta"] for each in frames if "contentBlockDelta" in each]
+    assert "".join(delta.get("text", "") for delta in deltas) == "Let me look."
+    pieces = [delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta]
+    assert len(pieces) > 1
+    assert json.loads("".join(pieces)) == CALL.arguments
+    starts = sum("contentBlockStart" in each for each in frames)
+    stops = [each for each in frames if "contentBlockStop" in each]
+    assert (starts, len(stops)) == (2, 6)
+    assert whole["stopReason"] == "tool_use"
+    assert whole["usage"]["totalTokens"] == 5
