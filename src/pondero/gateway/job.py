@@ -14,14 +14,14 @@ from ..canon import Json, Message, Request, Thinking, ToolResult
 from ..catalog import Entry, Lookup
 from ..dialects import Parsed
 from ..errors import UsageError
-from ..exchange import Exchange, marked, prepare
+from ..exchange import Exchange, marked, prepare, thinking_paths, with_fields
 from ..exchange import plan as make_plan
 from ..store import lookup
 from ..thinking import Adjustment, Asked, Intent, Plan, Policy
 from . import envelope
 from .dial import Decided, decide
 from .gate import Gate
-from .passing import is_exact, passed, template_of
+from .passing import is_exact, passed, template_of, with_own
 from .question import Question
 
 
@@ -49,10 +49,16 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     if _passes(question, entry):
         untouched = _is_as_asked(decided, plan, parsed.request.model, entry)
         template = template_of(entry, stream=request.stream, url=url, key=key)
-        kept = None if untouched else plan
-        exchange = passed(call.http, question.service.passing, entry, kept, template)
+        exchange = passed(
+            call.http, question.service.passing, entry, plan, template, untouched=untouched
+        )
         return Job(entry=entry, exchange=exchange, decided=decided, passes=True)
+    own = _is_own(question, entry)
     request, notes = _without_own(request, parsed, call.front)
+    if own:  # its wire has those fields too; what they say of thinking, the plan says
+        extras = _unthinking(parsed.request.extras, entry, plan)
+        notes = [note for note in notes if note.what in parsed.unknown]
+        request = msgspec.structs.replace(request, extras=extras)
     prepared = prepare(
         entry,
         marked(entry, request),
@@ -65,7 +71,10 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
         refusals=gate.refusals,
         retells=True,
     )
-    return Job(entry=entry, exchange=prepared.exchange, decided=decided, passes=False)
+    exchange = prepared.exchange
+    if own:
+        exchange = with_own(exchange, call.http, question.service.passing)
+    return Job(entry=entry, exchange=exchange, decided=decided, passes=False)
 
 
 def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
@@ -82,17 +91,20 @@ def _remembered(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> P
 
 def _passes(question: Question, entry: Entry) -> bool:
     """Return whether the body can pass: the same wire, and nothing of another maker in it."""
-    call = question.call
-    if not is_exact(call.front, entry) or envelope.is_in(call.http.body):
+    if not _is_own(question, entry) or envelope.is_in(question.call.http.body):
         return False
     came = question.parsed.request.messages
     if any(one.role == other.role == "assistant" for one, other in pairwise(came)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _results(came) != _results(question.request.messages):
         return False  # a result was sent twice
-    if not _is_meant(lookup(), question.resolved.name, entry):
-        return False
     return not any(_is_foreign(message, entry) for message in question.request.messages)
+
+
+def _is_own(question: Question, entry: Entry) -> bool:
+    """Return whether a model speaks the client's own wire, and the body may be meant for it."""
+    named = question.resolved.name
+    return is_exact(question.call.front, entry) and _is_meant(lookup(), named, entry)
 
 
 def _results(messages: Sequence[Message]) -> int:
@@ -164,3 +176,11 @@ def _without_own(
     notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
     choice = request.tool_choice if request.tools else None  # no wire takes one without tools
     return msgspec.structs.replace(request, extras=None, tool_choice=choice), notes
+
+
+def _unthinking(extras: Json, entry: Entry, plan: Plan) -> Json:
+    """Return fields beside the conversation without those that say how a model thinks."""
+    if not extras:
+        return None
+    without = with_fields(msgspec.json.encode(extras), thinking_paths(entry, plan), {})
+    return msgspec.json.decode(without) or None

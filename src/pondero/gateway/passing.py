@@ -44,9 +44,15 @@ def is_exact(front: str, entry: Entry) -> bool:
 
 
 def passed(
-    http: HttpRequest, passing: Passing, entry: Entry, made: Plan | None, template: Exchange
+    http: HttpRequest,
+    passing: Passing,
+    entry: Entry,
+    made: Plan,
+    template: Exchange,
+    *,
+    untouched: bool,
 ) -> Exchange:
-    """Return the client's request readdressed; without a plan, its thinking fields stay.
+    """Return the client's request readdressed; ``untouched``: its thinking fields say the plan.
 
     ``template`` is a request of our own to the same model: its address, its key, and the fields
     that this deployment wants beside the conversation.
@@ -59,19 +65,31 @@ def passed(
         more["model"] = own["model"]
     else:
         without.append(("model",))
-    if made is not None:
+    if not untouched:
         without += thinking_paths(entry, made)
         more |= made.fields
+    body = with_fields(http.body, without, more)
+    ours = msgspec.structs.replace(template.http, method=http.method, body=body)
+    ours = _with_headers_of(http, passing, ours, {} if untouched else made.headers)
+    return msgspec.structs.replace(template, http=ours, plan=made)
+
+
+def with_own(exchange: Exchange, http: HttpRequest, passing: Passing) -> Exchange:
+    """Return a request in our words with the headers of the client's: both speak one wire."""
+    ours = _with_headers_of(http, passing, exchange.http, exchange.plan.headers)
+    return msgspec.structs.replace(exchange, http=ours)
+
+
+def _with_headers_of(
+    http: HttpRequest, passing: Passing, ours: HttpRequest, more: Mapping[str, str]
+) -> HttpRequest:
+    """Return a request with what the client's headers and address say to the service."""
     headers = {name: http.headers[name] for name in passing.headers if name in http.headers}
-    headers = {**template.http.headers, **with_list_headers(headers, made.headers if made else {})}
-    url = template.http.url
+    url = ours.url
     if "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
-    return msgspec.structs.replace(
-        template,
-        http=HttpRequest(http.method, url, headers, with_fields(http.body, without, more)),
-        plan=made or template.plan,
-    )
+    headers = {**ours.headers, **with_list_headers(headers, more)}
+    return msgspec.structs.replace(ours, url=url, headers=headers)
 
 
 class Tap:

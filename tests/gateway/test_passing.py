@@ -1,0 +1,110 @@
+"""What a client says to a model that speaks its own wire arrives there, on both roads."""
+
+import json
+
+import anyio
+import pytest
+from tests.gateway.asgi import Came, came
+
+from pondero.canon import HttpRequest
+from pondero.emulator import Emulator
+from pondero.gateway.app import App
+from pondero.gateway.config import Config, Dial, Route
+from pondero.gateway.gate import Gate
+
+OPUS, GPT = "anthropic:claude-opus-5", "openai:gpt-5.5"
+BETAS = "context-management-2025-06-27,interleaved-thinking-2025-05-14"
+MESSAGES = {
+    "max_tokens": 9000,
+    "thinking": {"type": "adaptive", "display": "summarized"},
+    "output_config": {"effort": "high"},
+    "metadata": {"user_id": "somebody"},
+    "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]},
+}
+RESPONSES = {
+    "reasoning": {"effort": "high", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+    "store": False,
+    "text": {"verbosity": "low"},
+    "prompt_cache_key": "a-thread",
+}
+
+
+class _Talk:
+    """A conversation of one client with a gateway, and what the models behind it got."""
+
+    def __init__(self, path: str, fields: dict, thinking: Dial | None = None) -> None:
+        self.emulator = Emulator()
+        thinking = thinking or Dial()
+        routes = (
+            Route(match="claude-opus-5", to=(OPUS,), thinking=thinking),
+            Route(match="gpt-5.5", to=(GPT,), thinking=thinking),
+        )
+        self._app = App(Gate(Config(routes=routes), self.emulator))
+        self._path = path
+        self._fields = fields
+        self._said: list = []
+
+    def ask(self, model: str, text: str, **more: object) -> Came:
+        slot = "input" if "responses" in self._path else "messages"
+        self._said.append({"role": "user", "content": text})
+        body = {"model": model, slot: self._said, **self._fields, **more}
+        headers = {"content-type": "application/json", "x-api-key": "k", "anthropic-beta": BETAS}
+        http = HttpRequest("POST", f"http://gate{self._path}", headers, json.dumps(body).encode())
+        answer = anyio.run(came, self._app, http)
+        assert answer.status == 200, answer.body
+        said = json.loads(answer.body)
+        if slot == "input":
+            self._said += said["output"]
+        else:
+            self._said.append({"role": "assistant", "content": said["content"]})
+        return answer
+
+    @property
+    def got(self) -> dict:
+        entry = self.emulator.log.entries[-1]
+        assert entry.status == 200, entry.refusal
+        return entry.body
+
+
+@pytest.mark.parametrize("level", ["low", "high"])
+def test_a_request_that_passes_untouched_says_which_level_was_sent(level):
+    talk = _Talk("/v1/messages", MESSAGES)
+    answer = talk.ask("claude-opus-5", "What is 2 + 2?", output_config={"effort": level})
+    assert talk.got["output_config"] == {"effort": level}
+    assert answer.headers["x-pondero-thinking"] == f"asked={level}; sent={level}; why=body"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "home", "away"),
+    [
+        ("/v1/messages?beta=true", MESSAGES, "claude-opus-5", "gpt-5.5"),
+        ("/v1/responses", RESPONSES, "gpt-5.5", "claude-opus-5"),
+    ],
+)
+def test_fields_of_the_clients_wire_arrive_after_another_maker_answered(path, fields, home, away):
+    talk = _Talk(path, fields)
+    talk.ask(away, "What is 2 + 2?")
+    talk.ask(home, "What is 3 + 3?")
+    first = talk.got
+    answer = talk.ask(home, "What is 4 + 4?")
+    for got in (first, talk.got):
+        assert {name: got.get(name) for name in fields} == fields
+    assert "dropped_parameter" not in answer.headers.get("x-pondero-adjustments", "")
+
+
+def test_betas_of_the_client_arrive_after_another_maker_answered():
+    talk = _Talk("/v1/messages?beta=true", MESSAGES)
+    talk.ask("gpt-5.5", "What is 2 + 2?")
+    talk.ask("claude-opus-5", "What is 3 + 3?")
+    entry = talk.emulator.log.entries[-1]
+    assert set(BETAS.split(",")) <= set(entry.headers["anthropic-beta"].split(","))
+    assert entry.path.endswith("?beta=true")
+
+
+def test_a_cap_holds_after_another_maker_answered():
+    talk = _Talk("/v1/messages", MESSAGES, thinking=Dial(cap="low"))
+    talk.ask("gpt-5.5", "What is 2 + 2?")
+    assert talk.got["reasoning"]["effort"] == "low"
+    talk.ask("claude-opus-5", "What is 3 + 3?")
+    assert talk.got["output_config"] == {"effort": "low"}
