@@ -6,6 +6,7 @@ is replaced in each file that has such marks.
 
 import json
 import re
+import runpy
 import tomllib
 from collections.abc import Callable
 from functools import cache
@@ -346,6 +347,12 @@ def clients() -> str:
     return table(["client", "command", "what is set for it", "what installs it"], rows)
 
 
+def pairs() -> str:
+    """Return what each wire takes of what a client may ask."""
+    tried = runpy.run_path(str(ROOT / "docs" / "pairs.py"))
+    return table(["", *tried["WIRES"]], tried["rows"]())
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "ladder": lambda: ladder(list(SHOWN)),
     "providers": providers,
@@ -360,6 +367,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "account": account,
     "scenarios": scenarios,
     "clients": clients,
+    "pairs": pairs,
     "agreement": agreement,
     "disagreements": disagreements,
     "models-json": models_json,

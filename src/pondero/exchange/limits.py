@@ -7,6 +7,7 @@ stop sequences, the shape of the answer, and an answer begun for the model (a pr
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ..canon import (
     Json,
@@ -53,6 +54,9 @@ def acceptable(
     if "hosted_choice" in unsaid and choice is not None and _is_hosted(choice, request.tools):
         why = "a tool that the service runs itself cannot be forced here"
         leave_out("tool_choice", choice.name, why)
+    if "parallel" in unsaid and choice is not None and choice.parallel is False:
+        why = "this service has no word for one call at a time"
+        leave_out("tool_choice", "one call at a time", why, replace(choice, parallel=None))
     if "output_beside_tools" in unsaid and output is not None and request.tools:
         why = "this service takes no shape for the answer while tools are on offer"
         leave_out("output", output.name, why)

@@ -17,6 +17,7 @@ CALLER = Caller(
     quirks=request.Quirks,
     cured=repair.cured,
     signed_as=request.SIGNED,
+    unsaid=request.UNSAID,
     marks=request.marks,
     counting=usage.counting,
     counted=usage.COUNTED,

@@ -132,6 +132,7 @@ def _format_of_data(part: Image) -> str:
     return next((each for start, each in _BEGINNINGS if data.startswith(start)), "png")
 
 
+UNSAID = frozenset({"parallel"})
 SIGNED = "bedrock"
 """The name under which requests without a key are signed."""
 

@@ -34,7 +34,7 @@ from pondero.thinking import Plan
 
 from .parts import NAME, is_plan
 
-UNSAID = frozenset({"output_beside_tools"})
+UNSAID = frozenset({"output_beside_tools", "parallel"})
 _NAMES = {"max_tokens": "max_tokens", "temperature": "temperature", "top_p": "p", "top_k": "k"}
 _CHOICES = {"none": "NONE", "required": "REQUIRED", "tool": "REQUIRED"}
 

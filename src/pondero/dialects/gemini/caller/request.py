@@ -25,7 +25,7 @@ from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
-UNSAID = frozenset({"hosted_choice"})
+UNSAID = frozenset({"hosted_choice", "parallel"})
 """What this wire cannot say: only functions can be forced."""
 
 HOSTED: dict[str, Json] = {

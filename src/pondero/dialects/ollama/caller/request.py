@@ -31,7 +31,7 @@ from pondero.canon import (
 from pondero.errors import BadParameter
 from pondero.thinking import Plan
 
-UNSAID = frozenset({"tool_choice"})  # no call can be forced here
+UNSAID = frozenset({"tool_choice", "parallel"})  # no call can be forced here
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
