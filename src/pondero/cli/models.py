@@ -47,8 +47,8 @@ class Flags(TypedDict):
     epilog=examples(
         "pondero models --provider anthropic",
         "pondero models --json | jq '.models[].id'",
-        "pondero models --refresh                       what models.dev says otherwise",
-        "pondero models --refresh list.json --write     and take over what is new",
+        "pondero models --refresh                   what models.dev says otherwise",
+        "pondero models --refresh list.json --write    take over what is new",
     )
 )
 @click.option(
