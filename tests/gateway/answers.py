@@ -83,6 +83,34 @@ def answers(
     )
 
 
+def kept_by(front: str, message: Message) -> Message:
+    """Return an answer as envelopes alone bring it back, from a client that keeps parts in order.
+
+    Where nothing may stand behind the last part, nor before mere words, the seal of a text and a
+    part that is not shown go with thinking just before them, or with the next thinking or call; a
+    part that is not shown then stands before that.
+    """
+    slots = dialect(front).service().slots
+    if slots.late or not slots.thinking:
+        return message
+    parts: list[Part] = []
+    waiting: list[Part] = []
+    shown: Part | None = None
+    for at, part in enumerate(message.parts):
+        if isinstance(part, Thinking | ToolCall):
+            parts += (*waiting, part)
+            waiting = []
+        elif isinstance(part, Other):
+            (parts if isinstance(shown, Thinking) else waiting).append(part)
+            continue
+        else:
+            after = any(isinstance(each, Thinking | ToolCall) for each in message.parts[at + 1 :])
+            carried = after or isinstance(shown, Thinking)
+            parts.append(part if carried else replace(part, seal=None))
+        shown = part
+    return replace(message, parts=tuple(parts))
+
+
 def deltas(index: int, part: Part) -> list[Event]:
     """Return the pieces of one part."""
     match part:
@@ -126,7 +154,16 @@ def tellings(draw: st.DrawFn, message: Message, *, early: bool | None = None) ->
         started = max(started, number + 1)
     events.append(Finished("stop"))
     cuts = sorted(draw(st.lists(st.integers(0, len(events)), max_size=4)))
+    if early:
+        cuts = [cut for cut in cuts if not _is_inside_minted(message, events[:cut])]
     return [events[a:b] for a, b in zip([0, *cuts], [*cuts, len(events)], strict=True)]
+
+
+def _is_inside_minted(message: Message, told: Sequence[Event]) -> bool:
+    """Return whether a call without an id has begun and not ended: such calls come whole."""
+    last = next((e for e in reversed(told) if isinstance(e, PartStart | PartEnd)), None)
+    part = message.parts[last.index] if isinstance(last, PartStart) else None
+    return isinstance(part, ToolCall) and part.minted
 
 
 def _events(index: int, part: Part, draw: st.DrawFn, *, early: bool | None) -> list[Event]:

@@ -55,7 +55,7 @@ def entries(part) -> tuple:
 
 
 @pytest.mark.parametrize("front", FRONTS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.data())
 def test_the_client_sees_the_same_words_and_calls_one_part_after_another(front, message, data):
     one = carrier(front)
@@ -80,7 +80,7 @@ def test_the_client_sees_the_same_words_and_calls_one_part_after_another(front, 
 
 
 @pytest.mark.parametrize("front", FRONTS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.data())
 def test_nothing_of_the_back_is_left_but_words(front, message, data):
     """Not a seal, not an id, not a part that only the back can read."""
@@ -102,7 +102,7 @@ WITH_SLOTS = [name for name in FRONTS if dialect(name).service().slots.thinking]
 
 
 @pytest.mark.parametrize("front", WITH_SLOTS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.data())
 def test_every_thinking_part_gets_an_envelope_sealed_or_not(front, message, data):
     one = carrier(front)
@@ -113,7 +113,7 @@ def test_every_thinking_part_gets_an_envelope_sealed_or_not(front, message, data
 
 
 @pytest.mark.parametrize("front", ["anthropic", "bedrock", "gemini"])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.data())
 def test_no_carrier_stands_behind_the_last_part(front, message, data):
     """`claude -p` prints nothing where an empty block ends the answer."""
@@ -156,6 +156,21 @@ def test_a_sealed_call_without_thinking_has_an_empty_thinking_part_before_it(fro
     words, ahead, call = ends(events)
     assert (words, ahead.text, call.seal) == (Text("I look"), "", None)
     assert entries(ahead)[0].seal == SIGNED
+
+
+def test_words_with_a_seal_and_no_thinking_before_them_are_only_words_on_messages():
+    """Every answer of a Responses back has one: it has the id of its item."""
+    message = Message("assistant", (Text("yes", SIGNED),))
+    for front in ("anthropic", "bedrock"):
+        assert carrier(front).whole(message).parts == (Text("yes"),)
+    for front in ("openai_responses", "openai_chat"):
+        ahead, words = carrier(front).whole(message).parts
+        assert (ahead.text, words) == ("", Text("yes"))
+        assert entries(ahead) == (Said(0, 0, SIGNED),)
+    calling = Message("assistant", (Text("yes", SIGNED), ToolCall("own", "ls", {}, SIGNED)))
+    words, ahead, _ = carrier("anthropic").whole(calling).parts
+    assert words == Text("yes")
+    assert [entry.seal for entry in entries(ahead)] == [SIGNED, SIGNED]
 
 
 def test_calls_without_thinking_or_seals_are_told_as_they_are():

@@ -3,10 +3,11 @@
 import zlib
 from base64 import b64encode, urlsafe_b64encode
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pondero.canon import Origin, Seal
+from pondero.canon import Origin, Seal, dumped
 from pondero.gateway.envelope import (
     Called,
     Envelope,
@@ -33,6 +34,7 @@ entries = (
 envelopes = st.builds(Envelope, st.just(ORIGIN), words, st.lists(entries, max_size=4).map(tuple))
 
 
+@settings(max_examples=50)
 @given(envelopes)
 def test_an_envelope_comes_back_as_it_was_in_either_alphabet(envelope):
     text = packed(envelope)
@@ -42,6 +44,7 @@ def test_an_envelope_comes_back_as_it_was_in_either_alphabet(envelope):
     assert opened(text.rstrip("=")) == envelope
 
 
+@settings(max_examples=50)
 @given(envelopes)
 def test_an_envelope_is_padded_base64_of_the_standard_alphabet(envelope):
     text = packed(envelope)
@@ -52,6 +55,7 @@ def test_an_envelope_is_padded_base64_of_the_standard_alphabet(envelope):
     )
 
 
+@settings(max_examples=50)
 @given(envelopes, st.data())
 def test_a_broken_envelope_is_none_or_the_whole_of_it(envelope, data):
     """Whatever is cut off or changed, nothing is raised and no other value comes out."""
@@ -62,15 +66,18 @@ def test_a_broken_envelope_is_none_or_the_whole_of_it(envelope, data):
     opened(text[:at] + data.draw(st.sampled_from("A/+-_=.é ")) + text[at + 1 :])
 
 
+@settings(max_examples=50)
 @given(st.text() | st.binary().map(lambda data: b64encode(data).decode()))
 def test_another_text_is_no_envelope(text):
     assert opened(text) is None
 
 
 def test_a_bomb_is_not_inflated():
+    """A whole envelope, but for its size: nothing that we pack is so much smaller than it is."""
+    value = dumped(Envelope(ORIGIN, "x", (Thought(0, text="a" * (1 << 25)),))).encode()
     deflate = zlib.compressobj(9, wbits=-15)
-    data = deflate.compress(b'{"origin":"' + bytes(1 << 28)) + deflate.flush()
-    assert len(data) < 1 << 20
+    data = deflate.compress(value) + deflate.flush()
+    assert len(data) < len(value) // 500
     assert opened(b64encode(b"pndEv1" + data).decode()) is None
 
 
@@ -98,3 +105,15 @@ def test_an_envelope_adds_little():
     seal = Seal("gemini", "s" * 200, "gemini-3-flash-preview", "google")
     bare = len(packed(Envelope(ORIGIN, "0123456789ab", (Thought(0, seal),))))
     assert bare < 300
+
+
+@pytest.mark.judge
+def test_googles_sdk_takes_an_envelope_and_gives_it_back():
+    """It checks the field, keeps bytes, and writes the other alphabet."""
+    from google.genai import types
+
+    envelope = Envelope(ORIGIN, "x", (Thought(0, Seal("d", "\u00ff\u00fe>?" * 40)),))
+    part = types.Part.model_validate({"text": "a", "thoughtSignature": packed(envelope)})
+    sent = part.model_dump(mode="json", by_alias=True, exclude_none=True)["thoughtSignature"]
+    assert "-" in sent or "_" in sent
+    assert opened(sent) == envelope

@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pondero.canon import (
     Event,
-    Finished,
     PartEnd,
     PartStart,
     Started,
@@ -28,6 +27,7 @@ def fed(events: list[Event]) -> list[Event]:
     return [event for each in events for event in sequence.feed([each])]
 
 
+@settings(max_examples=50)
 @given(answers(), st.data())
 def test_no_part_begins_before_the_one_before_it_has_ended(message, data):
     batches = data.draw(tellings(message))
@@ -49,6 +49,7 @@ def test_no_part_begins_before_the_one_before_it_has_ended(message, data):
             assert "".join(told[index]) == part.text
 
 
+@settings(max_examples=50)
 @given(answers(), st.data())
 def test_every_part_ends_as_its_maker_ended_it(message, data):
     batches = data.draw(tellings(message))
@@ -64,48 +65,37 @@ def test_every_part_ends_as_its_maker_ended_it(message, data):
 
 
 def test_words_that_stay_open_end_where_the_next_part_begins():
-    """DeepSeek: thinking, text and calls all end with the answer."""
-    call = ToolCall("1", "ls", {})
-    events = fed(
-        [
-            PartStart(0, "thinking"),
-            ThinkingDelta(0, "hm"),
-            PartStart(1, "text"),
-            TextDelta(1, "I "),
-            TextDelta(1, "look"),
-            PartStart(2, "tool_call", "1", "ls"),
-            PartEnd(0, Thinking("hm")),
-            PartEnd(1, Text("I look")),
-            PartEnd(2, call),
-        ]
-    )
-    assert events[2:4] == [PartEnd(0, Thinking("hm")), PartStart(1, "text")]
-    assert events[6:8] == [PartEnd(1, Text("I look")), PartStart(2, "tool_call", "1", "ls")]
-    assert events[-1] == PartEnd(2, call)
+    """DeepSeek: thinking, text and calls all end with the answer. Nothing waits for that."""
+    sequence = PartSequence()
+    sequence.feed([PartStart(0, "thinking"), ThinkingDelta(0, "hm")])
+    assert sequence.feed([PartStart(1, "text")]) == [
+        PartEnd(0, Thinking("hm")),
+        PartStart(1, "text"),
+    ]
+    sequence.feed([TextDelta(1, "I "), TextDelta(1, "look")])
+    assert sequence.feed([PartStart(2, "tool_call", "1", "ls")]) == [
+        PartEnd(1, Text("I look")),
+        PartStart(2, "tool_call", "1", "ls"),
+    ]
+    ends = [PartEnd(0, Thinking("hm")), PartEnd(1, Text("I look")), PartEnd(2, CALL)]
+    assert sequence.feed(ends) == ends
+
+
+CALL = ToolCall("1", "f", {"a": "}"})
 
 
 def test_arguments_that_come_in_turns_wait_for_the_call_before():
-    one, two = ToolCall("1", "f", {"a": 1}), ToolCall("2", "g", {"b": 2})
-    events = fed(
-        [
-            PartStart(0, "tool_call", "1", "f"),
-            ToolDelta(0, '{"a"'),
-            PartStart(1, "tool_call", "2", "g"),
-            ToolDelta(1, '{"b": 2'),
-            ToolDelta(0, ": 1}"),
-            ToolDelta(1, "}"),
-            PartEnd(0, one),
-            PartEnd(1, two),
-            Finished("tool_calls"),
-        ]
-    )
-    assert events[1:6] == [
-        ToolDelta(0, '{"a"'),
-        ToolDelta(0, ": 1}"),
-        PartEnd(0, one),
-        PartStart(1, "tool_call", "2", "g"),
-        ToolDelta(1, '{"b": 2'),
+    sequence = PartSequence()
+    sequence.feed([PartStart(0, "tool_call", "1", "f"), ToolDelta(0, '{"a": "}')])
+    other = [PartStart(1, "tool_call", "2", "g"), ToolDelta(1, '{"b": 2')]
+    assert sequence.feed(other) == []
+    assert sequence.feed([ToolDelta(0, '"}')]) == [
+        ToolDelta(0, '"}'),
+        PartEnd(0, CALL),
+        *other,
     ]
+    rest = [ToolDelta(1, "}"), PartEnd(0, CALL), PartEnd(1, ToolCall("2", "g", {"b": 2}))]
+    assert sequence.feed(rest) == rest
 
 
 def test_a_call_that_is_complete_does_not_hold_the_next_one_back():
@@ -122,3 +112,11 @@ def test_a_call_that_is_complete_does_not_hold_the_next_one_back():
 def test_text_that_turns_out_to_be_thinking_ends_as_it_was_told():
     events = fed([PartStart(0, "text"), TextDelta(0, "hm"), PartEnd(0, Thinking("hm"))])
     assert events[-1] == PartEnd(0, Text("hm"))
+
+
+def test_a_text_without_a_word_is_not_ended_for_another():
+    sequence = PartSequence()
+    sequence.feed([PartStart(0, "text")])
+    assert sequence.feed([PartStart(1, "thinking")]) == []
+    whole = PartEnd(0, Text("all at once"))
+    assert sequence.feed([whole]) == [whole, PartStart(1, "thinking")]

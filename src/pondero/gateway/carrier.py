@@ -173,8 +173,10 @@ class Carrier:
             self._waiting.append(told.entry)
         if self._slots.text:
             told.seal = self._envelope()
-        else:
+        elif self._slots.late:
             self._ahead(out)
+        else:  # an empty part before mere words would be seen
+            self._release(out)
         self._open(told, out)
 
     def _start_call(self, told: _Told, out: list[Event]) -> None:

@@ -33,10 +33,10 @@ class _Open(Struct):
     again: bool = False
 
     def ended(self) -> Part | None:
-        """Return the part as far as it came; None for a call that is not complete."""
+        """Return the part as far as it came; None for one of which too little came."""
         text, start = "".join(self.texts), self.start
         if start.kind == "text":
-            return Text(text)
+            return Text(text) if text else None
         if start.kind == "thinking":
             return Thinking(text)
         if start.kind != "tool_call" or not text.rstrip().endswith("}"):
