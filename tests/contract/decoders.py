@@ -22,7 +22,6 @@ from pondero.canon import (
 )
 from pondero.dialects import Dialect, dialect, registry
 from pondero.errors import ServerFailed, ServiceError, Truncated
-from pondero.exchange import request as exchange
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch, Dialect], None]
@@ -47,9 +46,6 @@ def misuse(patch: Patch, wire: Dialect, **functions: Any) -> None:
     """Put functions that are wrong into a dialect's caller's side."""
     wrong = replace(dialect(wire.name).caller(), **functions)
     patch.setitem(registry._DIALECTS, wire.name, replace(wire, caller=lambda: wrong))
-    for name in ("_service", "_destination"):  # nothing is remembered from before
-        made = getattr(exchange, name)
-        patch.setattr(exchange, name, getattr(made, "__wrapped__", made))
 
 
 def decoding(make: Callable[[], Edit], *, streams_only: bool = False) -> Mutant:

@@ -5,7 +5,7 @@ The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``ponde
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ _HEADERS = {
 }
 
 _NONE: frozenset[str] = frozenset()
+_Accepts = Callable[[Mapping[str, Json]], Takes]
 _MODELS = 512  # how many models at most something is remembered of
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -179,9 +180,11 @@ def compose(
 ) -> Exchange:
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
     provider = entry.provider
-    service = _service(entry, url, signed=key is None and provider.auth == "aws")
-    request, plan, texts = fitted(request, plan, provider, service.wire.hosted)
-    request, plan = acceptable(request, plan, entry, service.unsaid)
+    wire = _wire(provider)
+    signed = key is None and provider.auth == "aws"
+    known = _known(entry, url, wire.unsaid, wire.signed_as or provider.dialect if signed else None)
+    request, plan, texts = fitted(request, plan, provider, wire.hosted)
+    request, plan = acceptable(request, plan, entry, known.unsaid)
     target = Target(
         route=provider.name,
         url=url,
@@ -191,15 +194,15 @@ def compose(
     )
     return Exchange(
         dialect=provider.dialect,
-        http=service.wire.encode(request, plan, target),
+        http=wire.encode(request, plan, target),
         plan=plan,
         origin=Origin(provider.name, entry.model, plan.level, at),
         quirks=provider.quirks,
         stream=request.stream,
         repairs=repairs,
-        no_server_hint=service.no_server_hint,
-        bad_key_hint=service.bad_key_hint,
-        signing=service.signing,
+        no_server_hint=known.no_server_hint,
+        bad_key_hint=known.bad_key_hint,
+        signing=known.signing,
         texts=texts,
     )
 
@@ -207,10 +210,9 @@ def compose(
 # -- what is the same for every request to one model ---------------------------------------------
 
 
-class _Service(Struct, frozen=True):
-    """How one model is reached at one address: its wire, what goes unsaid there, and the hints."""
+class _Known(Struct, frozen=True):
+    """What is known of one model at one address: what goes unsaid there, signing, and hints."""
 
-    wire: Caller
     unsaid: frozenset[str]
     no_server_hint: str
     bad_key_hint: str
@@ -218,16 +220,15 @@ class _Service(Struct, frozen=True):
 
 
 @lru_cache(_MODELS)
-def _service(entry: Entry, url: str, *, signed: bool) -> _Service:
-    provider, wire = entry.provider, _wire(entry.provider)
+def _known(entry: Entry, url: str, unsaid: frozenset[str], signed_as: str | None) -> _Known:
+    """``unsaid`` is the wire's own, ``signed_as`` the service's name where no key is sent."""
+    provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
-    signed_as = wire.signed_as or provider.dialect
-    return _Service(
-        wire=wire,
-        unsaid=wire.unsaid | frozenset(provider.quirks.get("unsaid", ())),
+    return _Known(
+        unsaid=unsaid | frozenset(provider.quirks.get("unsaid", ())),
         no_server_hint=start if provider.start else "",
-        bad_key_hint=_bad_key_hint(provider, signed=signed),
-        signing=_signing(provider, url, service=signed_as) if signed else None,
+        bad_key_hint=_bad_key_hint(provider, signed=signed_as is not None),
+        signing=None if signed_as is None else _signing(provider, url, service=signed_as),
     )
 
 
@@ -244,12 +245,12 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
 
 def destination(entry: Entry, policy: Policy, *, refused: frozenset[str] = _NONE) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
-    usual = _destination(entry, policy.foreign)
+    usual = _destination(entry, policy.foreign, _wire(entry.provider).takes)
     return msgspec.structs.replace(usual, refused=refused) if refused else usual
 
 
 @lru_cache(_MODELS)
-def _destination(entry: Entry, foreign: Literal["drop", "note"]) -> Destination:
+def _destination(entry: Entry, foreign: Literal["drop", "note"], takes: _Accepts) -> Destination:
     provider = entry.provider
     return Destination(
         dialect=provider.dialect,
@@ -258,14 +259,13 @@ def _destination(entry: Entry, foreign: Literal["drop", "note"]) -> Destination:
         route=provider.name,
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=foreign,
-        takes=_seen_by(entry),
+        takes=_seen_by(entry, takes(provider.quirks)),
     )
 
 
-def _seen_by(entry: Entry) -> Takes:
+def _seen_by(entry: Entry, takes: Takes) -> Takes:
     """Return what the wire takes of a past, without the media that the model is not made for."""
-    provider, own = entry.provider, entry.capability.media
-    takes = _wire(provider).takes(provider.quirks)
+    own = entry.capability.media
     if own is None:
         return takes
     return msgspec.structs.replace(
