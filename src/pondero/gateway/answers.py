@@ -46,7 +46,13 @@ class _Progress:
     def __init__(self, gate: Gate, call: Call) -> None:
         self._begun = monotonic()
         self._gate = gate
-        self.receipt = Receipt(id=call.id, at=gate.now(), key=call.who.name, front=call.front)
+        self.receipt = Receipt(
+            id=call.id,
+            at=gate.now(),
+            key=call.who.name,
+            front=call.front,
+            trace=call.http.headers.get("traceparent"),
+        )
 
     def note(self, **what: Json) -> None:
         self.receipt = msgspec.structs.replace(self.receipt, **what)

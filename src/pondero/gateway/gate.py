@@ -4,18 +4,20 @@ A ``Gate`` belongs to one process. ``replaced`` gives it another configuration w
 request that has begun keeps the one it began with.
 """
 
+import logging
 from collections.abc import Sequence
 from random import random
 from time import time
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..canon import Message
 from ..catalog import Entry, Provider
 from ..dialects import Repair
 from ..exchange import AsyncTransport, Exchange, Retry, Timeouts, refusal_of
 from ..handoff import Refusal
-from ..store import lookup
+from ..store import cost, lookup
 from ..transport import AsyncSigningTransport
 from .breakers import Breakers
 from .config import Config, Key, Route
@@ -25,6 +27,8 @@ from .outlet import Watch
 from .receipt import Observer, Receipt
 from .routing import Routing
 from .secrets import key_of, url_of
+
+LOG = logging.getLogger("pondero.gateway")
 
 PATIENCE = 5.0
 """Seconds that the gateway waits before it tries again; a longer wait is the client's to decide."""
@@ -123,6 +127,13 @@ class Gate:
     # -- what is told -----------------------------------------------------------------------------
 
     def tell(self, receipt: Receipt) -> None:
-        """Give a receipt to everybody who observes."""
+        """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
+        if not self.observers:
+            return
+        price = cost(receipt.provider or "", receipt.model or "", receipt.usage)
+        told = replace(receipt, cost=price, offline=not self.transport.needs_key)
         for observer in self.observers:
-            observer(receipt)
+            try:
+                observer(told)
+            except Exception:
+                LOG.exception("what was asked could not be noted")

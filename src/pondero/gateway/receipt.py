@@ -4,6 +4,7 @@ No words of a conversation and no key are in it.
 """
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -16,7 +17,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     ``said`` is the model's name as the client said it, ``model`` the one that answered. ``asked``,
     ``sent`` and ``why`` are the dial's. ``first`` is the seconds until the first piece of an
     answer, ``seconds`` until its end. ``road`` is how it went: passed, translated or none. ``end``
-    is how it ended: done, refused, failed, or left by the client.
+    is how it ended: done, refused, failed, or left by the client. ``cost`` is in dollars, None
+    where no price is known; where no service but the emulator answered (``offline``), it is what
+    the service would have taken. ``trace`` is the client's own ``traceparent``.
     """
 
     id: str
@@ -40,6 +43,14 @@ class Receipt(Struct, frozen=True, kw_only=True):
     stream: bool = False
     first: float | None = None
     seconds: float = 0.0
+    cost: Decimal | None = None
+    offline: bool = False
+    trace: str | None = None
+
+    @property
+    def answered_by(self) -> str | None:
+        """Return the model with its provider, as ``pondero models`` lists it; None where none."""
+        return None if self.model is None else f"{self.provider}:{self.model}"
 
 
 Observer = Callable[[Receipt], None]

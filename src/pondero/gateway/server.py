@@ -22,6 +22,7 @@ from .config import Config
 from .config_file import check_exposure, reloaded
 from .gate import Gate
 from .keys import FileKeys
+from .observers import observing
 from .receipt import Observer
 from .secrets import forget
 
@@ -95,10 +96,23 @@ def _serve(
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
 ) -> None:
-    gate = Gate(config, transport or _over_network(), observers=observers, keys=FileKeys())
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
-    _server(gate).run([bound])
+    signal.signal(signal.SIGTERM, _end)
+    with observing(config.server) as seen:
+        told = (*observers, *seen.told)
+        gate = Gate(config, transport or _over_network(), observers=told, keys=FileKeys())
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
+        _server(gate).run([bound])
+
+
+def _end(_number: int, _frame: Any) -> None:
+    """End this process in order: uvicorn raises a signal again when its last answer has ended.
+
+    Left to its default it would end the process there, with what observers have yet to write.
+    """
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, signal.SIG_IGN)
+    raise SystemExit(0)
 
 
 def _read_again(gate: Gate) -> None:
@@ -129,10 +143,12 @@ def _run_workers(
         if child:
             return child
         for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, signal.SIG_DFL)
+            signal.signal(name, _end)
         status = 1
         try:
             _serve(config, bound, transport, observers)
+            status = 0
+        except SystemExit:
             status = 0
         finally:
             os._exit(status)

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     from .prices import cost, has_prices
     from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
-    from .secrets import forget_key, hidden, keys_file, remember, save_key, saved_key, saved_keys
+    from .secrets import (
+        Hider,
+        forget_key,
+        hidden,
+        keys_file,
+        remember,
+        save_key,
+        saved_key,
+        saved_keys,
+    )
     from .threads import Threads
 
 _HOMES = {
@@ -42,6 +51,7 @@ _HOMES = {
     "SETTINGS": "config",
     "Schema": "database",
     "Found": "records",
+    "Hider": "secrets",
     "Kept": "records",
     "Line": "records",
     "Settings": "config",
@@ -88,6 +98,7 @@ __all__ = [
     "Credentials",
     "Database",
     "Found",
+    "Hider",
     "Kept",
     "Line",
     "Schema",

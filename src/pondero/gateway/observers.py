@@ -1,0 +1,45 @@
+"""Everybody who is told of requests, as the configuration names them.
+
+``server`` opens them in each process that serves, and closes them when its last answer has ended:
+nothing that was noted is lost then.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Thread
+
+from msgspec import Struct
+
+from ..canon import Usage
+from ..store import cost, has_prices
+from .access_log import AccessLog
+from .config import Server
+from .ledger import Ledger
+from .ledger_database import ledger_database
+from .receipt import Observer
+
+
+class Observers(Struct, frozen=True):
+    """What is told of each request, and the ledger among it; None where it is off."""
+
+    told: tuple[Observer, ...] = ()
+    ledger: Ledger | None = None
+
+
+@contextmanager
+def observing(server: Server) -> Iterator[Observers]:
+    """Open them for as long as this block runs."""
+    told: list[Observer] = []
+    ledger = None
+    if has_prices():  # a third of a second, which the first request should not wait for
+        Thread(target=cost, args=("", "", Usage(1, output=1)), daemon=True).start()
+    with ExitStack() as open_:
+        if (database := ledger_database(server.ledger)) is not None:
+            ledger = Ledger(database)
+            open_.callback(ledger.close)
+            told.append(ledger.note)
+        if server.log != "off":
+            log = AccessLog(server.log)
+            open_.callback(log.close)
+            told.append(log.note)
+        yield Observers(tuple(told), ledger)

@@ -1,0 +1,134 @@
+"""A gateway in processes of its own: what its ledger and its log hold after it has ended."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+
+import httpx2
+import pytest
+
+from pondero.gateway.ledger_database import PostgresDatabase
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, and several workers")
+
+MAIN = "from pondero.cli import main; main()"
+COUNT = "SELECT count(*) FROM pondero_receipts"
+ASKED = {"model": "gpt-5.5/low", "max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
+
+
+class Running:
+    """A gateway that runs, with emulated models behind it."""
+
+    def __init__(self, url: str, process: subprocess.Popen[str], folder: Path) -> None:
+        self.url = url
+        self.process = process
+        self.folder = folder
+        self.client = httpx2.Client(timeout=60)
+
+    def ask(self, count: int) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(self._ask, range(count))) == {200}
+
+    def _ask(self, _number: int) -> int:
+        return self.client.post(f"{self.url}/v1/messages", json=ASKED).status_code
+
+    def end(self, number: int) -> None:
+        self.process.send_signal(number)
+        self.process.wait(timeout=60)
+
+    def rows(self, sql: str = COUNT) -> list[tuple]:
+        connection = sqlite3.connect(self.folder / "data" / "gateway.db")
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def log(self) -> list[dict]:
+        lines = (self.folder / "access.log").read_text("utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@contextmanager
+def running(folder: Path, *, workers: int = 1, ledger: str = "sqlite") -> Iterator[Running]:
+    config = folder / "gateway.toml"
+    config.write_text(
+        f'[server]\nledger = "{ledger}"\nlog = "{folder / "access.log"}"\nworkers = {workers}\n'
+    )
+    command = [sys.executable, "-c", MAIN, "serve", "--offline", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--config", str(config)],
+        env={**os.environ, "PONDERO_DATA_DIR": str(folder / "data")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        gateway = Running(process.stdout.readline().split()[2], process, folder)
+        try:
+            yield gateway
+        finally:
+            gateway.client.close()
+            process.terminate()
+            process.wait(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("workers", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (2, signal.SIGINT)]
+)
+def test_nothing_is_lost_when_it_is_told_to_end(tmp_path, workers, number):
+    with running(tmp_path, workers=workers) as gateway:
+        gateway.ask(40)
+        gateway.end(number)
+        assert gateway.rows() == [(40,)]
+        log = gateway.log()
+    assert len({line["id"] for line in log}) == 40
+    assert {line["model"] for line in log} == {"openai:gpt-5.5"}
+    assert {(line["asked"], line["sent"], line["offline"]) for line in log} == {
+        ("low", "low", True)
+    }
+
+
+def test_killed_it_loses_at_most_what_came_since_the_last_batch(tmp_path):
+    with running(tmp_path) as gateway:
+        gateway.ask(20)
+        for _ in range(600):
+            if (gateway.folder / "data" / "gateway.db").exists() and gateway.rows() == [(20,)]:
+                break
+            sleep(0.05)
+        gateway.ask(10)
+        gateway.end(signal.SIGKILL)
+        assert 20 <= gateway.rows()[0][0] <= 30
+        assert gateway.rows("PRAGMA integrity_check") == [("ok",)]
+    with running(tmp_path) as gateway:
+        before = gateway.rows()[0][0]
+        gateway.ask(1)
+        gateway.end(signal.SIGTERM)
+        assert gateway.rows() == [(before + 1,)]
+
+
+def test_workers_share_a_postgresql_and_go_on_without_it(tmp_path, postgres, monkeypatch):
+    address = postgres.make()
+    monkeypatch.setenv("PONDERO_TEST_LEDGER", address)
+    with running(tmp_path, workers=2, ledger="env:PONDERO_TEST_LEDGER") as gateway:
+        gateway.ask(20)
+        postgres.kill()
+        gateway.ask(20)
+        gateway.end(signal.SIGTERM)
+    postgres.start()
+    with running(tmp_path, ledger="env:PONDERO_TEST_LEDGER") as gateway:
+        gateway.ask(1)
+        gateway.end(signal.SIGTERM)
+        assert list((tmp_path / "data" / "gateway-aside").iterdir()) == []
+    database = PostgresDatabase(address)
+    assert database.rows(COUNT) == [(41,)]
+    database.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"planted-password" in path.read_bytes()]
