@@ -14,6 +14,7 @@ from pondero.gateway.gate import Gate
 
 OPUS, GPT = "anthropic:claude-opus-5", "openai:gpt-5.5"
 BETAS = "context-management-2025-06-27,interleaved-thinking-2025-05-14"
+STAND_IN = "skip_thought_signature_validator"
 MESSAGES = {
     "max_tokens": 9000,
     "thinking": {"type": "adaptive", "display": "summarized"},
@@ -108,3 +109,35 @@ def test_a_cap_holds_after_another_maker_answered():
     assert talk.got["reasoning"]["effort"] == "low"
     talk.ask("claude-opus-5", "What is 3 + 3?")
     assert talk.got["output_config"] == {"effort": "low"}
+
+
+def test_the_seal_of_a_call_comes_back_where_the_client_has_a_stand_in():
+    """Gemini CLI does this to every call of a session that it resumes."""
+    emulator = Emulator()
+    route = Route(match="*", to=("google:gemini-3-flash-preview",))
+    app = App(Gate(Config(routes=(route,)), emulator))
+    ask = {"role": "user", "parts": [{"text": "[emulator: call look {}] What is there?"}]}
+    body: dict = {
+        "contents": [ask],
+        "tools": [{"functionDeclarations": [{"name": "look", "description": "Look."}]}],
+    }
+
+    def asked() -> dict:
+        url = "http://gate/v1beta/models/gemini-3-flash-preview:generateContent"
+        http = HttpRequest("POST", url, {"x-goog-api-key": "k"}, json.dumps(body).encode())
+        answer = anyio.run(came, app, http)
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)["candidates"][0]["content"]
+
+    said = asked()
+    call = next(part for part in said["parts"] if "functionCall" in part)
+    own = call["thoughtSignature"]
+    given = {"name": "look", "response": {"output": "an owl"}, "id": call["functionCall"]["id"]}
+    body["contents"] += [
+        {"role": "model", "parts": [{**call, "thoughtSignature": STAND_IN}]},
+        {"role": "user", "parts": [{"functionResponse": given}]},
+    ]
+    asked()
+    sent = json.dumps(emulator.log.entries[-1].body)
+    assert own in sent
+    assert STAND_IN not in sent

@@ -371,6 +371,19 @@ def test_a_result_that_came_twice_is_dropped():
     assert back.messages == (QUESTION, sent, Message("user", (two, one)), QUESTION)
 
 
+def test_an_answer_is_remembered_where_the_result_before_it_came_twice():
+    call = Message("assistant", (ToolCall("a", "ls", {}),))
+    result = Message("user", (ToolResult("a", (Text("x"),)),))
+    said = Message("assistant", (Thinking("hm", Seal("gemini", 1)), Text("y")), Origin("g", "g"))
+    one = carried("gemini", said)
+    shown = bare(one.whole(said))
+    found = remembered(asked(QUESTION, call, result), one.record, client=CLIENT)
+    for again in (Message("user", result.parts * 2), result), (result, result, result):
+        request = asked(QUESTION, call, *again, shown, QUESTION)
+        back = restored(request, "gemini", client=CLIENT, found=found)
+        assert back.messages == (QUESTION, call, result, said, QUESTION)
+
+
 def test_a_call_that_uses_an_id_again_gets_its_own_result():
     sent = Message("assistant", (ToolCall("a", "ls", {}),))
     result = Message("user", (ToolResult("a", (Text("x"),)),))

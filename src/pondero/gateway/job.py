@@ -98,6 +98,9 @@ def _passes(question: Question, entry: Entry) -> bool:
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _results(came) != _results(question.request.messages):
         return False  # a result was sent twice
+    seals_calls = question.service.slots.call is not None
+    if seals_calls and _sealed(came) < _sealed(question.request.messages):
+        return False  # the client lost the seal of a call, and the memory has it
     return not any(_is_foreign(message, entry) for message in question.request.messages)
 
 
@@ -109,6 +112,10 @@ def _is_own(question: Question, entry: Entry) -> bool:
 
 def _results(messages: Sequence[Message]) -> int:
     return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
+
+
+def _sealed(messages: Sequence[Message]) -> int:
+    return sum(call.seal is not None for message in messages for call in message.tool_calls)
 
 
 @lru_cache(maxsize=1024)

@@ -53,8 +53,10 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
     told: Counter[str] = Counter()
     answer: list[Message] = []
     asked: list[str] = []
+    given: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
 
     def settle() -> None:
+        given.difference_update(call.id for each in answer for call in each.tool_calls)
         digest = _digest(answer, asked)
         turns.append(Turn(tuple(answer), f"{digest} {told[digest]}"))
         told[digest] += 1
@@ -68,7 +70,7 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
         if answer:
             settle()
         if message.role == "user":
-            asked += _words(message)
+            asked += _words(message, given)
     if answer:
         settle()
     return turns
@@ -93,11 +95,12 @@ def _key(client: str, kind: str, name: str) -> str:
     return blake2b(_bytes(f"{client}\0{kind}\0{name}"), digest_size=18).hexdigest()
 
 
-def _words(message: Message) -> Iterator[str]:
+def _words(message: Message, given: set[str]) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
             yield part.text
-        elif isinstance(part, ToolResult):
+        elif isinstance(part, ToolResult) and part.call_id not in given:
+            given.add(part.call_id)
             yield from (inner.text for inner in part.content if isinstance(inner, Text))
 
 
