@@ -1,8 +1,8 @@
 """What the services' sides share about request bodies: the model one names, and unknown fields.
 
-``pondero.sdk`` reads requests of clients that may be newer than our types, and gateways will: on
-that lenient road, fields that the types do not have are left out and listed. The emulator refuses
-the same fields, as the services do.
+``pondero.sdk`` and the gateway read requests of clients that may be newer than our types. On that
+lenient road, fields that the types do not have are left out and listed. The emulator refuses the
+same fields, as the services do.
 """
 
 from functools import cache, reduce

@@ -2,8 +2,8 @@
 
 The caller's side turns our requests into the wire's and its answers into events. The service's
 side is the other end: it reads requests and writes answers, for the emulator and the contract
-kit. ``client/apply_dial`` (for ``pondero.sdk``) reads other programs' requests with it, leniently;
-gateways will. The two are written apart and must agree, so neither imports the other.
+kit. The gateway and ``client/apply_dial`` (for ``pondero.sdk``) read other programs' requests with
+it, leniently. The two are written apart and must agree, so neither imports the other.
 
 A side's package ends in ``CALLER = Caller(...)`` or ``SERVICE = Service(...)``: that line is where
 mypy checks every signature.

@@ -1,7 +1,7 @@
 """Where requests are sent, whose key they carry, and which model they name.
 
 The model's name stands in the body, or in the address where another cloud hosts the model
-(``rawPredict``). ``pondero.sdk`` uses ``serves`` and ``model_of`` without the rules; gateways will.
+(``rawPredict``). ``pondero.sdk`` and the gateway use ``serves`` and ``model_of`` without the rules.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
 ``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` calls
-it, and gateways will.
+two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` and
+the gateway call it.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """The address of a request: path, model, method and framing, and the key that comes with it.
 
-Without the rules, ``pondero.sdk`` uses ``serves`` and ``model_of``; gateways will.
+Without the rules, ``pondero.sdk`` and the gateway use ``serves`` and ``model_of``.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Reads a request: JSON to the server's types, and these to canon.
 
 ``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road, which ``pondero.sdk`` takes and gateways will: the same two steps and no
+is the lenient road, which ``pondero.sdk`` and the gateway take: the same two steps and no
 checks. Each step is lenient when it is passed a collector of unknown fields; the server itself
 refuses next to nothing.
 """

@@ -1,7 +1,7 @@
 """Which requests are for this wire, and which model an address names.
 
-Nothing here looks at a key or at a provider's table: ``pondero.sdk`` uses ``serves`` and
-``model_of`` without the rules, and gateways will.
+Nothing here looks at a key or at a provider's table: ``pondero.sdk`` and the gateway use
+``serves`` and ``model_of`` without the rules.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 ``rules.accept`` takes the steps by a provider's table, with its checks between them. ``parse``, the
 lenient road, takes them by a table of its own that has every provider's fields and knobs, and
-refuses only what cannot be read at all: ``pondero.sdk`` calls it, and gateways will.
+refuses only what cannot be read at all: ``pondero.sdk`` and the gateway call it.
 """
 
 import msgspec

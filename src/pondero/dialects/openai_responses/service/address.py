@@ -1,7 +1,7 @@
 """The address of this wire: its path, the model a request names, and the key it must bring.
 
-``models`` and ``rules`` check addresses and keys here. Without the rules, ``pondero.sdk`` uses
-``serves`` and ``model_of``; gateways will.
+``models`` and ``rules`` check addresses and keys here. Without the rules, ``pondero.sdk``
+and the gateway use ``serves`` and ``model_of``.
 """
 
 from pondero.canon import HttpRequest

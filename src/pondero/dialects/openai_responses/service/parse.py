@@ -2,7 +2,7 @@
 
 There are two roads. ``rules.accept`` is the strict one: it calls the steps one by one, with the
 service's checks between them, and they refuse whatever the wire does not have. ``parse`` is the
-lenient one, which ``pondero.sdk`` takes and gateways will: it passes an ``Unknown`` to every step,
+lenient one, which ``pondero.sdk`` and the gateway take: it passes an ``Unknown`` to every step,
 which then lists what it would have refused and goes on.
 """
 
