@@ -432,8 +432,9 @@ def test_openai_errors_have_its_classes(gpt, emulator):
 
 def test_openai_raises_an_error_that_comes_after_all_was_well(gpt, emulator):
     emulator.faults.extend([Fault(kind="error_event", status=503, message="Busy.")] * 2)
-    *_, last = gpt.responses.create(model="gpt-6-sol", input=SUM, stream=True)
-    assert (last.type, last.message) == ("error", "Busy.")  # this SDK hands it on
+    *_, error, last = gpt.responses.create(model="gpt-6-sol", input=SUM, stream=True)
+    assert (error.type, error.message) == ("error", "Busy.")  # this SDK hands it on
+    assert last.type == "response.failed"
     with pytest.raises(openai.APIError, match="Busy"):
         list(gpt.chat.completions.create(**chatted(stream=True)))
 

@@ -33,7 +33,7 @@ _ENVIRONMENT = "environment"
     ),
 )
 def keys() -> None:
-    """Keep the keys of services on this machine, and make those for clients of the gateway.
+    """Keep the keys of services, and make keys for the gateway.
 
     Keys of services are kept in the system's keyring, else in a file only you can read; one in the
     environment always wins.
@@ -139,7 +139,7 @@ def _gateway_keys(file: str | None) -> "Keys":
 @_of_gateway
 @_config
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
-    """Forget the key that is kept for PROVIDER; with --gateway, a client's by its name."""
+    """Forget the key of PROVIDER, or with --gateway a client's."""
     if gateway:
         run(_gateway_keys(file).remove(provider))
         echo(f"the key {provider!r} is gone", err=True)

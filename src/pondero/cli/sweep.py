@@ -32,7 +32,7 @@ _KINDS = "exact includes numeric regex choice json_schema python command model"
     epilog=examples(
         "pondero sweep run questions.jsonl -m claude-opus-5 --judge numeric",
         "pondero sweep run questions.jsonl -m gpt-5.5 --levels off,low,high --dry-run",
-        "pondero sweep run questions.jsonl -m claude-opus-5 --offline   no key, no cost",
+        "pondero sweep run questions.jsonl -m gpt-5.5 --offline   no key, no cost",
         "pondero sweep resume last",
         "pondero sweep show last --json",
     ),
@@ -93,8 +93,8 @@ def _options(command: Command) -> Command:
 
 @sweep.command(
     epilog=examples(
-        "pondero sweep run questions.jsonl -m claude-opus-5 --judge numeric --max-cost 5",
-        "pondero sweep run questions.csv -m gpt-5.5 -m gemini-3-pro-preview --judge choice",
+        "pondero sweep run questions.jsonl -m gpt-5.5 --judge numeric --max-cost 5",
+        "pondero sweep run quiz.csv -m gpt-5.5 -m gemini-3-pro-preview --judge choice",
         "pondero sweep run SWEEP.toml --yes --json",
     )
 )
@@ -134,7 +134,7 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
 @_YES
 @_JSON
 def resume(name: str, *, yes: bool, as_json: bool) -> int:
-    """Go on with a run that was interrupted; nothing that was answered is asked again."""
+    """Go on with a run; what was answered is not asked again."""
     from ..sweep import Run, engine_of, judge_of, named
 
     with Run.open(named(name)) as begun:
