@@ -79,16 +79,20 @@ class Lab:
 
     def run(self, command: Sequence[str | Path]) -> str:
         """Run a command with nothing of the caller's environment but the search path."""
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(SCRATCH),
-            "PONDERO_CONFIG_DIR": str(SCRATCH / "no-config"),
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else its import waits for the network
-        }
         done = subprocess.run(
-            [str(word) for word in command], env=environment, stdout=subprocess.PIPE, check=True
+            [str(word) for word in command], env=surroundings(), stdout=subprocess.PIPE, check=True
         )
         return done.stdout.decode()
+
+
+def surroundings() -> dict[str, str]:
+    """Return the environment that everything measured runs in."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(SCRATCH),
+        "PONDERO_CONFIG_DIR": str(SCRATCH / "no-config"),
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else its import waits for the network
+    }
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:

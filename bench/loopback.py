@@ -1,8 +1,9 @@
 """One service on the loopback with canned answers, in a process of its own: it costs no client CPU.
 
-The first word of a path says what comes: `stream`, `short`, `first`, or `crowd`, which stops half
-way until so many streams as the second word says are open. Every event is one HTTP chunk.
-Run as a program it prints its port, and ends when its input does.
+The first word of a path says what comes: `stream`, `short`, `first`, `slow`, which takes a moment
+before it, or `crowd`, which stops half way until so many streams as the second word says are open.
+Where that word is `asked`, the body says it: behind `bench`, whatever a gateway makes of the path.
+Every event is one HTTP chunk. Run as a program it prints its port, and ends when its input does.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from streams import STREAMS
 
 Json = Any
 EVENTS, FEW, CROWDED = 6_000, 4, 600
+SLOW = 0.01  # seconds until the first event: still a tenth of what the quickest service takes
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\n%s\r\n\r\n"
 _WIRES = {
     "/messages": "anthropic",
@@ -114,6 +116,7 @@ def _canned() -> dict[tuple[str, str], tuple[bytes, bytes]]:
         canned["short", wire] = (_whole(wire), b"")
         for kind, events in (("stream", EVENTS), ("first", FEW), ("crowd", CROWDED)):
             canned[kind, wire] = _halves(wire, events)
+        canned["slow", wire] = canned["first", wire]
     return canned
 
 
@@ -121,7 +124,7 @@ def _canned() -> dict[tuple[str, str], tuple[bytes, bytes]]:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, answer: Callable[[Transport, str], None]) -> None:
+    def __init__(self, answer: Callable[[Transport, str, bytes], None]) -> None:
         self._answer = answer
         self._received = bytearray()
 
@@ -138,8 +141,9 @@ class _Connection(asyncio.Protocol):
         length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
         if len(self._received) >= end + 4 + length:
             path = bytes(self._received[:end]).split(b" ", 2)[1].decode()
+            body = bytes(self._received[end + 4 : end + 4 + length])
             del self._received[: end + 4 + length]
-            self._answer(self._transport, path)
+            self._answer(self._transport, path, body)
 
 
 class _Service:
@@ -147,10 +151,15 @@ class _Service:
         self._canned = _canned()
         self._held: list[tuple[Transport, bytes]] = []
 
-    def answer(self, transport: Transport, path: str) -> None:
+    def answer(self, transport: Transport, path: str, body: bytes) -> None:
         _, kind, *words = path.split("/")
+        if kind == "asked":
+            kind, *words = body.partition(b"bench ")[2].partition(b" ;")[0].decode().split()
         wire = next(wire for end, wire in _WIRES.items() if end in path)
         one, two = self._canned[kind, wire]
+        if kind == "slow":
+            asyncio.get_running_loop().call_later(SLOW, transport.write, one + two)
+            return
         if kind != "crowd":
             transport.write(one + two)
             return

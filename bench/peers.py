@@ -1,4 +1,4 @@
-"""The libraries we measure against, each in an environment of its own under `.bench/`."""
+"""The libraries and gateways we measure against, each in a place of its own under `.bench/`."""
 
 import shutil
 import subprocess
@@ -15,17 +15,22 @@ PEERS = {
     "openai": "openai==3.49.0",
     "google-genai": "google-genai==3.1.0",
     "litellm": "litellm==1.106.2",
+    "litellm-proxy": "litellm[proxy]==1.106.2",
+    "portkey": "@portkey-ai/gateway@1.15.2",
     "pydantic-ai": "pydantic-ai-slim[anthropic]==2.66.0",
 }
 
 
 def build(names: Iterable[str] = tuple(PEERS)) -> dict[str, Path]:
-    """Return the interpreter of each peer that could be installed; the first time takes minutes."""
+    """Return the interpreter of each peer that could be installed; the first time takes minutes.
+
+    Of one from npm it is the folder. Where there is no npm, there is none.
+    """
     built = {}
     for name in names:
         folder = SCRATCH / "peers" / name
         if _is_current(folder, PEERS[name]) or _install(folder, PEERS[name]):
-            built[name] = folder / "bin" / "python"
+            built[name] = folder if _is_of_npm(PEERS[name]) else folder / "bin" / "python"
     return built
 
 
@@ -38,7 +43,10 @@ def _install(folder: Path, requirement: str) -> bool:
     print(f"installing {requirement} into {folder.relative_to(SCRATCH.parent)} ...", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     python = folder / "bin" / "python"
-    if uv := shutil.which("uv"):
+    if _is_of_npm(requirement):
+        npm = shutil.which("npm") or "npm"
+        steps = [[npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder)]]
+    elif uv := shutil.which("uv"):
         steps = [
             [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
             [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python)],
@@ -52,8 +60,12 @@ def _install(folder: Path, requirement: str) -> bool:
     try:
         for step in steps:
             subprocess.run(step, check=True)
-    except subprocess.CalledProcessError as error:
+    except (OSError, subprocess.CalledProcessError) as error:
         print(f"without {requirement}: {error}", file=sys.stderr)
         return False
     (folder / ".stamp").write_text(requirement)
     return True
+
+
+def _is_of_npm(requirement: str) -> bool:
+    return requirement.startswith("@")
