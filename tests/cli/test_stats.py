@@ -2,12 +2,18 @@
 
 import json
 import xml.etree.ElementTree as ET
+from decimal import Decimal
+from time import time
 
 import pytest
+from msgspec.structs import replace
 
 from pondero.canon import Message, Origin, Text, Usage
 from pondero.cli.stats import chart, rows_of
 from pondero.emulator import Emulator, serving
+from pondero.gateway.ledger import Ledger
+from pondero.gateway.ledger_database import ledger_database
+from pondero.gateway.receipt import Receipt
 from pondero.store import Kept, Spent, Threads
 
 
@@ -195,3 +201,57 @@ def test_an_answer_of_a_service_counts(call, stats, data_dir, monkeypatch):
         call("ask", "claude-opus-5/high", "What is 17 * 23?")
     assert len(json.loads(stats("--json")[1])["rows"]) == 1
     assert json.loads(stats("--offline", "--json")[1])["rows"] == []
+
+
+@pytest.fixture
+def served(data_dir):
+    """Two requests of one key through a gateway, and one that nobody answered."""
+    receipt = Receipt(
+        id="1",
+        at=time(),
+        key="ci",
+        front="chat",
+        provider="somewhere",
+        model="one",
+        sent="high",
+        usage=Usage(10, None, None, 20, 80),
+        cost=Decimal("0.25"),
+        seconds=2.0,
+    )
+    ledger = Ledger(ledger_database("sqlite"))
+    ledger.note(receipt)
+    ledger.note(replace(receipt, id="2", key="you", sent="low"))
+    ledger.note(replace(receipt, id="3", end="failed", usage=Usage()))
+    ledger.close()
+
+
+def test_the_ledger_of_the_gateway_is_counted_beside_the_threads(stats, asked, served):
+    both, threads, gateway = (
+        {(row["model"], row["level"]): row for row in json.loads(stats("--json", *only)[1])["rows"]}
+        for only in ((), ("--only", "threads"), ("--only", "gateway"))
+    )
+    here = ("somewhere:one", "high")
+    assert (threads[here]["thinking"], threads[here]["cost"]) == (160, "0.10")
+    assert (gateway[here]["thinking"], gateway[here]["cost"]) == (80, "0.25")
+    assert (both[here]["thinking"], both[here]["cost"], both[here]["replies"]) == (240, "0.35", 3)
+    assert set(gateway) == {here, ("somewhere:one", "low")}
+
+
+def test_who_asked_is_a_line_of_its_own(stats, asked, served):
+    rows = json.loads(stats("--json", "--by", "key")[1])["rows"]
+    assert {row["key"]: row["replies"] for row in rows} == {"threads": 4, "ci": 1, "you": 1}
+    assert "ci" in stats("--by", "key")[1]
+
+
+def test_a_ledger_that_is_away_is_said_and_the_threads_are_shown(stats, asked, config_dir):
+    (config_dir / "gateway.toml").write_text('[server]\nledger = "postgresql://127.0.0.1:1/none"\n')
+    code, out, err = stats()
+    assert code == 0
+    assert "one/high" in out
+    assert "without the gateway's ledger: PostgreSQL does not keep the ledger" in err
+    assert stats("--config", str(config_dir / "gateway.toml"))[0] != 0
+
+
+def test_reading_begins_no_ledger(stats, asked, data_dir):
+    assert stats()[0] == 0
+    assert not (data_dir / "gateway.db").exists()

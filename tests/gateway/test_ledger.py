@@ -98,7 +98,7 @@ def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
         replace(RECEIPT, id="refused", model=None, provider=None, end="refused", status=404),
     ]
     written(database, each, tmp_path / "aside")
-    found = {(t.key, t.spent.offline): t.spent for t in taken(database)}
+    found = {(each.key, each.offline): each for each in taken(database)}
     assert set(found) == {("ci", False), ("ci", True), ("you", False)}
     mine = found["ci", False]
     assert (mine.model, mine.level, mine.replies, mine.priced) == ("north:m1", "medium", 3, 3)

@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +14,7 @@ from time import sleep
 
 import httpx2
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from pondero.gateway.ledger_database import PostgresDatabase
 
@@ -51,9 +52,36 @@ class Running:
         finally:
             connection.close()
 
+    def is_there(self) -> bool:
+        return (self.folder / "data" / "gateway.db").exists()
+
+    def counts(self, requests: int) -> None:
+        """Wait until so many are counted: a client has its answer before that. All then say so."""
+        until(lambda: self.counted() == requests)
+        assert {self.counted() for _ in range(8)} == {requests}
+
+    def counted(self) -> float:
+        """Return how many requests all workers together have counted, whoever is asked."""
+        text = self.client.get(f"{self.url}/metrics").text
+        families = text_string_to_metric_families(text)
+        return sum(
+            sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == "pondero_requests_total"
+        )
+
     def log(self) -> list[dict]:
         lines = (self.folder / "access.log").read_text("utf-8").splitlines()
         return [json.loads(line) for line in lines]
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if true():
+            return
+        sleep(0.05)
+    raise AssertionError("it never came true")
 
 
 @contextmanager
@@ -99,10 +127,7 @@ def test_nothing_is_lost_when_it_is_told_to_end(tmp_path, workers, number):
 def test_killed_it_loses_at_most_what_came_since_the_last_batch(tmp_path):
     with running(tmp_path) as gateway:
         gateway.ask(20)
-        for _ in range(600):
-            if (gateway.folder / "data" / "gateway.db").exists() and gateway.rows() == [(20,)]:
-                break
-            sleep(0.05)
+        until(lambda: gateway.is_there() and gateway.rows() == [(20,)])
         gateway.ask(10)
         gateway.end(signal.SIGKILL)
         assert 20 <= gateway.rows()[0][0] <= 30
@@ -132,3 +157,19 @@ def test_workers_share_a_postgresql_and_go_on_without_it(tmp_path, postgres, mon
     database.close()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in files if b"planted-password" in path.read_bytes()]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_workers_count_together_and_one_that_is_killed_takes_nothing_with_it(tmp_path):
+    with running(tmp_path, workers=2) as gateway:
+        gateway.ask(40)
+        gateway.counts(40)
+        parent = gateway.process.pid
+        workers = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        assert len(workers) == 2
+        os.kill(int(workers[0]), signal.SIGKILL)
+        gateway.client.close()  # connections to the one that was killed
+        gateway.client = httpx2.Client(timeout=60, transport=httpx2.HTTPTransport(retries=5))
+        gateway.counts(40)
+        gateway.ask(10)
+        gateway.counts(50)

@@ -12,18 +12,20 @@ import click
 import msgspec
 from msgspec import Struct
 
-from ..store import Spent, dollars, write_whole
-from .command import check_free, examples, force_option, print_json
+from ..errors import PonderoError
+from ..store import Spent, dollars, lookup, write_whole
+from .command import check_free, examples, force_option, print_json, warn
 from .output import echo
 from .thread_output import opened
 
 _UNSAID = "unset"
+_THREADS = "threads"
 _LEAST = ("turns", "share", "in", "seconds")
 """Columns that a narrow screen does without, the first of them first."""
 
 
 class Row(Struct, frozen=True):
-    """One line: a model, a level or both, and what they took; None where that is unknown."""
+    """One line: a model, a level, both or a key, and what was taken; None where it is unknown."""
 
     model: str | None
     level: str | None
@@ -37,15 +39,18 @@ class Row(Struct, frozen=True):
     priced: int
     seconds: float | None
     timed: int
+    key: str | None = None
 
     @property
     def name(self) -> str:
-        """Return the model and the level."""
-        return "/".join(word for word in (self.model, self.level) if word)
+        """Return the model and the level, or the key."""
+        return "/".join(word for word in (self.model, self.level, self.key) if word)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values; the keys are a stable contract."""
         made: dict[str, Any] = msgspec.to_builtins(self)
+        if self.key is None:
+            del made["key"]
         return made
 
 
@@ -53,6 +58,7 @@ class Row(Struct, frozen=True):
     epilog=examples(
         "pondero stats",
         "pondero stats --days 7 --by level",
+        "pondero stats --only gateway --by key    who asked how much",
         "pondero stats --svg thinking.svg",
         "pondero stats --json | jq '.rows[] | {model, thinking}'",
     )
@@ -60,7 +66,19 @@ class Row(Struct, frozen=True):
 @click.option(
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="Only the last N days."
 )
-@click.option("--by", type=click.Choice(["model", "level"]), help="Add up by one of the two.")
+@click.option(
+    "--by", type=click.Choice(["model", "level", "key"]), help="Add up by one of the three."
+)
+@click.option(
+    "--only", type=click.Choice([_THREADS, "gateway"]), help="What was asked here, or through it."
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway's configuration; else gateway.toml in pondero's config folder.",
+)
 @click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -76,6 +94,8 @@ def stats(
     *,
     days: float | None,
     by: str | None,
+    only: str | None,
+    file: str | None,
     svg: Path | None,
     force: bool,
     offline: bool,
@@ -83,11 +103,11 @@ def stats(
 ) -> None:
     """Show thinking against answer tokens, money and time.
 
-    There is a line for each model and level. Offline runs are not counted.
+    There is a line for each model and level, of the threads and of the gateway's ledger together.
+    Offline runs are not counted.
     """
     check_free(svg, force=force)
-    with opened() as threads:
-        spent = threads.stats(days=days)
+    spent = _spent(days, only, file)
     rows = rows_of((each for each in spent if each.offline == offline), by=by)
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
@@ -105,6 +125,31 @@ def stats(
         echo(f"without {answers} of offline runs; --offline shows them", err=True)
 
 
+def _spent(days: float | None, only: str | None, file: str | None) -> list[Spent]:
+    spent: list[Spent] = []
+    if only != "gateway":
+        with opened() as threads:
+            spent += threads.stats(days=days)
+    if only != _THREADS:
+        spent += _through_gateway(days, file)
+    return spent
+
+
+def _through_gateway(days: float | None, file: str | None) -> list[Spent]:
+    """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
+    from ..gateway import configured
+    from ..gateway import spent as through_gateway
+
+    try:
+        ledger = configured(file, lookup(), offline=True).server.ledger
+        return through_gateway(ledger, days=days)
+    except PonderoError as error:
+        if file is not None:
+            raise
+        warn(f"without the gateway's ledger: {error}")
+        return []
+
+
 def _show(rows: list[Row], title: str) -> None:
     print_rows(rows)
     print_plot(rows, title)
@@ -115,11 +160,13 @@ def _title(days: float | None) -> str:
 
 
 def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
-    """Return the lines, added up by model, by level or by both, the most tokens first."""
-    groups: dict[tuple[str | None, str | None], list[Spent]] = {}
+    """Return the lines, by model, by level, by key or by model and level, most tokens first."""
+    groups: dict[tuple[str | None, str | None, str | None], list[Spent]] = {}
     for each in spent:
-        level = None if by == "model" else each.level or _UNSAID
-        groups.setdefault((None if by == "level" else each.model, level), []).append(each)
+        names = {"model": each.model, "level": each.level or _UNSAID, "key": each.key or _THREADS}
+        chosen = ("model", "level") if by is None else (by,)
+        model, level, key = (value if name in chosen else None for name, value in names.items())
+        groups.setdefault((model, level, key), []).append(each)
     rows = [_row(*names, group) for names, group in groups.items()]
     return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
 
@@ -165,7 +212,7 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
-def _row(model: str | None, level: str | None, group: list[Spent]) -> Row:
+def _row(model: str | None, level: str | None, key: str | None, group: list[Spent]) -> Row:
     costs = _known(group, lambda each: each.cost)
     seconds = _known(group, lambda each: each.seconds)
     return Row(
@@ -181,6 +228,7 @@ def _row(model: str | None, level: str | None, group: list[Spent]) -> Row:
         priced=sum(each.priced for each in group),
         seconds=sum(seconds) if seconds else None,
         timed=sum(each.timed for each in group),
+        key=key,
     )
 
 

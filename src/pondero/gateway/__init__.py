@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .config import Config, Dial, Key, Route
     from .config_file import check_exposure, configured
     from .keys import Keys, kept_keys
+    from .ledger import spent
     from .routing import Routing
     from .secrets import hash_of, key_of, make_key, points_home, url_of
     from .server import run, serving
@@ -33,6 +34,7 @@ _HOMES = {
     "private": "clients",
     "run": "server",
     "serving": "server",
+    "spent": "ledger",
     "start": "clients",
     "url_of": "secrets",
 }
@@ -58,6 +60,7 @@ __all__ = [
     "private",
     "run",
     "serving",
+    "spent",
     "start",
     "url_of",
 ]

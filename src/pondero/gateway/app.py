@@ -17,6 +17,7 @@ from .failures import failure, refusal
 from .gate import Gate
 from .incoming import TooLarge, read_body, request_of, who
 from .listing import listed
+from .observers import Observers
 from .outlet import Message, Outlet, Receive, Send, cancelled_on_hang_up
 from .question import Call
 
@@ -28,14 +29,22 @@ _UPGRADE = HttpResponse(
     b'{"error":{"message":"there is no WebSocket here; use HTTP","type":"invalid_request_error"}}',
 )
 _HELLO = HttpResponse(200, {"content-type": "application/json"}, b'{"status":"ok"}')
+_LAME = HttpResponse(
+    200,  # it serves as before; what is asked meanwhile reaches the ledger later
+    {"content-type": "application/json"},
+    b'{"status":"ok","ledger":"away"}',
+)
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
 class App:
-    """The application; ``gate`` is what its requests share."""
+    """The application; ``gate`` is what its requests share, ``seen`` who is told of them."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, seen: Observers | None = None) -> None:
         self.gate = gate
+        self.seen = seen or Observers()
+        if self.seen.metrics is not None:
+            self.seen.metrics.breakers = gate.breakers.states
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -76,8 +85,11 @@ class App:
             await outlet.whole(_UPGRADE)
         elif http.method == "HEAD" and path in _GREETINGS:
             await outlet.whole(HttpResponse(200))
-        elif http.method == "GET" and path in ("/health", "/"):
+        elif http.method == "GET" and path == "/":
             await outlet.whole(_HELLO)
+        elif http.method == "GET" and path == "/health":
+            ledger = self.seen.ledger
+            await outlet.whole(_LAME if ledger is not None and ledger.away else _HELLO)
         else:
             return False
         return True
@@ -94,6 +106,9 @@ class App:
             call = Call(id=token_hex(12), front=front, http=http, who=asks)
             with gate.watch.over(outlet):
                 await answer(gate, call, outlet)
+            return
+        if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
+            await outlet.whole(self.seen.metrics.page())
             return
         found = (
             await count(gate, http, asks) or listed(http, gate.routing, asks.key) or nowhere(http)

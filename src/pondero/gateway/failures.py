@@ -29,6 +29,7 @@ from ..errors import (
     UsageError,
     WireError,
 )
+from ..store import hidden
 
 TOO_LONG = "context_length_exceeded"
 """The code of a prompt that does not fit; every front has its own words for it."""
@@ -67,7 +68,7 @@ def failure(
 ) -> HttpResponse:
     """Return what the client is told; ``entry`` is the model that failed, where one was asked.
 
-    What a service of the front's own wire said goes through as it came.
+    What a service of the front's own wire said goes through as it came, but for our own key.
     """
     if isinstance(error, Rejected):
         return error.response
@@ -77,7 +78,7 @@ def failure(
         headers = {"content-type": "application/json"}
         shape = service.error(error.status or 500, "", code=None, retry_after=error.retry_after)
         headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
-        return HttpResponse(error.status or 500, headers, error.body)
+        return HttpResponse(error.status or 500, headers, _keyless(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     status = status_of(error, service)
@@ -110,9 +111,14 @@ def _is_own(error: ServiceError, front: str, entry: Entry | None) -> bool:
     return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
 
 
+def _keyless(body: bytes) -> bytes:
+    """Return what a service said without the gateway's key, which some repeat."""
+    return hidden(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 def _message(error: Exception) -> str:
     if isinstance(error, PonderoError):
-        return str(error) or type(error).__name__
+        return hidden(str(error)) or type(error).__name__
     return "the gateway failed; its log says why"
 
 

@@ -14,13 +14,11 @@ from secrets import token_hex
 from time import monotonic, time
 from typing import Any
 
-from msgspec import Struct
-
 from ..canon import dumped, loaded
 from ..errors import StoreError
 from ..store import Hider, Spent, data_folder, hidden, write_whole
 from .batches import MOST, Batches
-from .ledger_database import LedgerDatabase
+from .ledger_database import FILE, LedgerDatabase, ledger_database
 from .receipt import Receipt
 
 LOG = logging.getLogger("pondero.gateway")
@@ -166,14 +164,20 @@ def _text(said: str, hider: Hider) -> str:
 # -- reading --------------------------------------------------------------------------------------
 
 
-class Taken(Struct, frozen=True, kw_only=True):
-    """What the answered requests of one key, model and level took; ``cost`` in dollars."""
+def spent(ledger: str, *, days: float | None = None) -> list[Spent]:
+    """Return what each key took of each model, from where a configuration has its ledger."""
+    if ledger == "sqlite" and not (Path(data_folder()) / FILE).exists():
+        return []  # nothing was ever served here, and reading begins no file
+    database = ledger_database(ledger)
+    if database is None:
+        return []
+    try:
+        return taken(database, days=days)
+    finally:
+        database.close()
 
-    key: str
-    spent: Spent
 
-
-def taken(database: LedgerDatabase, *, days: float | None = None) -> list[Taken]:
+def taken(database: LedgerDatabase, *, days: float | None = None) -> list[Spent]:
     """Return what each key took of each model at each level, in these last days or ever."""
     since = 0 if days is None else int((time() - days * 86_400) // 60)
     rows = database.rows(
@@ -187,10 +191,10 @@ def taken(database: LedgerDatabase, *, days: float | None = None) -> list[Taken]
     return [_taken(row) for row in rows]
 
 
-def _taken(row: Sequence[Any]) -> Taken:
+def _taken(row: Sequence[Any]) -> Spent:
     key, model, level, offline, requests, *counts, cost, priced, seconds = row
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
-    spent = Spent(
+    return Spent(
         model=model,
         level=level,
         turns=requests,
@@ -204,8 +208,8 @@ def _taken(row: Sequence[Any]) -> Taken:
         seconds=seconds,
         timed=requests,
         offline=bool(offline),
+        key=key,
     )
-    return Taken(key=key, spent=spent)
 
 
 def dollars_of(billionths: int | Decimal | None) -> str | None:

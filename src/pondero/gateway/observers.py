@@ -17,19 +17,28 @@ from .config import Server
 from .ledger import Ledger
 from .ledger_database import ledger_database
 from .receipt import Observer
+from .tracing import Tracing, is_traced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .metrics import Metrics
 
 
 class Observers(Struct, frozen=True):
-    """What is told of each request, and the ledger among it; None where it is off."""
+    """What is told of each request; the ledger among it, None where it is off, and the figures."""
 
     told: tuple[Observer, ...] = ()
     ledger: Ledger | None = None
+    metrics: "Metrics | None" = None
 
 
 @contextmanager
 def observing(server: Server) -> Iterator[Observers]:
     """Open them for as long as this block runs."""
-    told: list[Observer] = []
+    from .metrics import Metrics  # noqa: PLC0415 - an extra; after a parent chose how to count
+
+    metrics = Metrics()
+    told: list[Observer] = [metrics.note]
     ledger = None
     if has_prices():  # a third of a second, which the first request should not wait for
         Thread(target=cost, args=("", "", Usage(1, output=1)), daemon=True).start()
@@ -42,4 +51,6 @@ def observing(server: Server) -> Iterator[Observers]:
             log = AccessLog(server.log)
             open_.callback(log.close)
             told.append(log.note)
-        yield Observers(tuple(told), ledger)
+        if is_traced():
+            told.append(Tracing().note)
+        yield Observers(tuple(told), ledger, metrics)

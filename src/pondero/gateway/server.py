@@ -22,7 +22,7 @@ from .config import Config
 from .config_file import check_exposure, reloaded
 from .gate import Gate
 from .keys import FileKeys
-from .observers import observing
+from .observers import Observers, observing
 from .receipt import Observer
 from .secrets import forget
 
@@ -45,7 +45,10 @@ def run(
     if ready is not None:
         ready(address(bound))
     if config.server.workers > 1:
-        _run_workers(config, bound, transport, observers)
+        from .metrics import shared  # noqa: PLC0415 - an extra
+
+        with shared():
+            _run_workers(config, bound, transport, observers)
     else:
         _serve(config, bound, transport, observers)
 
@@ -102,7 +105,7 @@ def _serve(
         gate = Gate(config, transport or _over_network(), observers=told, keys=FileKeys())
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
-        _server(gate).run([bound])
+        _server(gate, seen).run([bound])
 
 
 def _end(_number: int, _frame: Any) -> None:
@@ -133,6 +136,8 @@ def _run_workers(
     observers: Sequence[Observer],
 ) -> None:
     """Serve in several processes on one socket, and start another for each that dies."""
+    from .metrics import forget as forget_process  # noqa: PLC0415 - an extra
+
     if not hasattr(os, "fork"):
         raise BadParameter("several workers need fork, which this system has not; use one")
     children: set[int] = set()
@@ -166,6 +171,7 @@ def _run_workers(
     while children:
         child, status = os.wait()
         children.discard(child)
+        forget_process(child)
         if not stopping:
             LOG.error("worker %s ended with %s; another is started", child, status)
             children.add(started())
@@ -180,18 +186,19 @@ def _over_network() -> AsyncTransport:
 def _check_extra() -> None:
     try:
         import aiohttp  # noqa: F401, PLC0415 - an extra
+        import prometheus_client  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
         raise MissingExtra(message) from None
 
 
-def _server(gate: Gate) -> Any:
+def _server(gate: Gate, seen: Observers | None = None) -> Any:
     _check_extra()
     import uvicorn  # noqa: PLC0415 - an extra
 
     settings = uvicorn.Config(
-        App(gate),
+        App(gate, seen),
         log_level="critical",
         access_log=False,
         lifespan="off",

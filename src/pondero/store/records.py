@@ -71,7 +71,8 @@ class Found(Struct, frozen=True):
 class Spent(Struct, frozen=True):
     """What the replies of one model at one level took, of services or ``offline``.
 
-    ``priced`` and ``timed`` are how many of the replies have a known cost and duration.
+    ``priced`` and ``timed`` are how many of the replies have a known cost and duration; ``key`` is
+    the gateway's key that they were asked with, None for the threads.
     """
 
     model: str
@@ -87,3 +88,4 @@ class Spent(Struct, frozen=True):
     seconds: float | None
     timed: int
     offline: bool = False
+    key: str | None = None

@@ -1,0 +1,80 @@
+"""A span for each request, where the gateway is traced with OpenTelemetry.
+
+``opentelemetry-instrument pondero serve`` sets up a tracer before the gateway starts; without one
+nothing is made. A span has the words of the ``gen_ai`` conventions that the client's have
+(``client/tracing``), and belongs to the client's own trace where its request names one.
+"""
+
+from typing import Any
+
+from .receipt import Receipt
+
+_MICROSECONDS = 1_000_000  # a float holds no nanoseconds since 1970
+
+
+class Tracing:
+    """Makes spans of receipts, with the times of the request."""
+
+    def __init__(self, provider: Any = None) -> None:
+        from opentelemetry import trace  # noqa: PLC0415 - an extra
+        from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415 - an extra
+            TraceContextTextMapPropagator,
+        )
+
+        self._api = trace
+        self._tracer = trace.get_tracer("pondero.gateway", tracer_provider=provider)
+        self._parents = TraceContextTextMapPropagator()
+
+    def note(self, receipt: Receipt) -> None:
+        """Make a span of a request that is over."""
+        begun = round(receipt.at * _MICROSECONDS) * 1_000
+        parent = self._parents.extract({"traceparent": receipt.trace}) if receipt.trace else None
+        span = self._tracer.start_span(
+            f"chat {receipt.model or receipt.front}",
+            context=parent,
+            kind=self._api.SpanKind.CLIENT if receipt.model else self._api.SpanKind.SERVER,
+            attributes=_attributes(receipt),
+            start_time=begun,
+        )
+        if receipt.end in ("failed", "refused"):
+            span.set_attribute("error.type", str(receipt.status))
+            span.set_status(self._api.StatusCode.ERROR)
+        span.end(begun + round(receipt.seconds * _MICROSECONDS) * 1_000)
+
+
+def is_traced() -> bool:
+    """Return whether somebody has set up a tracer in this process."""
+    try:
+        from opentelemetry import trace  # noqa: PLC0415 - an extra
+    except ImportError:
+        return False
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+def _attributes(receipt: Receipt) -> dict[str, Any]:
+    usage = receipt.usage
+    read = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
+    written = [n for n in (usage.output, usage.thinking) if n is not None]
+    said = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": receipt.provider,
+        "gen_ai.request.model": receipt.model,
+        "gen_ai.request.reasoning.level": receipt.sent,
+        "gen_ai.response.finish_reasons": None if receipt.finish is None else [receipt.finish],
+        "gen_ai.usage.input_tokens": sum(read) if read else None,
+        "gen_ai.usage.output_tokens": sum(written) if written else None,
+        "gen_ai.usage.reasoning.output_tokens": usage.thinking,
+        "http.response.status_code": receipt.status,
+        "pondero.asked": receipt.asked,
+        "pondero.why": receipt.why,
+        "pondero.adjustments": list(receipt.adjustments) or None,
+        "pondero.verdict": receipt.verdict,
+        "pondero.id": receipt.id,
+        "pondero.key": receipt.key,
+        "pondero.front": receipt.front,
+        "pondero.road": receipt.road,
+        "pondero.end": receipt.end,
+        "pondero.first_event_seconds": receipt.first,
+        "pondero.cost": None if receipt.cost is None else float(receipt.cost),
+    }
+    return {name: value for name, value in said.items() if value is not None}
