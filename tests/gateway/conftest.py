@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.gateway.postgres import Postgres
+from tests.gateway.redis_server import RedisServer, redis_server
 
 
 @pytest.fixture(scope="session")
@@ -11,3 +12,17 @@ def postgres() -> Iterator[Postgres]:
     server = Postgres()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def redis(_redis: RedisServer) -> RedisServer:
+    """Return a Redis with nothing in it."""
+    _redis.start_if_gone()
+    _redis.empty()
+    return _redis

@@ -23,6 +23,7 @@ from pondero.gateway.config import (
 from pondero.gateway.config_file import (
     WRITTEN,
     check_exposure,
+    check_sharing,
     configured,
     found,
     from_environment,
@@ -290,3 +291,12 @@ def test_others_are_let_in_only_with_keys():
     check_exposure(Config())
     with pytest.raises(BadConfig, match="pondero keys make --gateway"):
         check_exposure(Config(server=Server(host="0.0.0.0")))
+
+
+def test_several_workers_share_what_they_count(read):
+    bounded = '[server]\nworkers = 2\n[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
+    check_sharing(read(bounded))
+    with pytest.raises(BadConfig, match="2 workers would each count"):
+        check_sharing(read(f"{bounded}limit = {{ requests = 3 }}\n"))
+    shared = bounded.replace("[[route]]", 'state = "redis://host:6379/0"\n[[route]]')
+    check_sharing(read(f"{shared}limit = {{ requests = 3 }}\n"))

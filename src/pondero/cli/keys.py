@@ -16,6 +16,8 @@ from .completion import provider as provider_names
 from .output import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ..gateway import Keys
 
 _ENVIRONMENT = "environment"
@@ -78,7 +80,7 @@ _config = click.option(
 def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
     """List which providers have a key, and where from; never the key."""
     if gateway:
-        _list_gateway(_gateway_keys(file), as_json=as_json)
+        _with_gateway(file, lambda known: _list_gateway(known, as_json=as_json))
         return
     kept = saved_keys()
     rows = []
@@ -96,7 +98,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
 
 
-def _list_gateway(known: "Keys", *, as_json: bool) -> None:
+async def _list_gateway(known: "Keys", *, as_json: bool) -> None:
     rows = [
         {
             "name": key.name,
@@ -104,7 +106,7 @@ def _list_gateway(known: "Keys", *, as_json: bool) -> None:
             "blocked": key.blocked,
             "models": list(key.models),
         }
-        for key in run(known.all())
+        for key in await known.all()
     ]
     if as_json:
         print_json({"keys": rows})
@@ -122,14 +124,20 @@ def _list_gateway(known: "Keys", *, as_json: bool) -> None:
 @_config
 def block(*, name: str, undo: bool, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
-    run(_gateway_keys(file).block(name, blocked=not undo))
+    _with_gateway(file, lambda known: known.block(name, blocked=not undo))
     echo(f"the key {name!r} {'may come again' if undo else 'is blocked'}", err=True)
 
 
-def _gateway_keys(file: str | None) -> "Keys":
+def _with_gateway(file: str | None, act: "Callable[[Keys], Awaitable[None]]") -> None:
     from ..gateway import configured, kept_keys
 
-    return kept_keys(configured(file, lookup()))
+    config = configured(file, lookup())
+
+    async def acted() -> None:
+        async with kept_keys(config) as known:
+            await act(known)
+
+    run(acted())
 
 
 @keys.command(
@@ -141,7 +149,7 @@ def _gateway_keys(file: str | None) -> "Keys":
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     """Forget the key of PROVIDER, or with --gateway a client's."""
     if gateway:
-        run(_gateway_keys(file).remove(provider))
+        _with_gateway(file, lambda known: known.remove(provider))
         echo(f"the key {provider!r} is gone", err=True)
         return 0
     found = _provider(provider)

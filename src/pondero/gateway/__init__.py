@@ -7,11 +7,12 @@ if TYPE_CHECKING:
     from .clients import Chosen, Client, Start, known_clients, private, start
     from .config import Config, Dial, Key, Route
     from .config_file import check_exposure, configured
-    from .keys import Keys, kept_keys
+    from .keys import Keys
     from .ledger import spent
     from .routing import Routing
     from .secrets import hash_of, key_of, make_key, points_home, url_of
     from .server import run, serving
+    from .shared import kept_keys
 
 _HOMES = {
     "Chosen": "clients",
@@ -27,7 +28,7 @@ _HOMES = {
     "known_clients": "clients",
     "configured": "config_file",
     "hash_of": "secrets",
-    "kept_keys": "keys",
+    "kept_keys": "shared",
     "key_of": "secrets",
     "make_key": "secrets",
     "points_home": "secrets",

@@ -4,7 +4,7 @@
 then the next one is asked; after it, trouble is told in the front's own way inside the stream.
 """
 
-from asyncio import CancelledError
+from asyncio import CancelledError, ensure_future, shield
 from functools import cached_property, partial
 from time import monotonic
 
@@ -24,6 +24,7 @@ from ..errors import (
 )
 from ..exchange import Emit, flow
 from ..transport import AsyncShell
+from .admission import Admission, admit
 from .failures import failure, with_headers
 from .gate import Gate
 from .job import Job, job_for
@@ -53,6 +54,7 @@ class _Progress:
             front=call.front,
             trace=call.http.headers.get("traceparent"),
         )
+        self.admission: Admission | None = None
 
     def note(self, **what: Json) -> None:
         self.receipt = msgspec.structs.replace(self.receipt, **what)
@@ -65,6 +67,11 @@ class _Progress:
         self.note(seconds=monotonic() - self._begun)
         self._gate.tell(self.receipt)
 
+    async def settle(self) -> None:
+        """Count what was taken, also where the client has left."""
+        if self.admission is not None:
+            await shield(ensure_future(self.admission.settle(self.receipt)))
+
 
 async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
     """Answer a conversation; whatever goes wrong is told in the front's own shape."""
@@ -74,6 +81,7 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         question = await read_question(gate, call, service)
         request = question.parsed.request
         progress.note(said=request.model, stream=request.stream)
+        progress.admission = await admit(gate, question)
         await _ask_in_turn(gate, question, outlet, progress)
     except (PonderoError, Rejected) as error:
         response = with_headers(failure(error, call.front, service), {"x-pondero-id": call.id})
@@ -84,13 +92,14 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         raise
     finally:
         progress.tell()
+        await progress.settle()
 
 
 async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress: _Progress) -> None:
     failed: PonderoError | None = None
     entry: Entry | None = None
     for entry in gate.order(question.resolved.entries, question.request.messages):
-        if gate.breakers.is_open(entry.id):
+        if await gate.breakers.is_open(entry.id):
             failed = failed or Overloaded(f"{entry.id} is resting after failures", status=503)
             continue
         progress.note(provider=entry.provider.name, model=entry.model)
@@ -100,16 +109,16 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
         except PonderoError as error:
             failed = error
             if isinstance(error, _FAULTS):
-                gate.breakers.failed(entry.id)
+                await gate.breakers.failed(entry.id)
             if outlet.ended:
                 return
             if not _may_go_on(error):
                 break
         except CancelledError:
-            gate.breakers.left(entry.id)
+            await gate.breakers.left(entry.id)
             raise
         else:
-            gate.breakers.went_well(entry.id)
+            await gate.breakers.went_well(entry.id)
             return
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
@@ -224,6 +233,8 @@ class _Asking:
                     self._progress.first()
                     if not outlet.begun:
                         outlet.streams({**road.headers, **self._headers()}, ping)
+                if self._progress.admission is not None:
+                    self._progress.admission.feed(step.events)
                 await outlet.write(road.feed(step.events))
             await outlet.write(await road.end())
         except PonderoError as error:
@@ -276,6 +287,8 @@ class _Asking:
         await self._gate.memory.put(remembered(question.parsed.request, record, client=call.who.id))
 
     def _over(self, reply: Reply) -> None:
+        if self._progress.admission is not None:
+            self._progress.admission.over(reply)
         self._progress.note(
             finish=reply.finish,
             verdict=reply.verdict,

@@ -20,6 +20,7 @@ from .listing import listed
 from .observers import Observers
 from .outlet import Message, Outlet, Receive, Send, cancelled_on_hang_up
 from .question import Call
+from .redis_link import StateLost
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -48,6 +49,9 @@ class App:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
         if scope["type"] != "http":
             await _refuse_websocket(scope, receive, send)
             return
@@ -67,6 +71,13 @@ class App:
         with cancelled_on_hang_up(receive):
             await self._serve(http, outlet)
 
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Begin and end with the server."""
+        while (await receive())["type"] != "lifespan.shutdown":
+            await send({"type": "lifespan.startup.complete"})
+        await self.gate.shared.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
     async def _serve(self, http: HttpRequest, outlet: Outlet) -> None:
         path = urlsplit(http.url).path
         front = front_of(path)
@@ -74,6 +85,8 @@ class App:
         try:
             if not await self._beside(http, path, outlet):
                 await self._conversation(http, front, outlet)
+        except StateLost as error:
+            await outlet.whole(failure(error, front or "", service))
         except Exception:
             LOG.exception("a request to %s failed", path)
             if not outlet.begun:
@@ -94,8 +107,17 @@ class App:
             return False
         return True
 
+    async def _look(self) -> None:
+        """See what replicas did; raises StateLost where no request may go on without that."""
+        try:
+            await self.gate.shared.look()
+        except StateLost:
+            if self.gate.config.server.on_state_loss == "refuse":
+                raise
+
     async def _conversation(self, http: HttpRequest, front: str | None, outlet: Outlet) -> None:
         gate = self.gate
+        await self._look()
         asks = who(http, await gate.keys.all())
         if asks is None:
             shape = dialect(front or meant(http)).service()

@@ -1,6 +1,6 @@
 """Rests a deployment that keeps failing: what failed often is not asked again for a while.
 
-``upstream`` asks ``is_open`` before each deployment and reports how it went. After the rest, one
+``answers`` asks ``is_open`` before each deployment and reports how it went. After the rest, one
 request is let through to probe; how that one goes decides.
 """
 
@@ -31,7 +31,7 @@ class Breakers:
         self._clock = clock
         self._all: dict[str, Breaker] = {}
 
-    def is_open(self, name: str) -> bool:
+    async def is_open(self, name: str) -> bool:
         """Return whether to leave this deployment alone; False once, for the probe after a rest."""
         breaker = self._all.get(name)
         if breaker is None or breaker.opened is None:
@@ -41,11 +41,11 @@ class Breakers:
         breaker.probing = True
         return False
 
-    def went_well(self, name: str) -> None:
+    async def went_well(self, name: str) -> None:
         """Forget what failed."""
         self._all.pop(name, None)
 
-    def failed(self, name: str) -> None:
+    async def failed(self, name: str) -> None:
         """Note a failure; the fifth within half a minute opens the breaker, as does a probe's."""
         breaker = self._all.setdefault(name, Breaker())
         now = self._clock()
@@ -54,7 +54,7 @@ class Breakers:
         if breaker.probing or often:
             breaker.opened, breaker.probing = now, False
 
-    def left(self, name: str) -> None:
+    async def left(self, name: str) -> None:
         """End a probe that was cut short by the client, so that another may be made."""
         if (breaker := self._all.get(name)) is not None:
             breaker.probing = False

@@ -75,6 +75,7 @@ def reloaded(config: Config, lookup: Lookup, *, offline: bool = False) -> Config
     path = str(config.path) if config.path is not None else None
     again = replace(configured(path, lookup, offline=offline), server=config.server)
     check_exposure(again)
+    check_sharing(again)
     return again
 
 
@@ -85,6 +86,18 @@ def check_exposure(config: Config) -> None:
         message = (
             f"on {host} anybody could ask with your keys; make a key for them with 'pondero keys "
             f"make --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
+        )
+        raise BadConfig(message)
+
+
+def check_sharing(config: Config) -> None:
+    """Raise BadConfig where several processes would each count a limit or budget for themselves."""
+    names = [key.name for key in config.keys if key.limit or key.budget]
+    names += [route.match for route in config.routes if route.limit or route.budget]
+    if config.server.workers > 1 and config.server.state == "memory" and names:
+        message = (
+            f"{config.server.workers} workers would each count alone what bounds {names[0]!r}; "
+            f'share a state in {config.path or FILE}: state = "redis://host:6379/0"'
         )
         raise BadConfig(message)
 

@@ -29,7 +29,7 @@ from .gate import Gate, Who
 from .job import job_for
 from .question import Call, Question, read_question
 
-_CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
+CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
 _AROUND = 4  # tokens around each message, part and tool
 _PICTURE = 1_500
 _MEDIA = 3_000
@@ -103,7 +103,7 @@ def estimate(request: Request) -> int:
             text, more = _size(part)
             characters += text
             tokens += more
-    return max(1, tokens + ceil(characters / _CHARACTERS))
+    return max(1, tokens + ceil(characters / CHARACTERS))
 
 
 def _size(part: object) -> tuple[int, int]:

@@ -19,14 +19,13 @@ from ..exchange import AsyncTransport, Exchange, Retry, Timeouts, refusal_of
 from ..handoff import Refusal
 from ..store import cost, lookup
 from ..transport import AsyncSigningTransport
-from .breakers import Breakers
 from .config import Config, Key, Route
-from .keys import Keys, KeyStore, LocalKeys
-from .memory import LocalMemory, Memory
+from .keys import Keys
 from .outlet import Watch
 from .receipt import Observer, Receipt
 from .routing import Routing
 from .secrets import key_of, url_of
+from .shared import Shared, shared_of
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -56,18 +55,18 @@ class Gate:
         config: Config,
         transport: AsyncTransport,
         *,
-        memory: Memory | None = None,
-        keys: KeyStore | None = None,
+        shared: Shared | None = None,
         observers: Sequence[Observer] = (),
         timeouts: Timeouts | None = None,
     ) -> None:
-        server = config.server
+        self.shared = shared or shared_of(config.server)
         self.config = config
         self.routing = Routing(config, lookup())
         self.transport = transport
-        self.memory = memory or LocalMemory(seconds=server.memory_seconds, size=server.memory_bytes)
-        self.keys = Keys(lambda: self.config.keys, keys or LocalKeys())
-        self.breakers = Breakers()
+        self.state = self.shared.state
+        self.memory = self.shared.memory
+        self.breakers = self.shared.breakers
+        self.keys = Keys(lambda: self.config.keys, self.shared.keys)
         self.watch = Watch()
         self.observers = tuple(observers)
         self.timeouts = timeouts or Timeouts()

@@ -37,14 +37,8 @@ class Job(Struct, frozen=True, kw_only=True):
 def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     """Return the request to one model; raises UsageError where it cannot be asked so."""
     call, parsed, request = question.call, question.parsed, question.request
-    route = question.resolved.route
-    rules = [route.thinking] if route else []
-    if call.who.key is not None:
-        rules.append(call.who.key.thinking)
-    decided = decide(question.wish, entry.capability, rules)
-    policy = _policy(strict=bool(route and route.strict), show=parsed.show)
-    asked = _asked(request)
-    plan = _planned(entry, decided.intent, asked, policy)
+    policy, asked = _policy(question), _asked(request)
+    decided, plan = planned_for(question, entry)
     url, key = gate.address(entry.provider)
     if _passes(question, entry):
         untouched = _is_as_asked(decided, plan, parsed.request.model, entry)
@@ -75,6 +69,16 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     if own:
         exchange = with_own(exchange, call.http, question.service.passing)
     return Job(entry=entry, exchange=exchange, decided=decided, passes=False)
+
+
+def planned_for(question: Question, entry: Entry) -> tuple[Decided, Plan]:
+    """Return what the dial decides for one model, and the plan for it; raises UsageError."""
+    route, key = question.resolved.route, question.call.who.key
+    rules = [route.thinking] if route else []
+    if key is not None:
+        rules.append(key.thinking)
+    decided = decide(question.wish, entry.capability, rules)
+    return decided, _planned(entry, decided.intent, _asked(question.request), _policy(question))
 
 
 def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
@@ -149,8 +153,9 @@ def _is_as_asked(decided: Decided, plan: Plan, said: str, entry: Entry) -> bool:
     return own and said == entry.model and not plan.adjustments
 
 
-def _policy(*, strict: bool, show: bool | None) -> Policy:
-    return _POLICIES[strict, show is False]
+def _policy(question: Question) -> Policy:
+    route = question.resolved.route
+    return _POLICIES[bool(route and route.strict), question.parsed.show is False]
 
 
 _POLICIES = {

@@ -16,7 +16,7 @@ from ..canon import Json, converted, dumped, loaded
 from ..errors import BadParameter, BadThinking
 from ..store import Database, Schema, data_folder
 from ..thinking import parse
-from .config import Config, Key
+from .config import Key
 from .secrets import hash_of, make_key
 
 FILE = "gateway-keys.db"
@@ -175,11 +175,6 @@ class Keys:
                 return key
         message = f"there is no key called {name!r}; 'pondero keys list --gateway' has them all"
         raise BadParameter(message)
-
-
-def kept_keys(config: Config) -> Keys:
-    """Return the keys of a configuration with those that its gateways keep, for the terminal."""
-    return Keys(lambda: config.keys, FileKeys())
 
 
 def _joined(configured: Sequence[Key], rows: Rows) -> tuple[Key, ...]:

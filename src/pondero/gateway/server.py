@@ -19,12 +19,13 @@ from ..exchange import AsyncTransport
 from ..store import lookup
 from .app import App
 from .config import Config
-from .config_file import check_exposure, reloaded
+from .config_file import check_exposure, check_sharing, reloaded
 from .gate import Gate
 from .keys import FileKeys
 from .observers import Observers, observing
 from .receipt import Observer
 from .secrets import forget
+from .shared import shared_of
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -41,6 +42,7 @@ def run(
     """Serve until told to stop; ``ready`` is called with the address once it listens."""
     _check_extra()
     check_exposure(config)
+    check_sharing(config)
     bound = bind(config.server.host, config.server.port)
     if ready is not None:
         ready(address(bound))
@@ -102,7 +104,8 @@ def _serve(
     signal.signal(signal.SIGTERM, _end)
     with observing(config.server) as seen:
         told = (*observers, *seen.told)
-        gate = Gate(config, transport or _over_network(), observers=told, keys=FileKeys())
+        shared = shared_of(config.server, keys=FileKeys())
+        gate = Gate(config, transport or _over_network(), observers=told, shared=shared)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
         _server(gate, seen).run([bound])
@@ -201,7 +204,7 @@ def _server(gate: Gate, seen: Observers | None = None) -> Any:
         App(gate, seen),
         log_level="critical",
         access_log=False,
-        lifespan="off",
+        lifespan="on",
         ws="none",
         timeout_graceful_shutdown=round(gate.config.server.drain_seconds),
         server_header=False,

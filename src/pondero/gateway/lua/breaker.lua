@@ -1,0 +1,33 @@
+-- One step of a deployment's breaker, as breakers.Breakers takes it.
+-- KEYS: all breakers. ARGV: time, step, name, failures, within, rest, probe (in milliseconds).
+local now, step, name = clock(ARGV[1]), ARGV[2], ARGV[3]
+local failures, within = tonumber(ARGV[4]), tonumber(ARGV[5])
+local rest, probe = tonumber(ARGV[6]), tonumber(ARGV[7])
+local kept = redis.call('HGET', KEYS[1], name)
+local breaker = kept and cjson.decode(kept) or {failed = {}}
+-- A probe whose process died tells nothing: after its time another may be made.
+local probing = breaker.probing and now - breaker.probing < probe
+
+local function keep()
+  redis.call('HSET', KEYS[1], name, cjson.encode(breaker))
+  redis.call('PEXPIRE', KEYS[1], 600000)
+end
+
+if step == 'ask' then
+  if not breaker.opened then return 0 end
+  if probing or now - breaker.opened < rest then return 1 end
+  breaker.probing = now
+  keep()
+elseif step == 'failed' then
+  table.insert(breaker.failed, now)
+  while #breaker.failed > failures do table.remove(breaker.failed, 1) end
+  local often = #breaker.failed == failures and now - breaker.failed[1] <= within
+  if probing or often then breaker.opened, breaker.probing = now, nil end
+  keep()
+elseif step == 'well' then
+  redis.call('HDEL', KEYS[1], name)
+elseif kept then
+  breaker.probing = nil
+  keep()
+end
+return 0
