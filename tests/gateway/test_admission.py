@@ -53,6 +53,7 @@ class Served:
         return await came(self._app, http)
 
     async def taken(self) -> dict[str, int]:
+        await self.gate.state.settled()
         counts = await self.gate.state.taken(self.bounds)
         return {bound.unit: count for bound, count in zip(self.bounds, counts, strict=True)}
 

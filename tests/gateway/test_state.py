@@ -116,7 +116,8 @@ async def _played(state: State, clock: Clock, played: Sequence[tuple[str, object
             if full is None:
                 open_.append(f"{clock.now}-{number}")
         elif open_:
-            await state.settle(open_.pop(0), takings)
+            state.settle(open_.pop(0), takings)
+            await state.settled()
         said.append(await state.taken(BOUNDS))
     return said
 
@@ -153,7 +154,8 @@ def test_a_reservation_that_nobody_renews_expires(redis):
         clock.now += 90_001
         assert await lives.reserve("b", [Taking(bound, 70)]) is None
         assert await lives.taken([bound]) == [70]
-        await died.settle("a", [Taking(bound, 25)])  # it was only asleep
+        died.settle("a", [Taking(bound, 25)])  # it was only asleep
+        await died.settled()
         assert await lives.taken([bound]) == [95]
         for state, link in zip((died, lives), links, strict=True):
             await state.aclose()
@@ -190,7 +192,8 @@ def test_what_is_sent_twice_counts_once(redis):
         for _ in range(2):
             assert await state.reserve("a", [Taking(bound, 60)]) is None
         for _ in range(2):
-            await state.settle("a", [Taking(bound, 40)])
+            state.settle("a", [Taking(bound, 40)])
+            await state.settled()
         assert await state.taken([bound]) == [40]
         await state.aclose()
         await link.aclose()

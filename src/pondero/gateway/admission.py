@@ -70,12 +70,12 @@ class Admission:
         """Take the whole answer."""
         self._reply = reply
 
-    async def settle(self, receipt: Receipt) -> None:
+    def settle(self, receipt: Receipt) -> None:
         """Count what the request took, in place of what was reserved."""
         if self._bounds:
             took = self._took(receipt)
             takings = [Taking(bound, took[bound.unit]) for bound in self._bounds]
-            await self._gate.state.settle(self._id, takings)
+            self._gate.state.settle(self._id, takings)
 
     def _took(self, receipt: Receipt) -> Amounts:
         if receipt.tries == 0:

@@ -4,7 +4,7 @@
 then the next one is asked; after it, trouble is told in the front's own way inside the stream.
 """
 
-from asyncio import CancelledError, ensure_future, shield
+from asyncio import CancelledError
 from functools import cached_property, partial
 from time import monotonic
 
@@ -66,11 +66,8 @@ class _Progress:
     def tell(self) -> None:
         self.note(seconds=monotonic() - self._begun)
         self._gate.tell(self.receipt)
-
-    async def settle(self) -> None:
-        """Count what was taken, also where the client has left."""
         if self.admission is not None:
-            await shield(ensure_future(self.admission.settle(self.receipt)))
+            self.admission.settle(self.receipt)
 
 
 async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
@@ -92,7 +89,6 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         raise
     finally:
         progress.tell()
-        await progress.settle()
 
 
 async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress: _Progress) -> None:

@@ -41,6 +41,7 @@ class RedisState:
         self._alone: set[str] = set()  # requests that were let in while Redis was away
         self._open: set[str] = set()
         self._owed: dict[str, Sequence[Taking]] = {}
+        self._telling: set[asyncio.Future[None]] = set()
         self._renewing: asyncio.Task[None] | None = None
         link.onto.append(self._pay)
 
@@ -63,18 +64,23 @@ class RedisState:
             self._renewing = asyncio.ensure_future(self._renew())
         return None
 
-    async def settle(self, id: str, takings: Sequence[Taking]) -> None:
+    def settle(self, id: str, takings: Sequence[Taking]) -> None:
         """Correct what was reserved; where Redis is away, once it is back."""
         self._open.discard(id)
         if id in self._alone:
             self._alone.discard(id)
-            await self._local.settle(id, takings)
+            self._local.settle(id, takings)
         self._owed[id] = takings
         if self._link.is_away and len(self._owed) > _OWED:
             self._owed = {token_hex(12): _summed(self._owed.values())}
             return
-        with suppress(StateLost):
-            await self._tell(id, takings)
+        telling = asyncio.ensure_future(self._tell(id, takings))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def settled(self) -> None:
+        """Wait until Redis was told, or is away."""
+        await asyncio.gather(*self._telling)
 
     async def taken(self, bounds: Sequence[Bound]) -> list[int]:
         """Return how much of each bound is taken now, by all replicas."""
@@ -100,8 +106,8 @@ class RedisState:
         """Tell Redis what is still owed, and end."""
         if self._renewing is not None:
             self._renewing.cancel()
-        with suppress(StateLost):
-            await self._pay()
+        await self.settled()
+        await self._pay()
 
     async def _pay(self) -> None:
         """Tell Redis what requests took while it was away."""
@@ -109,9 +115,11 @@ class RedisState:
             await self._tell(id, takings)
 
     async def _tell(self, id: str, takings: Sequence[Taking]) -> None:
+        """Tell Redis what a request took; where it is away, that stays owed."""
         rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in takings]
-        await self._run("settle", takings, [id, *_flat(rows)])
-        self._owed.pop(id, None)
+        with suppress(StateLost):
+            await self._run("settle", takings, [id, *_flat(rows)])
+            self._owed.pop(id, None)
 
     async def _renew(self) -> None:
         """Keep the reservations of requests that still run."""

@@ -30,8 +30,15 @@ class State(Protocol):
         """Take all of these for a request, or return which bound has no room for the longest."""
         ...
 
-    async def settle(self, id: str, takings: Sequence[Taking]) -> None:
-        """Put what a request really took in place of what was reserved for it."""
+    def settle(self, id: str, takings: Sequence[Taking]) -> None:
+        """Put what a request really took in place of what was reserved for it.
+
+        It does not wait: the client has its answer, and the server takes who waits for gone.
+        """
+        ...
+
+    async def settled(self) -> None:
+        """Wait until all that was settled is counted."""
         ...
 
     async def taken(self, bounds: Sequence[Bound]) -> list[int]:
@@ -73,7 +80,7 @@ class LocalState:
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
-    async def settle(self, id: str, takings: Sequence[Taking]) -> None:
+    def settle(self, id: str, takings: Sequence[Taking]) -> None:
         """Correct what was reserved; what is too long ago is counted no more."""
         reserved = self._reserved.pop(id, {})
         now = self._clock()
@@ -87,6 +94,9 @@ class LocalState:
         """Return how much of each bound is taken now."""
         now = self._clock()
         return [sum(self._counted(each.name, window_of(each, now)).values()) for each in bounds]
+
+    async def settled(self) -> None:
+        """Everything is counted at once."""
 
     async def aclose(self) -> None:
         """Nothing is open."""
