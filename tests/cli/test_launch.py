@@ -119,6 +119,19 @@ def test_a_client_asks_its_own_gateway_and_the_exit_code_is_its_own(launched, tm
         socket.create_connection((where.hostname, where.port), timeout=5)
 
 
+def test_a_session_of_a_client_with_a_private_home_is_kept(launched, tmp_path):
+    writes = """\
+import os, pathlib
+folder = pathlib.Path(os.environ["GEMINI_CLI_HOME"], ".gemini", "tmp")
+folder.mkdir()
+(folder / "session.json").write_text("kept")
+"""
+    started = launched(writes, "-m", "gpt-5.5", client="gemini")
+    _, err = started.communicate(timeout=60)
+    assert (started.returncode, err) == (0, "")
+    assert (tmp_path / "home/.gemini/tmp/session.json").read_text() == "kept"
+
+
 def test_nobody_else_is_let_in(launched):
     started = launched(ASKS.replace('"Bearer " +', '"Bearer x" +'), "-m", "gpt-5.5")
     _, err = started.communicate(timeout=60)

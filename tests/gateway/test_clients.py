@@ -8,7 +8,7 @@ from string import Template
 import pytest
 
 from pondero.errors import UnknownModel
-from pondero.gateway.clients import Chosen, known_clients, private, start
+from pondero.gateway.clients import Chosen, bring_home, known_clients, private, start
 from pondero.gateway.config import Config, Dial, Route
 from pondero.gateway.config_file import opened
 from pondero.gateway.routing import Routing
@@ -135,6 +135,36 @@ def test_a_mirrored_home_shows_what_the_user_has_and_changes_only_what_it_must(t
     }
     (mirror / "GEMINI.md").write_text("What the client itself writes goes through.")
     assert (home / ".gemini" / "GEMINI.md").read_text().startswith("What the client")
+
+
+def test_what_a_client_wrote_beside_its_links_is_brought_home(tmp_path, home):
+    before = (home / ".gemini" / "settings.json").read_bytes()
+    started("gemini", "gpt-5.5", tmp_path / "private")
+    mirror = tmp_path / "private" / ".gemini"
+    (mirror / "tmp" / "chats").mkdir(parents=True)
+    (mirror / "tmp" / "chats" / "one.json").write_text("a session")
+    (mirror / "new.md").write_text("Remember more.")
+    (mirror / "new.md").replace(mirror / "GEMINI.md")
+    (mirror / "settings.json").write_text("{}")
+
+    bring_home(CLIENTS["gemini"], tmp_path / "private")
+
+    assert (home / ".gemini/tmp/chats/one.json").read_text() == "a session"
+    assert (home / ".gemini/GEMINI.md").read_text() == "Remember more."
+    assert (home / ".gemini/settings.json").read_bytes() == before
+
+
+def test_a_first_session_is_brought_home_too(tmp_path, monkeypatch):
+    home = tmp_path / "new"
+    home.mkdir()
+    monkeypatch.setattr(Path, "home", lambda: home)
+    started("gemini", "gpt-5.5", tmp_path / "private")
+    bring_home(CLIENTS["gemini"], tmp_path / "private")
+    assert everything_of(home) == {}
+    (tmp_path / "private/.gemini/installation_id").write_text("1")
+    bring_home(CLIENTS["gemini"], tmp_path / "private")
+    assert everything_of(home) == {".gemini/installation_id": b"1"}
+    bring_home(CLIENTS["claude"], tmp_path / "private")
 
 
 def test_settings_that_are_not_plain_json_are_left_and_not_read(tmp_path, home):

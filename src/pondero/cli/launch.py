@@ -64,7 +64,7 @@ def launch(
     from tempfile import TemporaryDirectory
 
     from ..errors import UsageError
-    from ..gateway import Routing, configured, make_key, private, serving, start
+    from ..gateway import Routing, bring_home, configured, make_key, private, serving, start
     from ..store import lookup, remember
 
     row = _client(client)
@@ -95,7 +95,9 @@ def launch(
             folder=Path(folder),
             environment=os.environ,
         )
-        return _run([program, *how.arguments, *arguments], dict(how.env))
+        code = _run([program, *how.arguments, *arguments], dict(how.env))
+        bring_home(row, Path(folder))
+        return code
 
 
 def _client(name: str) -> "Client":

@@ -4,7 +4,7 @@ from ..lazy import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .clients import Chosen, Client, Start, known_clients, private, start
+    from .clients import Chosen, Client, Start, bring_home, known_clients, private, start
     from .config import Config, Dial, Key, Route
     from .config_file import check_exposure, configured
     from .keys import Keys
@@ -24,6 +24,7 @@ _HOMES = {
     "Route": "config",
     "Routing": "routing",
     "Start": "clients",
+    "bring_home": "clients",
     "check_exposure": "config_file",
     "known_clients": "clients",
     "configured": "config_file",
@@ -50,6 +51,7 @@ __all__ = [
     "Route",
     "Routing",
     "Start",
+    "bring_home",
     "check_exposure",
     "configured",
     "hash_of",

@@ -5,6 +5,7 @@ stands in variables, in arguments, and in files of a folder that is deleted at t
 """
 
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -158,6 +159,24 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
         own = msgspec.json.decode(text)
         theirs = _read_json(home / name)
         (here / name).write_bytes(msgspec.json.encode(_laid_over(theirs, own)))
+
+
+def bring_home(client: Client, folder: Path) -> None:
+    """Copy what a client wrote beside its links to where it always writes: sessions, histories.
+
+    Some files come in place of a link, because the client writes a new one and renames it.
+    """
+    if client.mirrored is None:
+        return
+    home = Path.home() / client.mirrored
+    for each in (folder / client.mirrored).iterdir():
+        if each.name in client.merged or each.is_symlink():
+            continue
+        home.mkdir(exist_ok=True)
+        if each.is_dir():
+            shutil.copytree(each, home / each.name, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(each, home / each.name)
 
 
 def _read_json(path: Path) -> Json:
