@@ -1,5 +1,8 @@
 """Spans of requests, as OpenTelemetry's own SDK receives them."""
 
+import json
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -117,3 +120,45 @@ def test_a_client_that_left_is_no_error(spans):
 
 def test_nobody_traces_unless_somebody_set_it_up():
     assert not is_traced()
+
+
+_TRACED = """
+import json, urllib.request
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+from pondero.emulator import Emulator
+from pondero.gateway.config import Config, Route, Server
+from pondero.gateway.observers import observing
+from pondero.gateway.server import serving
+
+server = Server(port=0, ledger="off", log="off")
+config = Config(server, (Route(match="opus", to=("anthropic:claude-opus-5",)),))
+body = {"model": "opus/low", "messages": [{"role": "user", "content": "Hi"}]}
+with observing(server) as seen:
+    with serving(config, transport=Emulator(), observers=seen.told) as url:
+        headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+        address = f"{url}/v1/chat/completions"
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+        urllib.request.urlopen(request).read()
+(span,) = exporter.get_finished_spans()
+print(json.dumps([f"{span.context.trace_id:032x}", dict(span.attributes)]))
+"""
+
+
+def test_a_gateway_that_is_traced_from_outside_sends_all_its_spans():
+    ended = subprocess.run(
+        [sys.executable, "-c", _TRACED], capture_output=True, text=True, check=True, timeout=60
+    )
+    trace, said = json.loads(ended.stdout)
+    assert trace == "0af7651916cd43dd8448eb211c80319c"
+    assert said["gen_ai.request.model"] == "claude-opus-5"
+    assert (said["pondero.asked"], said["gen_ai.request.reasoning.level"]) == ("low", "low")
+    assert said["gen_ai.usage.reasoning.output_tokens"] > 0

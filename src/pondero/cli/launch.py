@@ -14,7 +14,7 @@ from .completion import model as model_names
 if TYPE_CHECKING:
     import subprocess
 
-    from ..gateway import Client
+    from ..gateway import Client, Config
 
 _PASSED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -64,7 +64,7 @@ def launch(
     from tempfile import TemporaryDirectory
 
     from ..errors import UsageError
-    from ..gateway import Routing, bring_home, configured, make_key, private, serving, start
+    from ..gateway import Routing, bring_home, configured, make_key, private, start
     from ..store import lookup, remember
 
     row = _client(client)
@@ -84,7 +84,7 @@ def launch(
         raise UsageError(message)
     with (
         TemporaryDirectory(prefix="pondero-", ignore_cleanup_errors=True) as folder,
-        serving(config, transport=_behind(offline=offline)) as url,
+        _gateway(config, offline=offline) as url,
     ):
         how = start(
             row,
@@ -98,6 +98,20 @@ def launch(
         code = _run([program, *how.arguments, *arguments], dict(how.env))
         bring_home(row, Path(folder))
         return code
+
+
+@contextmanager
+def _gateway(config: "Config", *, offline: bool) -> Iterator[str]:
+    """Serve, with a ledger and without a log: the screen is the client's."""
+    from msgspec.structs import replace
+
+    from ..gateway import observing, serving
+
+    with (
+        observing(replace(config.server, log="off")) as seen,
+        serving(config, transport=_behind(offline=offline), observers=seen.told) as url,
+    ):
+        yield url
 
 
 def _client(name: str) -> "Client":

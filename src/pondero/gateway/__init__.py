@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .config_file import check_exposure, configured
     from .keys import Keys
     from .ledger import spent
+    from .observers import observing
     from .routing import Routing
     from .secrets import hash_of, key_of, make_key, points_home, url_of
     from .server import run, serving
@@ -32,6 +33,7 @@ _HOMES = {
     "kept_keys": "shared",
     "key_of": "secrets",
     "make_key": "secrets",
+    "observing": "observers",
     "points_home": "secrets",
     "private": "clients",
     "run": "server",
@@ -59,6 +61,7 @@ __all__ = [
     "key_of",
     "known_clients",
     "make_key",
+    "observing",
     "points_home",
     "private",
     "run",

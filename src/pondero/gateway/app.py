@@ -68,7 +68,7 @@ class App:
         except PonderoError as error:
             await outlet.whole(_plain(400, str(error), scope["path"]))
             return
-        with cancelled_on_hang_up(receive):
+        with cancelled_on_hang_up(receive, outlet):
             await self._serve(http, outlet)
 
     async def _live(self, receive: Receive, send: Send) -> None:

@@ -11,6 +11,7 @@ from threading import Thread
 from msgspec import Struct
 
 from ..canon import Usage
+from ..errors import MissingExtra
 from ..store import cost, has_prices
 from .access_log import AccessLog
 from .config import Server
@@ -35,8 +36,11 @@ class Observers(Struct, frozen=True):
 @contextmanager
 def observing(server: Server) -> Iterator[Observers]:
     """Open them for as long as this block runs."""
-    from .metrics import Metrics  # noqa: PLC0415 - an extra; after a parent chose how to count
-
+    try:
+        from .metrics import Metrics  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
+        raise MissingExtra(message) from None
     metrics = Metrics()
     told: list[Observer] = [metrics.note]
     ledger = None
@@ -52,5 +56,7 @@ def observing(server: Server) -> Iterator[Observers]:
             open_.callback(log.close)
             told.append(log.note)
         if is_traced():
-            told.append(Tracing().note)
+            tracing = Tracing()
+            open_.callback(tracing.close)
+            told.append(tracing.note)
         yield Observers(tuple(told), ledger, metrics)

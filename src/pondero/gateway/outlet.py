@@ -113,10 +113,14 @@ class Watch:
 
 
 @contextmanager
-def cancelled_on_hang_up(receive: Receive) -> Iterator[None]:
-    """Cancel what runs in this block when the client hangs up; that closes its upstream at once."""
+def cancelled_on_hang_up(receive: Receive, outlet: Outlet) -> Iterator[None]:
+    """Cancel what runs in this block when the client hangs up; that closes its upstream at once.
+
+    A server says "disconnect" too once an answer has ended. What is still to be done then goes on:
+    a request that is cancelled there takes the connection, and the client's next request, with it.
+    """
     task = current_task()
-    watching = ensure_future(_hang_up(receive, task)) if task is not None else None
+    watching = ensure_future(_hang_up(receive, outlet, task)) if task is not None else None
     try:
         yield
     finally:
@@ -124,7 +128,8 @@ def cancelled_on_hang_up(receive: Receive) -> Iterator[None]:
             watching.cancel()
 
 
-async def _hang_up(receive: Receive, task: Task[Any]) -> None:
+async def _hang_up(receive: Receive, outlet: Outlet, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    task.cancel()
+    if not outlet.ended:
+        task.cancel()

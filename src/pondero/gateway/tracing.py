@@ -5,11 +5,19 @@ nothing is made. A span has the words of the ``gen_ai`` conventions that the cli
 (``client/tracing``), and belongs to the client's own trace where its request names one.
 """
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from .receipt import Receipt
 
+_PATIENCE = 5_000  # milliseconds
 _MICROSECONDS = 1_000_000  # a float holds no nanoseconds since 1970
+
+
+@runtime_checkable
+class _Flushing(Protocol):
+    """The provider of OpenTelemetry's SDK; its API promises no such thing."""
+
+    def force_flush(self, timeout_millis: int = ...) -> bool: ...
 
 
 class Tracing:
@@ -22,7 +30,8 @@ class Tracing:
         )
 
         self._api = trace
-        self._tracer = trace.get_tracer("pondero.gateway", tracer_provider=provider)
+        self._provider = provider or trace.get_tracer_provider()
+        self._tracer = trace.get_tracer("pondero.gateway", tracer_provider=self._provider)
         self._parents = TraceContextTextMapPropagator()
 
     def note(self, receipt: Receipt) -> None:
@@ -40,6 +49,11 @@ class Tracing:
             span.set_attribute("error.type", str(receipt.status))
             span.set_status(self._api.StatusCode.ERROR)
         span.end(begun + round(receipt.seconds * _MICROSECONDS) * 1_000)
+
+    def close(self) -> None:
+        """Send what waits: a worker ends without the calls that a process makes at its exit."""
+        if isinstance(self._provider, _Flushing):
+            self._provider.force_flush(_PATIENCE)
 
 
 def is_traced() -> bool:

@@ -1,0 +1,43 @@
+"""The end of an answer, and a client that hangs up before it."""
+
+import asyncio
+
+import pytest
+
+from pondero.canon import HttpResponse
+from pondero.gateway.outlet import Outlet, cancelled_on_hang_up
+
+
+async def _nowhere(_message) -> None:
+    pass
+
+
+def asked(*, ends: bool) -> bool:
+    """Return whether what follows was done, after a server said "disconnect"."""
+
+    async def run() -> bool:
+        said = asyncio.Event()
+
+        async def receive():
+            await said.wait()
+            return {"type": "http.disconnect"}
+
+        outlet = Outlet(_nowhere)
+        with cancelled_on_hang_up(receive, outlet):
+            if ends:
+                await outlet.whole(HttpResponse(200))
+            said.set()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return True
+
+    return asyncio.run(run())
+
+
+def test_what_follows_an_answer_that_has_ended_goes_on():
+    assert asked(ends=True)
+
+
+def test_a_client_that_hangs_up_before_the_end_ends_it():
+    with pytest.raises(asyncio.CancelledError):
+        asked(ends=False)
