@@ -1,6 +1,7 @@
 """What a client says to a model that speaks its own wire arrives there, on both roads."""
 
 import json
+from collections.abc import Iterator
 
 import anyio
 import pytest
@@ -34,31 +35,33 @@ RESPONSES = {
 class _Talk:
     """A conversation of one client with a gateway, and what the models behind it got."""
 
-    def __init__(self, path: str, fields: dict, thinking: Dial | None = None) -> None:
+    def __init__(
+        self, path: str, fields: dict, thinking: Dial | None = None, app: App | None = None
+    ) -> None:
         self.emulator = Emulator()
         thinking = thinking or Dial()
         routes = (
             Route(match="claude-opus-5", to=(OPUS,), thinking=thinking),
             Route(match="gpt-5.5", to=(GPT,), thinking=thinking),
         )
-        self._app = App(Gate(Config(routes=routes), self.emulator))
+        self.app = app or App(Gate(Config(routes=routes), self.emulator))
         self._path = path
         self._fields = fields
-        self._said: list = []
+        self.said: list = []
 
     def ask(self, model: str, text: str, **more: object) -> Came:
         slot = "input" if "responses" in self._path else "messages"
-        self._said.append({"role": "user", "content": text})
-        body = {"model": model, slot: self._said, **self._fields, **more}
+        self.said.append({"role": "user", "content": text})
+        body = {"model": model, slot: self.said, **self._fields, **more}
         headers = {"content-type": "application/json", "x-api-key": "k", "anthropic-beta": BETAS}
         http = HttpRequest("POST", f"http://gate{self._path}", headers, json.dumps(body).encode())
-        answer = anyio.run(came, self._app, http)
+        answer = anyio.run(came, self.app, http)
         assert answer.status == 200, answer.body
         said = json.loads(answer.body)
         if slot == "input":
-            self._said += said["output"]
+            self.said += said["output"]
         else:
-            self._said.append({"role": "assistant", "content": said["content"]})
+            self.said.append({"role": "assistant", "content": said["content"]})
         return answer
 
     @property
@@ -109,6 +112,38 @@ def test_a_cap_holds_after_another_maker_answered():
     assert talk.got["reasoning"]["effort"] == "low"
     talk.ask("claude-opus-5", "What is 3 + 3?")
     assert talk.got["output_config"] == {"effort": "low"}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "home", "away"),
+    [
+        ("/v1/messages", MESSAGES, "claude-opus-5", "gpt-5.5"),
+        ("/v1/responses", RESPONSES, "gpt-5.5", "claude-opus-5"),
+    ],
+)
+def test_a_seal_that_the_client_kept_wins_over_the_same_words_of_another(path, fields, home, away):
+    talk = _Talk(path, fields)
+    talk.ask(home, "What is 2 + 2?")
+    seal = next(_seals(talk.said))
+    other = _Talk(path, fields, app=talk.app)
+    other.ask(away, "What is 2 + 2?")
+    talk.ask(home, "What is 3 + 3?")
+    assert list(_seals(talk.got)) == [seal]
+    talk.ask(away, "What is 4 + 4?")
+    talk.ask(home, "What is 5 + 5?")
+    assert next(_seals(talk.got)) == seal
+
+
+def _seals(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for inner in value:
+            yield from _seals(inner)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name in ("signature", "encrypted_content"):
+                yield inner
+            else:
+                yield from _seals(inner)
 
 
 def test_the_seal_of_a_call_comes_back_where_the_client_has_a_stand_in():

@@ -102,12 +102,16 @@ def opened(text: str) -> Envelope | None:
 
 def texts_in(value: Json) -> Iterator[str]:
     """Yield the texts in the value of a seal that look like envelopes, wherever they stand."""
+    return (text for text in strings_in(value) if text.startswith(_OPENING))
+
+
+def strings_in(value: Json) -> Iterator[str]:
+    """Yield all strings in a value, in order."""
     waiting = [value]
     while waiting:
         match waiting.pop():
             case str() as text:
-                if text.startswith(_OPENING):
-                    yield text
+                yield text
             case list() as several:
                 waiting += reversed(several)
             case dict() as fields:

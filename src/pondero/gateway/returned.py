@@ -26,9 +26,11 @@ from ..canon import (
     dumped,
     loaded,
 )
-from .envelope import Called, Envelope, Said, Thought, Unseen, opened, texts_in
+from .envelope import Called, Envelope, Said, Thought, Unseen, opened, strings_in, texts_in
 from .memory import Record
 from .turns import Turn, key_of_call, key_of_turn, same_call, turns_of
+
+_PROOF = 64  # characters; no seal of a service is shorter, and no id is longer
 
 
 def keys_of(request: Request, *, client: str) -> list[str]:
@@ -239,11 +241,24 @@ def _fits(record: Record, parts: Sequence[Part]) -> bool:
         return False
     if any(not c.minted and c.id != id for c, id in zip(calls, record.calls, strict=True)):
         return False
+    if not _proofs(parts) <= _proofs(record.message.parts):
+        return False  # the client kept the seals of another answer with the same words
     others = [p for p in parts if not isinstance(p, Text | Thinking | ToolCall)]
     known = [replace(p, seal=None) for p in record.message.parts if not isinstance(p, ToolResult)]
     if any(part not in known for part in others):
         return False
     return "".join(part.text for part in parts if isinstance(part, Text)) == record.text
+
+
+def _proofs(parts: Sequence[Part]) -> set[str]:
+    """Return the opaque texts in the seals of parts; ids are shorter, and a summary is shown."""
+    return {
+        text
+        for part in parts
+        if not isinstance(part, ToolResult) and part.seal is not None
+        for text in strings_in(part.seal.value)
+        if len(text) >= _PROOF and not (isinstance(part, Thinking) and text in part.text)
+    }
 
 
 def _marked(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
