@@ -280,7 +280,9 @@ class _Asking:
             message = reply.message
             ids = tuple(each.id for each in message.tool_calls)
             record = Record(call.id, message, ids, message.text)
-        await self._gate.memory.put(remembered(question.parsed.request, record, client=call.who.id))
+        asked, turns = question.parsed.request, question.turns
+        items = remembered(asked, record, client=call.who.id, turns=turns)
+        await self._gate.memory.put(items)
 
     def _over(self, reply: Reply) -> None:
         if self._progress.admission is not None:

@@ -35,7 +35,7 @@ from ..canon import (
 from ..dialects import Slots
 from .envelope import DIALECT, Called, Entry, Envelope, Said, Thought, Unseen, packed
 from .memory import Record
-from .sequence import PartSequence
+from .sequence import DELTAS, PartSequence
 
 _KINDS: dict[type, PartKind] = {
     Text: "text",
@@ -134,7 +134,7 @@ class Carrier:
             if isinstance(event, PartEnd):
                 self._parts[event.index] = event.part
         for event in self._sequence.feed(events):
-            if isinstance(event, TextDelta | ThinkingDelta | ToolDelta):
+            if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart):
                 self._start(event, out)

@@ -203,6 +203,8 @@ class Renaming:
         return self._lines(last) if last else b""
 
     def _lines(self, lines: bytes) -> bytes:
+        if not any(b'"%b"' % path[-1].encode() in lines for path in self._places):
+            return lines  # nearly all of a stream: only its first events name the model
         return b"\n".join(
             self._rename(line, self._places, self._model) for line in lines.split(b"\n")
         )

@@ -12,6 +12,7 @@ from .dial import Wish, wish_of
 from .gate import Gate, Who
 from .returned import keys_of, restored
 from .routing import Resolved, allows
+from .turns import Turn, turns_of
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -24,12 +25,16 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A conversation as it was meant: ``request`` has again what travelled in envelopes."""
+    """A conversation as it was meant: ``request`` has again what travelled in envelopes.
+
+    ``turns`` are the answers in it as the client sent them.
+    """
 
     call: Call
     service: Service[Json]
     parsed: Parsed[Json]
     request: Request
+    turns: tuple[Turn, ...]
     resolved: Resolved
     wish: Wish
 
@@ -47,13 +52,16 @@ async def read_question(gate: Gate, call: Call, service: Service[Json]) -> Quest
         body=parsed.intent,
         words=resolved.entries[0].capability.extra_words,
     )
-    keys = keys_of(parsed.request, client=call.who.id)
+    asked, client = parsed.request, call.who.id
+    turns = turns_of(asked.messages)
+    keys = keys_of(asked, client=client, turns=turns)
     found = await gate.memory.get(keys) if keys else {}
     return Question(
         call=call,
         service=service,
         parsed=parsed,
-        request=restored(parsed.request, call.front, client=call.who.id, found=found),
+        request=restored(asked, call.front, client=client, found=found, turns=turns),
+        turns=tuple(turns),
         resolved=resolved,
         wish=wish,
     )

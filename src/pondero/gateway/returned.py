@@ -28,25 +28,31 @@ from ..canon import (
 )
 from .envelope import Called, Envelope, Said, Thought, Unseen, opened, strings_in, texts_in
 from .memory import Record
-from .turns import Turn, key_of_call, key_of_turn, same_call, turns_of
+from .turns import Turn, key_of_call, key_of_turn, same_call, turn_after, turns_of
 
 _PROOF = 64  # characters; no seal of a service is shorter, and no id is longer
 
 
-def keys_of(request: Request, *, client: str) -> list[str]:
-    """Return the keys under which the answers in a request may be remembered."""
+def keys_of(request: Request, *, client: str, turns: Sequence[Turn] | None = None) -> list[str]:
+    """Return the keys under which the answers in a request may be remembered.
+
+    ``turns`` are those of the request, here and below, for a caller that has them already.
+    """
     keys: list[str] = []
-    for turn in turns_of(request.messages):
+    for turn in turns_of(request.messages) if turns is None else turns:
         keys += (key_of_call(call.id, client=client) for call in turn.calls if not call.minted)
         keys.append(key_of_turn(turn, client=client))
     return keys
 
 
-def remembered(request: Request, record: Record, *, client: str) -> dict[str, bytes]:
+def remembered(
+    request: Request, record: Record, *, client: str, turns: Sequence[Turn] | None = None
+) -> dict[str, bytes]:
     """Return what to remember of the answer to a request; the request as the client sent it."""
     calls = record.message.tool_calls
     seen = Message("assistant", (Text(record.text), *calls))
-    turn = turns_of((*request.messages, seen))[-1]
+    known = turns_of(request.messages) if turns is None else turns
+    turn = turn_after(request.messages, known, seen)
     whole = dumped(record).encode()
     items = {key_of_turn(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
@@ -57,20 +63,27 @@ def remembered(request: Request, record: Record, *, client: str) -> dict[str, by
     return items
 
 
-def restored(request: Request, front: str, *, client: str, found: Mapping[str, bytes]) -> Request:
+def restored(
+    request: Request,
+    front: str,
+    *,
+    client: str,
+    found: Mapping[str, bytes],
+    turns: Sequence[Turn] | None = None,
+) -> Request:
     """Return a request with its answers as their makers gave them, as far as that is known.
 
     ``front`` is the dialect of the client, and ``found`` what the memory has for the keys.
     """
     returned = _Returned(front, client, found)
-    turns = iter(turns_of(request.messages))
+    following = iter(turns_of(request.messages) if turns is None else turns)
     messages: list[Message] = []
     before = ""
     for message in request.messages:
         if message.role != "assistant":
             messages += returned.question(message)
         elif before != "assistant":
-            messages += returned.turn(next(turns))
+            messages += returned.turn(next(following))
         before = message.role
     return replace(request, messages=tuple(messages))
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..canon import Event, Finished, HttpResponse, Json, Message, Note, Origin, Reply, Started
 from ..dialects import Answering, Parsed, Service
 from .carrier import Carrier, carried
+from .sequence import DELTAS
 
 
 def is_shown(service: Service[Json], parsed: Parsed[Json]) -> bool:
@@ -67,7 +68,7 @@ class Translation:
         if self._writer is None:
             return b""
         write = self._writer.feed
-        return b"".join([write(event) for event in self._own(self.carrier.feed(events))])
+        return b"".join(map(write, self._own(self.carrier.feed(events))))
 
     async def end(self) -> bytes:
         """Return the bytes that end the stream."""
@@ -94,7 +95,9 @@ class Translation:
 
     def _own(self, events: Iterable[Event]) -> Iterable[Event]:
         for event in events:
-            if isinstance(event, Started):
+            if isinstance(event, DELTAS):
+                yield event
+            elif isinstance(event, Started):
                 yield Started(self._model)
             elif isinstance(event, Finished):
                 yield Finished(event.finish, event.usage, model=self._model, verdict=event.verdict)

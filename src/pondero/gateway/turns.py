@@ -76,6 +76,20 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
     return turns
 
 
+def turn_after(messages: Sequence[Message], turns: Sequence[Turn], answer: Message) -> Turn:
+    """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
+    at = len(messages)
+    while at and messages[at - 1].role == "assistant":  # the answer goes on where these ended
+        at -= 1
+    before = turns[:-1] if at < len(messages) else turns
+    while at and messages[at - 1].role != "assistant":
+        at -= 1
+    (turn,) = turns_of((*messages[at:], answer))
+    digest, _, _ = turn.digest.partition(" ")
+    same = sum(each.digest.startswith(digest) for each in before)
+    return replace(turn, digest=f"{digest} {same}")
+
+
 def same_call(one: ToolCall, other: ToolCall) -> bool:
     """Return whether two calls ask for the same."""
     return one.name == other.name and _stable(one.arguments) == _stable(other.arguments)

@@ -152,7 +152,7 @@ class Stream:
         if not text:
             return b""
         begun = b"" if self._open == index else self._begin(index, _EMPTY[kind])
-        return begun + self._more({"type": f"{kind}_delta", kind: text})
+        return begun + _WORDS[kind] % (len(self._begun) - 1, encode(text))
 
     def _call(self, event: PartStart) -> bytes:
         """Return the start of a call, with what is known of its seal; its arguments follow."""
@@ -282,6 +282,14 @@ def _citation(page: WebPage) -> Json:
     """Return a page that another service cites; what only this one's search knows is empty."""
     cited = {"type": "web_search_result_location", "url": page.url, "title": page.title or None}
     return {**cited, "cited_text": "", "encrypted_index": ""}
+
+
+_WORDS = {  # nearly all frames of a stream: only the index and the text differ
+    kind: b"event: content_block_delta\ndata: "
+    b'{"type":"content_block_delta","index":%%d,"delta":{"type":"%b_delta","%b":%%b}}\n\n'
+    % (kind.encode(), kind.encode())
+    for kind in ("text", "thinking")
+}
 
 
 def _frame(event: Json) -> bytes:

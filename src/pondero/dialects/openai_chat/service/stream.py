@@ -40,6 +40,7 @@ from .parts import (
 )
 
 _DONE = b"data: [DONE]\n\n"
+_MARK = "the delta stands here"
 _GIVEN = ("function", "custom")
 _NO_WORDS = {"content": "", "refusal": None}
 
@@ -62,6 +63,7 @@ class Stream:
         self._padded = self._provider.obfuscation and context.include_obfuscation
         self._writer = thinking_writer(answering)
         self._refuses = answering.refuses
+        self._around: tuple[bytes, bytes] | None = None  # what words stand between in a chunk
         self._told: set[int] = set()  # parts that had a delta
         self._sealed: set[int] = set()  # parts whose seal was sent as they began
         self._calls: dict[int, dict[str, Json]] = {}  # as they began, with the wire's index
@@ -99,6 +101,7 @@ class Stream:
         return _framed({**self._base, "error": told, "choices": [choice]}) + _DONE
 
     def _start(self, event: Started) -> bytes:
+        self._around = None
         if event.model is not None:
             self._base["model"] = event.model
         words = {"content": None, "refusal": ""} if self._refuses else _NO_WORDS
@@ -124,12 +127,12 @@ class Stream:
 
     def _text(self, event: TextDelta) -> bytes:
         self._told.add(event.index)
-        return self._chunk({"refusal" if self._refuses else "content": event.text})
+        return self._words({"refusal" if self._refuses else "content": event.text})
 
     def _thinking(self, event: ThinkingDelta) -> bytes:
         self._told.add(event.index)
         delta = self._writer.more(event.text)
-        return b"" if delta is None else self._chunk(delta)
+        return b"" if delta is None else self._words(delta)
 
     def _arguments(self, event: ToolDelta) -> bytes:
         if (begun := self._calls.get(event.index)) is None:
@@ -201,6 +204,16 @@ class Stream:
         if provider.usage_at == "empty choice":
             return end + self._chunk({"content": ""}, usage=usage)
         return end + _framed({**self._base, "choices": [], "usage": usage})
+
+    def _words(self, delta: Json) -> bytes:
+        """Return a chunk of words: nearly all of a stream, and only the words differ."""
+        if self._padded:
+            return self._chunk(delta)
+        if self._around is None:
+            before, _, after = self._chunk(_MARK).rpartition(written(_MARK))
+            self._around = before, after
+        before, after = self._around
+        return before + written(delta) + after
 
     def _chunk(
         self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
