@@ -245,7 +245,9 @@ class _Attempt:
                     return
             stream = self._wire.stream(head, self._where)
             while data is not None:
-                if (events := stream.feed(data)) and (shown := self._taken(events)):
+                # A stream that waits keeps no bytes that it has read: there are many at once.
+                events, data = stream.feed(data), None
+                if events and (shown := self._taken(events)):
                     data = yield Emit(shown, so_far)
                 else:
                     data = yield _READ
