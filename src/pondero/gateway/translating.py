@@ -54,7 +54,7 @@ class Translation:
             origin,
             seed=self._answering.seed,
             call_id=service.call_id,
-            text_inside=not self._answering.shown,
+            text_inside=parsed.show is not True,  # else the client may not have it to give back
         )
         self._writer = service.stream(self._answering) if parsed.request.stream else None
 

@@ -125,10 +125,10 @@ def effort_of(body: types.Body) -> str | None:
 
 
 def _show(body: types.Body) -> bool | None:
+    """Return whether readable thinking is asked for; of updates, a client keeps only the last."""
     thinking = body.thinking
-    if not isinstance(thinking, types.Enabled | types.Adaptive) or thinking.display is None:
-        return None
-    return thinking.display != "omitted"
+    display = thinking.display if isinstance(thinking, types.Enabled | types.Adaptive) else None
+    return {"summarized": True, "omitted": False}.get(display or "")
 
 
 def canon(body: types.Body, raw: Mapping[str, Json], unknown: Unknown | None = None) -> Request:
