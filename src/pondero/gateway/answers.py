@@ -181,7 +181,7 @@ class _Asking:
         plan = exchange.plan
         self._progress.note(
             road="passed" if job.passes else "translated",
-            asked=str(plan.asked),
+            asked=job.decided.asked,
             sent=str(plan.level if plan.budget is None else plan.budget),
             why=job.decided.why,
             adjustments=tuple(note.code for note in plan.adjustments),

@@ -1,7 +1,8 @@
 """The gateway as an ASGI application: which address is which, and who may come.
 
 ``server`` runs it. Every front is served at the addresses its clients know: conversations go to
-``answers``, counts of tokens to ``counts``, lists of models to ``listing``.
+``answers``, counts of tokens to ``counts``, lists of models to ``listing``; the console and what it
+is drawn from to ``admin``.
 """
 
 import logging
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from ..canon import HttpRequest, HttpResponse
 from ..dialects import COMMON, NAMES, dialect
 from ..errors import PonderoError
+from .admin import Admin
 from .answers import answer
 from .counts import count
 from .failures import failure, refusal
@@ -46,6 +48,7 @@ class App:
         self.seen = seen or Observers()
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gate.breakers.states
+        self._admin = Admin(gate)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -83,7 +86,9 @@ class App:
         front = front_of(path)
         service = dialect(front or COMMON).service()
         try:
-            if not await self._beside(http, path, outlet):
+            if self._admin.serves(path):
+                await self._admin.answer(http, path, outlet)
+            elif not await self._beside(http, path, outlet):
                 await self._conversation(http, front, outlet)
         except StateLost as error:
             await outlet.whole(failure(error, front or "", service))

@@ -86,7 +86,10 @@ class Provider(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Key(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who may come. ``models`` are names and globs of what it may ask for; none means all."""
+    """Who may come. ``models`` are names and globs of what it may ask for; none means all.
+
+    An ``admin`` may also see the console and make keys.
+    """
 
     name: Annotated[str, Meta(min_length=1)]
     hash: str
@@ -95,6 +98,7 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget | None = None
     limit: Limit | None = None
     blocked: bool = False
+    admin: bool = False
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,12 +30,17 @@ class Decided(Struct, frozen=True):
     wish: Wish
     why: str | None = None
 
+    @property
+    def asked(self) -> str:
+        """Return what the client asked for, before any rule."""
+        return _word(self.wish.intent)
+
     def header(self, plan: Plan) -> str:
         """Return the line that says what was asked, what was sent, and why they differ."""
         sent = plan.level if plan.budget is None else plan.budget
         notes = (note.code for note in plan.adjustments if note.what in ("level", "budget"))
         why = self.why or next(notes, None) or self.wish.said_in
-        return f"asked={_word(self.wish.intent)}; sent={sent or 'nothing'}; why={why}"
+        return f"asked={self.asked}; sent={sent or 'nothing'}; why={why}"
 
 
 def wish_of(*, header: str | None, suffix: str | None, body: Intent, words: Sequence[str]) -> Wish:

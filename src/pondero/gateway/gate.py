@@ -20,7 +20,9 @@ from ..handoff import Refusal
 from ..store import cost, lookup
 from ..transport import AsyncSigningTransport
 from .config import Config, Key, Route
+from .feed import Feed
 from .keys import Keys
+from .ledger_database import LedgerDatabase
 from .outlet import Watch
 from .receipt import Observer, Receipt
 from .routing import Routing
@@ -57,6 +59,7 @@ class Gate:
         *,
         shared: Shared | None = None,
         observers: Sequence[Observer] = (),
+        ledger: LedgerDatabase | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
         self.shared = shared or shared_of(config.server)
@@ -68,7 +71,9 @@ class Gate:
         self.breakers = self.shared.breakers
         self.keys = Keys(lambda: self.config.keys, self.shared.keys)
         self.watch = Watch()
-        self.observers = tuple(observers)
+        self.feed = Feed()
+        self.ledger = ledger
+        self.observers = (self.feed.note, *observers)
         self.timeouts = timeouts or Timeouts()
         self._refusals: dict[Refusal, None] = {}
 
@@ -127,8 +132,6 @@ class Gate:
 
     def tell(self, receipt: Receipt) -> None:
         """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
-        if not self.observers:
-            return
         price = cost(receipt.provider or "", receipt.model or "", receipt.usage)
         told = replace(receipt, cost=price, offline=not self.transport.needs_key)
         for observer in self.observers:

@@ -22,6 +22,7 @@ from .config import Config
 from .config_file import check_exposure, check_sharing, reloaded
 from .gate import Gate
 from .keys import FileKeys
+from .ledger_database import LedgerDatabase
 from .observers import Observers, observing
 from .receipt import Observer
 from .secrets import forget
@@ -61,10 +62,12 @@ def serving(
     *,
     transport: AsyncTransport | None = None,
     observers: Sequence[Observer] = (),
+    ledger: LedgerDatabase | None = None,
 ) -> Iterator[str]:
     """Serve in a thread of this process and yield the base address."""
     bound = bind(config.server.host, config.server.port)
-    server = _server(Gate(config, transport or _over_network(), observers=observers))
+    way = transport or _over_network()
+    server = _server(Gate(config, way, observers=observers, ledger=ledger))
     thread = Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -104,8 +107,9 @@ def _serve(
     signal.signal(signal.SIGTERM, _end)
     with observing(config.server) as seen:
         told = (*observers, *seen.told)
-        shared = shared_of(config.server, keys=FileKeys())
-        gate = Gate(config, transport or _over_network(), observers=told, shared=shared)
+        ledger = seen.ledger.database if seen.ledger is not None else None
+        shared, way = shared_of(config.server, keys=FileKeys()), transport or _over_network()
+        gate = Gate(config, way, observers=told, shared=shared, ledger=ledger)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
         _server(gate, seen).run([bound])
@@ -209,4 +213,6 @@ def _server(gate: Gate, seen: Observers | None = None) -> Any:
         timeout_graceful_shutdown=round(gate.config.server.drain_seconds),
         server_header=False,
     )
-    return uvicorn.Server(settings)
+    server = uvicorn.Server(settings)
+    gate.feed.is_over = lambda: server.should_exit
+    return server

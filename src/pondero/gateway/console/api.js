@@ -1,0 +1,82 @@
+// Speaks to the admin API: with the admin's key where the gateway wants one, which is asked for once
+// and kept in this tab alone.
+
+const KEY = "pondero-admin-key";
+const dialog = document.getElementById("enter");
+let entering = null;
+
+/** Return the answer to a request; throws an Error with a sentence for the person. */
+export async function ask(place, { method = "GET", body } = {}) {
+  const response = await sent(place, { method, body });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error?.message ?? `the gateway says ${response.status}`);
+  return answer;
+}
+
+/** Call `onRows` with requests as they end, and `onState` with "live" or "away"; never returns. */
+export async function follow(onRows, onState) {
+  for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
+    try {
+      const response = await sent("live");
+      if (response.ok) {
+        onState("live");
+        wait = 250;
+        for await (const event of events(response.body)) onRows(JSON.parse(event).requests);
+      }
+    } catch {
+      // The gateway went away; it is asked again.
+    }
+    onState("away");
+    await new Promise((done) => setTimeout(done, wait));
+  }
+}
+
+async function* events(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const pieces = (text + value).split("\n\n");
+    text = pieces.pop();
+    for (const piece of pieces) if (piece.startsWith("data: ")) yield piece.slice(6);
+  }
+}
+
+async function sent(place, { method = "GET", body } = {}) {
+  for (;;) {
+    const key = sessionStorage.getItem(KEY);
+    const headers = {};
+    if (key) headers.authorization = `Bearer ${key}`;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const response = await fetch(`../admin/${place}`, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+    });
+    if (response.status !== 401) return response;
+    if (key && key === sessionStorage.getItem(KEY)) sessionStorage.removeItem(KEY);
+    entering ??= entered(Boolean(key)).finally(() => (entering = null));
+    await entering;
+  }
+}
+
+function entered(again) {
+  const field = document.getElementById("enter-key");
+  if (again) document.getElementById("enter-why").textContent = "The gateway does not take that key. Another one?";
+  dialog.showModal();
+  field.focus();
+  return new Promise((done) => {
+    const closed = () => {
+      if (!field.value.trim()) return dialog.showModal();
+      dialog.removeEventListener("close", closed);
+      sessionStorage.setItem(KEY, field.value.trim());
+      field.value = "";
+      done();
+    };
+    dialog.addEventListener("close", closed);
+  });
+}

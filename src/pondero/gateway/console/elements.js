@@ -1,0 +1,70 @@
+// Builds elements and writes numbers. Text is only ever set as text: names come from clients.
+
+export const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+const SVG = "http://www.w3.org/2000/svg";
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** Return an element with attributes and children; a string is text. */
+export function el(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** Return the same in SVG. */
+export function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Return words for a screen reader only. */
+export const unseen = (text) => el("span", { class: "unseen" }, text);
+
+export const number = (value) => (value === null || value === undefined ? "–" : whole.format(value));
+export const compact = (value) => (value >= 100_000 ? short.format(value) : whole.format(value));
+export const percent = (share) => `${Math.round(share * 100)}%`;
+
+export function money(value) {
+  if (value === null || value === undefined) return "–";
+  const dollars = Number(value);
+  if (dollars === 0) return "$0";
+  if (dollars >= 100) return `$${whole.format(Math.round(dollars))}`;
+  if (dollars >= 0.1) return `$${dollars.toFixed(2)}`;
+  return `$${dollars.toPrecision(2).replace(/\.?0+$/, "")}`;
+}
+
+export function seconds(value) {
+  return value >= 60 ? `${Math.floor(value / 60)}m ${Math.round(value % 60)}s` : `${value.toFixed(value < 10 ? 2 : 1)}s`;
+}
+
+export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+
+/** Return a moment as the axis of a chart says it, for steps of so many seconds. */
+export function moment(at, step) {
+  const when = new Date(at * 1000);
+  if (step < 10_800) return when.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const day = when.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return step < 43_200 ? `${day}, ${String(when.getHours()).padStart(2, "0")}h` : day;
+}
+
+/** Return a ladder of seven notches: filled up to what was sent, with a mark at what was asked. */
+export function ladder(sent, asked) {
+  const top = LEVELS.indexOf(sent);
+  const mark = LEVELS.indexOf(asked);
+  const notches = LEVELS.map((level, at) =>
+    svg("rect", {
+      x: at * 5, y: 11 - at * 1.5, width: 3.4, height: 3 + at * 1.5, rx: 0.8,
+      class: at <= top ? `fill-${LEVELS[top]}` : at === mark ? "notch asked" : "notch",
+    }),
+  );
+  return svg("svg", { class: "ladder", viewBox: "-0.6 0 35 15", width: 42, height: 18, "aria-hidden": "true" }, ...notches);
+}

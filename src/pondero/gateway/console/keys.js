@@ -1,0 +1,126 @@
+// The page of keys: who may come and within which bounds; making, blocking and removing them.
+
+import { ask } from "./api.js";
+import { LEVELS, compact, el, money } from "./elements.js";
+
+const form = document.getElementById("make");
+const wrong = document.getElementById("make-wrong");
+const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
+
+export async function openKeys() {
+  const { keys, guarded } = await ask("keys");
+  document.getElementById("keys-note").textContent = guarded
+    ? "Only admins see this page."
+    : "Whoever reaches this machine's own address sees this page. Make a key that may use the console, and only who has it does.";
+  document.getElementById("keys").replaceChildren(
+    ...keys.map(cardOf),
+    ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys: everybody on this machine may ask."), " With the first key, everybody needs one.")]),
+  );
+}
+
+function cardOf(key) {
+  const state = key.blocked ? el("span", { class: "tag wrong" }, "blocked") : el("span", { class: "tag good" }, "may come");
+  return el("li", { class: key.blocked ? "card blocked" : "card", "data-key": key.name },
+    el("div", { class: "line" },
+      el("h2", {}, key.name), state, key.admin ? el("span", { class: "tag" }, "admin") : null,
+      el("span", { class: "acts" },
+        el("button", { type: "button", class: "quiet", onclick: () => change(key) }, key.blocked ? "Let in again" : "Block"),
+        key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
+    el("dl", { class: "facts" },
+      ...fact("models", key.models.length ? key.models.join(", ") : "all"),
+      ...fact("thinking", dialOf(key.thinking)),
+      ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
+    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(boundOf)) : null);
+}
+
+const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
+
+function dialOf(dial) {
+  const words = [["force", "always "], ["default", "unless asked otherwise "], ["floor", "at least "], ["cap", "at most "]];
+  return words.filter(([name]) => dial[name]).map(([name, word]) => word + dial[name]).join(", ") || "as asked";
+}
+
+function boundOf(bound) {
+  const amount = bound.unit === "money" ? money : compact;
+  const share = Math.min(1, bound.taken / bound.most);
+  const meter = el("span", { class: share > 0.9 ? "meter full" : "meter", "aria-hidden": "true" }, el("i"));
+  meter.firstChild.style.width = `${share * 100}%`;
+  const unit = bound.unit === "money" ? "" : ` ${WORDS[bound.unit]}`;
+  return el("li", {}, el("span", {}, `${amount(bound.taken)} of ${amount(bound.most)}${unit} ${bound.rolling ? "in any" : "this"} ${bound.per}`), meter);
+}
+
+// -- changes --------------------------------------------------------------------------------------
+
+async function change(key) {
+  await tried(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
+}
+
+async function remove(key) {
+  const sure = document.getElementById("sure");
+  document.getElementById("sure-name").textContent = key.name;
+  sure.returnValue = "no";
+  sure.showModal();
+  await new Promise((done) => sure.addEventListener("close", done, { once: true }));
+  if (sure.returnValue === "yes") await tried(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+}
+
+async function tried(act) {
+  const trouble = document.getElementById("trouble");
+  try {
+    await act();
+    trouble.hidden = true;
+  } catch (error) {
+    trouble.textContent = error.message;
+    trouble.hidden = false;
+  }
+  await openKeys();
+}
+
+function asked() {
+  const said = Object.fromEntries(new FormData(form));
+  const whole = (name) => (said[name] ? Number(said[name]) : undefined);
+  const some = (record) => (Object.values(record).some((value) => value !== undefined) ? record : undefined);
+  const limit = some({ requests: whole("requests"), tokens: whole("limit_tokens") });
+  const budget = some({ money: whole("money"), thinking_tokens: whole("thinking_tokens") });
+  return {
+    name: said.name,
+    models: said.models.split(/[\s,]+/).filter(Boolean),
+    thinking: { floor: said.floor || undefined, cap: said.cap || undefined },
+    limit: limit && { ...limit, per: "minute" },
+    budget: budget && { ...budget, per: said.per },
+    admin: said.admin === "on",
+  };
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  wrong.hidden = true;
+  try {
+    const { name, key } = await ask("keys", { method: "POST", body: asked() });
+    form.reset();
+    await shown(name, key);
+    await openKeys();
+  } catch (error) {
+    wrong.textContent = error.message;
+    wrong.hidden = false;
+  }
+});
+
+async function shown(name, key) {
+  const dialog = document.getElementById("made");
+  const text = document.getElementById("made-key");
+  document.getElementById("made-name").textContent = name;
+  text.textContent = key;
+  dialog.showModal();
+  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  text.textContent = "";
+}
+
+document.getElementById("made-copy").addEventListener("click", async (event) => {
+  await navigator.clipboard.writeText(document.getElementById("made-key").textContent);
+  event.target.textContent = "Copied";
+  setTimeout(() => (event.target.textContent = "Copy"), 1500);
+});
+for (const select of form.querySelectorAll("[data-levels]")) {
+  select.append(el("option", { value: "" }, "as asked"), ...LEVELS.map((level) => el("option", {}, level)));
+}

@@ -1,0 +1,212 @@
+// The page of requests: sums, the chart, live rows, and what the rules of keys and routes did.
+
+import { ask } from "./api.js";
+import { drawBalance } from "./balance.js";
+import { LEVELS, clock, compact, el, ladder, money, number, percent, seconds, unseen } from "./elements.js";
+
+const SHOWN = 60;
+const REST = 4000; // milliseconds between two looks at the figures while requests come
+const RULES = {
+  cap: "capped", floor: "raised", force: "forced", default: "by default", limit: "over a limit or budget", model: "model not allowed",
+};
+const body = document.getElementById("rows");
+const pause = document.getElementById("pause");
+const filter = document.getElementById("model-filter");
+let figures = null;
+let waiting = [];
+let paused = false;
+let due = null;
+let known = new Set();
+
+export async function openRequests() {
+  document.getElementById("example").textContent =
+    `curl ${location.origin}/v1/chat/completions \\\n  -H 'content-type: application/json' \\\n` +
+    `  -d '{"model": "MODEL/high", "messages": [{"role": "user", "content": "Hello"}]}'`;
+  const [{ requests }] = await Promise.all([ask("requests"), look()]);
+  body.replaceChildren();
+  known = new Set();
+  add([...requests].reverse(), false);
+  empty();
+}
+
+/** Take requests that ended just now. */
+export function rowsCame(rows) {
+  if (paused) {
+    waiting = [...waiting, ...rows].slice(-SHOWN);
+    pause.textContent = `Resume (${waiting.length} new)`;
+  } else {
+    add(rows, true);
+  }
+  empty();
+  due ??= setTimeout(() => {
+    due = null;
+    look().catch(() => {});
+  }, REST);
+}
+
+function empty() {
+  const none = body.childElementCount === 0 && waiting.length === 0;
+  document.getElementById("empty").hidden = !none;
+  document.getElementById("live").hidden = none;
+}
+
+function add(rows, fresh) {
+  const made = rows.filter((row) => !known.has(row.id)).map((row) => rowOf(row, fresh));
+  for (const row of rows) known.add(row.id);
+  body.prepend(...made.slice(-SHOWN).reverse());
+  while (body.childElementCount > SHOWN) body.lastElementChild.remove();
+  if (known.size > 10 * SHOWN) known = new Set([...known].slice(-5 * SHOWN));
+}
+
+function rowOf(row, fresh) {
+  const bad = row.end !== "done";
+  const cell = (label, classes, ...children) => el("td", { role: "cell", class: classes, "data-label": label }, ...children);
+  const name = row.model === null ? row.said || "–" : row.model.slice(row.model.indexOf(":") + 1);
+  return el("tr", { role: "row", class: [fresh && "fresh", bad && "bad"].filter(Boolean).join(" ") || null, "data-id": row.id },
+    cell("time", "time", clock(row.at)),
+    cell("who", "who", row.key),
+    cell("model", "model", el("b", {}, name), row.model ? el("small", {}, row.model.split(":")[0]) : null),
+    cell("level", "level", ...levelOf(row, bad)),
+    cell("thinking", "number thinking", number(row.thinking)),
+    cell("answer", "number", number(row.answer)),
+    cell("took", "number", seconds(row.seconds)),
+    cell("money", "number", row.offline ? el("span", { title: "emulated; what it would have cost" }, money(row.cost)) : money(row.cost)),
+  );
+}
+
+function levelOf(row, bad) {
+  if (bad && row.sent === null) return [el("span", { class: "tag wrong" }, `${row.end} ${row.status}`)];
+  const asked = row.asked === "nothing" ? null : row.asked;
+  const sent = tokens(row.sent);
+  const same = asked === row.sent || asked === null;
+  const words = same
+    ? el("span", { class: "words" }, asked === null ? el("i", {}, "unasked") : null, asked === null ? " → " : null, sent)
+    : el("span", { class: "words" }, tokens(asked), el("span", { "aria-hidden": "true" }, " → "), unseen(" became "), el("b", {}, sent));
+  const why = row.why ?? row.adjustments[0];
+  return [
+    ladder(row.level, asked),
+    words,
+    row.why && row.why !== "default" ? el("span", { class: "tag" }, row.why) : why ? el("span", { class: "tag soft", title: row.adjustments.join(", ") }, why.replaceAll("_", " ")) : null,
+    bad ? el("span", { class: "tag wrong" }, `${row.end} ${row.status}`) : null,
+  ];
+}
+
+const tokens = (word) => (/^\d+$/.test(word ?? "") ? `${compact(Number(word))} tokens` : (word ?? "nothing").replace("None", "nothing"));
+
+// -- figures --------------------------------------------------------------------------------------
+
+async function look() {
+  const span = document.querySelector("input[name=span]:checked").value;
+  ({ figures } = await ask(`figures?span=${span}`));
+  if (figures === null) {
+    document.getElementById("readout").textContent = "The ledger is off, so there are no figures over time.";
+    return;
+  }
+  offerModels();
+  draw();
+}
+
+function draw() {
+  const slices = figures.slices.filter((slice) => !filter.value || slice.model === filter.value);
+  drawSums(slices);
+  drawBalance(figures, slices);
+  drawModels(figures.slices);
+  drawBites();
+  drawAdjustments();
+}
+
+function offerModels() {
+  const chosen = filter.value;
+  const models = [...new Set(figures.slices.map((slice) => slice.model))].sort();
+  filter.replaceChildren(el("option", { value: "" }, "all models"), ...models.map((model) => el("option", { value: model }, model)));
+  filter.value = models.includes(chosen) ? chosen : "";
+}
+
+const sum = (slices, what) => slices.reduce((total, slice) => total + Number(slice[what] ?? 0), 0);
+
+function drawSums(slices) {
+  const thinking = sum(slices, "thinking");
+  const answer = sum(slices, "answer");
+  const bitten = sum(figures.bites, "times");
+  const refused = Object.entries(figures.ends).reduce((total, [end, times]) => total + (end === "done" ? 0 : times), 0);
+  const shown = [
+    ["requests", compact(sum(slices, "requests")), refused ? `${number(refused)} not answered` : ""],
+    ["thinking tokens", compact(thinking), thinking + answer ? `${percent(thinking / (thinking + answer))} of what was written` : "", "thinking"],
+    ["answer tokens", compact(answer), "", "answer"],
+    ["money", money(sum(slices, "cost")), ""],
+    ["ceilings that bit", compact(bitten), ""],
+  ];
+  document.getElementById("sums").replaceChildren(
+    ...shown.map(([name, value, beside, tint]) =>
+      el("div", { class: tint ?? null }, el("dt", {}, name), el("dd", {}, value, beside ? el("small", {}, beside) : null))),
+  );
+}
+
+function drawModels(slices) {
+  const models = new Map();
+  for (const slice of slices) {
+    const model = models.get(slice.model) ?? { requests: 0, thinking: 0, answer: 0, cost: 0, levels: new Map() };
+    for (const what of ["requests", "thinking", "answer"]) model[what] += slice[what];
+    model.cost += Number(slice.cost ?? 0);
+    const level = slice.level ?? "off";
+    model.levels.set(level, (model.levels.get(level) ?? 0) + slice.thinking);
+    models.set(slice.model, model);
+  }
+  const ranked = [...models].sort(([, one], [, other]) => other.thinking + other.answer - one.thinking - one.answer).slice(0, 12);
+  const most = Math.max(1, ...ranked.map(([, model]) => model.thinking + model.answer));
+  document.getElementById("models").replaceChildren(
+    ...ranked.map(([name, model]) => el("li", {},
+      el("button", { type: "button", class: "plain", "aria-pressed": String(filter.value === name), onclick: () => choose(name) }, name),
+      el("span", { class: "cost" }, money(model.cost)),
+      barOf(model, most),
+      el("small", {}, `${compact(model.requests)} ${model.requests === 1 ? "request" : "requests"}, ${compact(model.thinking)} thinking, ${compact(model.answer)} answer`))),
+    ...(ranked.length ? [] : [el("li", { class: "none" }, "Nothing in this span.")]),
+  );
+}
+
+function barOf(model, most) {
+  const bar = el("span", { class: "bar", "aria-hidden": "true" });
+  const piece = (classes, amount) => {
+    const part = el("i", { class: classes });
+    part.style.width = `${(amount / most) * 100}%`;
+    bar.append(part);
+  };
+  for (const level of LEVELS) if (model.levels.get(level)) piece(`back-${level}`, model.levels.get(level));
+  piece("back-answer", model.answer);
+  return bar;
+}
+
+function choose(name) {
+  filter.value = filter.value === name ? "" : name;
+  draw();
+}
+
+function drawBites() {
+  document.getElementById("bites").replaceChildren(
+    ...figures.bites.slice(0, 8).map((bite) => el("li", {},
+      el("b", { class: "times" }, `${compact(bite.times)}×`),
+      el("span", {}, el("b", {}, bite.key), ` ${RULES[bite.why] ?? bite.why} on `, el("code", {}, bite.said)),
+      bite.sent ? el("small", {}, `${tokens(bite.asked)} → ${tokens(bite.sent)}`) : null)),
+    ...(figures.bites.length ? [] : [el("li", { class: "none" }, "No rule of a route or key changed anything.")]),
+  );
+}
+
+function drawAdjustments() {
+  const codes = Object.entries(figures.adjustments).slice(0, 8);
+  document.getElementById("adjustments").replaceChildren(
+    ...codes.map(([code, times]) => el("li", {}, el("code", {}, code), el("span", {}, compact(times)))),
+    ...(codes.length ? [] : [el("li", { class: "none" }, "Everything went out as it was asked.")]),
+  );
+}
+
+pause.addEventListener("click", () => {
+  paused = !paused;
+  pause.setAttribute("aria-pressed", String(paused));
+  pause.textContent = paused ? "Resume" : "Pause";
+  if (!paused) {
+    add(waiting, true);
+    waiting = [];
+  }
+});
+filter.addEventListener("change", draw);
+for (const radio of document.querySelectorAll("input[name=span]")) radio.addEventListener("change", () => look().catch(() => {}));

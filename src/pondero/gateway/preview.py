@@ -1,0 +1,114 @@
+"""What the dial does, without asking anybody: the plan for a wish, and the body that would be sent.
+
+The console's dial and its list of models come from here, through the admin API.
+"""
+
+from msgspec import Struct, json
+
+from ..canon import Json, Message, Request
+from ..canon import Text as Words
+from ..catalog import Entry
+from ..errors import UnknownModel
+from ..exchange import plan as make_plan
+from ..exchange import prepare
+from ..store import lookup
+from ..thinking import LEVELS, UNSET, Asked, Plan, Policy, parse
+from .config import Config, Key, Route
+from .dial import Decided, Wish, decide
+from .routing import Routing
+from .secrets import url_of
+
+QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
+"""What the body that is shown asks."""
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """A name that clients may say, the model that answers first, and the levels it has."""
+
+    name: str
+    model: str
+    label: str
+    levels: tuple[str, ...]
+    default: str | None
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """What would happen: ``plan`` as ``pondero plan --json`` prints it, and the whole body.
+
+    ``said`` is what the answer's ``x-pondero-thinking`` would say; ``rule`` is the rule of the
+    route or the key that changed the wish.
+    """
+
+    name: str
+    served: bool
+    said: str
+    rule: str | None
+    method: str
+    url: str
+    plan: Json
+    body: Json
+
+
+def offers(routing: Routing) -> list[Offer]:
+    """Return the names that are served."""
+    return [
+        Offer(
+            name=each.name,
+            model=each.entry.id,
+            label=each.entry.provider.label,
+            levels=tuple(word for word in each.entry.capability.levels if word in LEVELS),
+            default=each.entry.capability.default,
+        )
+        for each in routing.names()
+    ]
+
+
+def preview(
+    config: Config, routing: Routing, name: str, wish: str | None, *, key: Key | None = None
+) -> Preview:
+    """Return what a wish becomes for a name; raises UsageError.
+
+    A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
+    """
+    entry, route, served, level = _found(routing, name)
+    words = entry.capability.extra_words
+    said = wish or level
+    wanted = Wish(parse(said, words=words) if said else UNSET, "name" if said else "unset")
+    rules = [each.thinking for each in (route, key) if each is not None]
+    decided = decide(wanted, entry.capability, rules)
+    made = make_plan(entry, decided.intent, asked=Asked(), policy=Policy())
+    return _shown(config, entry, decided, made, name=name, served=served)
+
+
+def _found(routing: Routing, name: str) -> tuple[Entry, Route | None, bool, str | None]:
+    try:
+        resolved = routing.resolve(name)
+    except UnknownModel:
+        split = lookup().split(name)
+        return lookup().entry(name), None, False, split.wish
+    return resolved.entries[0], resolved.route, True, resolved.level
+
+
+def _shown(
+    config: Config, entry: Entry, decided: Decided, made: Plan, *, name: str, served: bool
+) -> Preview:
+    request = Request(entry.model, (Message("user", (Words(QUESTION),)),))
+    ready = prepare(
+        entry,
+        request,
+        made,
+        asked=Asked(),
+        policy=Policy(),
+        url=url_of(config, entry.provider, needed=False),
+    )
+    http = ready.exchange.http
+    return Preview(
+        name=name,
+        served=served,
+        said=decided.header(made),
+        rule=decided.why,
+        method=http.method,
+        url=http.url,
+        plan=made.to_json(),
+        body=json.decode(http.body),
+    )
