@@ -22,9 +22,10 @@ from pondero.gateway import serving
 from pondero.gateway.bounds import bounds_of
 from pondero.gateway.config import Budget, Config, Key, Limit, Route, Server
 from pondero.gateway.keys import Keys
+from pondero.gateway.memory import LocalMemory
 from pondero.gateway.receipt import Receipt
 from pondero.gateway.redis_link import Link
-from pondero.gateway.redis_state import RedisKeys, RedisState
+from pondero.gateway.redis_state import RedisKeys, RedisMemory, RedisState
 from pondero.gateway.secrets import hash_of
 
 OPUS = Route("opus", ("anthropic:claude-opus-5",))
@@ -241,3 +242,19 @@ def _worker(url: str) -> Iterator[tuple[subprocess.Popen[str], str, Iterator[str
             yield worker, worker.stdout.readline().strip(), iter(worker.stdout.readline, "")
         finally:
             worker.kill()
+
+
+def test_what_one_replica_remembers_the_others_know(redis):
+    async def run() -> None:
+        links = [Link(redis.url) for _ in range(2)]
+        one, other = (RedisMemory(link, LocalMemory(), seconds=60) for link in links)
+        await one.put({"a": b"1", "b": b"\x00\xff"})
+        assert await other.get(["a", "b", "c"]) == {"a": b"1", "b": b"\x00\xff"}
+        redis.kill()
+        assert await other.get(["a"]) == {}
+        await other.put({"a": b"2"})
+        assert await other.get(["a"]) == {"a": b"2"}
+        for link in links:
+            await link.aclose()
+
+    asyncio.run(run())
