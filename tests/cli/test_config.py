@@ -176,6 +176,18 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
     assert [holder(config.keys, key) for key in keys] == list(config.keys)
 
 
+def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):
+    from pondero.gateway.config_file import load
+    from pondero.store import lookup
+
+    file = tmp_path / "gateway.toml"
+    for rights in ((), ("--admin",)):
+        with file.open("a") as lines:
+            lines.write(call("keys", "make", "--gateway", f"k{len(rights)}", *rights)[1])
+
+    assert [key.admin for key in load(file, lookup()).keys] == [False, True]
+
+
 def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     made = call("keys", "make", "--gateway", "ci")
     assert re.search(r"\bpnd_[\w-]{32,}$", made[2].strip())

@@ -37,7 +37,7 @@ class Behind:
 
 
 @pytest.mark.parametrize("ledger", ["sqlite", "away"])
-def test_no_key_is_in_a_log_a_figure_the_ledger_or_an_error(
+def test_no_key_is_in_a_log_a_figure_the_ledger_the_console_or_an_error(
     ledger, data_dir, tmp_path, monkeypatch, caplog, capfd
 ):
     monkeypatch.setenv("PLANTED_KEY", PROVIDERS)
@@ -56,8 +56,10 @@ def test_no_key_is_in_a_log_a_figure_the_ledger_or_an_error(
     said = []
     with caplog.at_level(logging.DEBUG), observing(config.server) as seen:
         assert isinstance(seen.metrics, Metrics)
+        assert seen.ledger is not None
+        database = seen.ledger.database
         with (
-            serving(config, transport=behind, observers=seen.told) as url,
+            serving(config, transport=behind, observers=seen.told, ledger=database) as url,
             httpx2.Client() as client,
         ):
 
@@ -77,6 +79,9 @@ def test_no_key_is_in_a_log_a_figure_the_ledger_or_an_error(
                 Fault(kind="status", status=400, message=f"Incorrect key provided: {PROVIDERS}")
             )
             assert ask("opus", CLIENTS) == 400
+            places = ("requests", "figures", "keys", "models", f"plan?model=opus/{PROVIDERS}")
+            said += [client.get(f"{url}/admin/{place}").text for place in places]
+            assert "claude-opus-5" in said[-5]
         said.append(seen.metrics.page().body.decode())
     assert any(PROVIDERS in value for value in behind.seen)
     files = [

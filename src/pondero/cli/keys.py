@@ -169,8 +169,9 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
+@click.option("--admin", is_flag=True, help="It may also use the console and the admin API.")
 @click.argument("name", default="me")
-def make(*, name: str, gateway: bool) -> None:  # noqa: ARG001 - there are no other keys to make
+def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to make
     """Make a key for clients of the gateway; it is shown once.
 
     NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
@@ -182,7 +183,8 @@ def make(*, name: str, gateway: bool) -> None:  # noqa: ARG001 - there are no ot
     key = make_key()
     echo(f"the key, which is shown only now: {key}", err=True)
     quoted = json.encode(name).decode()  # TOML quotes as JSON does
-    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_of(key)}"', exact=True)
+    rights = "\nadmin = true" if admin else ""
+    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_of(key)}"{rights}', exact=True)
 
 
 def _provider(name: str) -> Provider:

@@ -102,6 +102,7 @@ def _greeting(where: str, config: "Config", routing: "Routing") -> str:
             f"  export OPENAI_BASE_URL={where}/v1 OPENAI_API_KEY={key}",
             "",
             f"A level may follow a name: {name}/high.",
+            f"What goes on, and a dial to try: {where}/console",
             f"All of it at once: pondero launch claude -m {name}/high",
         )
     )

@@ -46,7 +46,7 @@ function boundOf(bound) {
   const meter = el("span", { class: share > 0.9 ? "meter full" : "meter", "aria-hidden": "true" }, el("i"));
   meter.firstChild.style.width = `${share * 100}%`;
   const unit = bound.unit === "money" ? "" : ` ${WORDS[bound.unit]}`;
-  return el("li", {}, el("span", {}, `${amount(bound.taken)} of ${amount(bound.most)}${unit} ${bound.rolling ? "in any" : "this"} ${bound.per}`), meter);
+  return el("li", {}, el("span", {}, `${amount(bound.taken)} of ${amount(bound.most)}${unit} ${bound.rolling ? `in any ${bound.per}` : bound.per === "day" ? "today" : `this ${bound.per}`}`), meter);
 }
 
 // -- changes --------------------------------------------------------------------------------------
