@@ -41,6 +41,13 @@ model_list:
       model: anthropic/claude-opus-5
       api_base: {upstream}
       api_key: sk-bench
+general_settings:
+  master_key: sk-bench
+"""
+_UNRECORDED = """
+[server]
+ledger = "off"
+log = "off"
 """
 
 
@@ -77,6 +84,12 @@ def pondero(lab: Lab, upstream: str, port: int, workers: int = 1) -> Command:
     return [*serve, "--port", str(port), "--workers", str(workers)]
 
 
+def unrecorded(lab: Lab, upstream: str, port: int) -> Command:
+    """Return our gateway without ledger and log."""
+    file = _written("unrecorded.toml", _OURS.format(upstream=upstream) + _UNRECORDED)
+    return [lab.python, "-m", "pondero", "serve", "--config", file, "--port", str(port)]
+
+
 def bare(lab: Lab, upstream: str, port: int) -> Command:
     """Return the bare pass-through."""
     return [lab.python, Path(__file__).with_name("passthrough.py"), upstream, str(port)]
@@ -98,6 +111,7 @@ def portkey(lab: Lab, _upstream: str, port: int) -> Command:
 STARTS: Mapping[str, Callable[[Lab, str, int], Command]] = {
     "bare": bare,
     "pondero": pondero,
+    "unrecorded": unrecorded,
     "litellm-proxy": litellm,
     "portkey": portkey,
 }
