@@ -120,13 +120,15 @@ def test_a_paused_page_keeps_what_comes_for_later(browser, tmp_path):
 
 def test_a_name_with_markup_in_it_is_text(browser, tmp_path):
     odd = "<img src=x onerror=document.title='hacked'>"
-    with gateway(tmp_path) as where, shown(browser, where) as page:
-        ask(where, odd)
-        page.reload()
+    keys = (Key(odd, hash_of("pnd_odd")),)
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where) as page:
+        ask(where, "opus", key="pnd_odd")
+        expect(page.locator("#rows .who")).to_have_text(odd)
+        page.goto(f"{where}/console/#keys")
+        expect(page.locator("#keys h2")).to_have_text(odd)
 
-        expect(page.locator("#rows tr")).to_have_count(1)
-        assert page.locator("#rows img").count() == 0
-        assert page.title() == "Requests · pondero"
+        assert page.locator("main img").count() == 0
+        assert page.title() == "Keys · pondero"
 
 
 def test_the_sums_and_the_chart_are_those_of_the_ledger(browser, tmp_path):
