@@ -82,7 +82,8 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         await _ask_in_turn(gate, question, outlet, progress)
     except (PonderoError, Rejected) as error:
         response = with_headers(failure(error, call.front, service), {"x-pondero-id": call.id})
-        progress.note(status=response.status, end="refused")
+        said = progress.receipt.said or service.model_of(call.http) or ""
+        progress.note(said=said, status=response.status, end="refused")
         await outlet.whole(response)
     except CancelledError:
         progress.note(end="left")
