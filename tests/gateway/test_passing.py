@@ -12,6 +12,7 @@ from pondero.emulator import Emulator
 from pondero.gateway.app import App
 from pondero.gateway.config import Config, Dial, Route
 from pondero.gateway.gate import Gate
+from pondero.gateway.passing import Renaming
 
 OPUS, GPT = "anthropic:claude-opus-5", "openai:gpt-5.5"
 BETAS = "context-management-2025-06-27,interleaved-thinking-2025-05-14"
@@ -69,6 +70,17 @@ class _Talk:
         entry = self.emulator.log.entries[-1]
         assert entry.status == 200, entry.refusal
         return entry.body
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_stream_under_another_name_keeps_the_ends_of_its_lines(end, size):
+    lines = [b": hi", b"event: x", b'data: {"model":"a","b":[1]}', b"", b'data:{"c":2}', b"", b""]
+    stream = end.join(lines)
+    renaming = Renaming((("model",),), "other", "text/event-stream; charset=utf-8")
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    told = b"".join([*map(renaming.feed, pieces), renaming.eof()])
+    assert told == stream.replace(b'"a"', b'"other"')
 
 
 @pytest.mark.parametrize("level", ["low", "high"])

@@ -19,6 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 SILENCE = 15.0
 """Seconds without a byte after which a stream says that it is still there."""
 _LOOK = 1.0
+_ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
 class Outlet:
@@ -51,7 +52,7 @@ class Outlet:
         if not data:
             return
         await self._begin()
-        self._ends_whole = data.endswith(b"\n\n")
+        self._ends_whole = data is self._ping or data.endswith(_ENDS)
         self.last = monotonic()
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 

@@ -217,7 +217,8 @@ def _sse_line(line: bytes, places: Places, model: str) -> bytes:
     if b'"model":"%b"' % model.encode() in data:
         return line
     new = renamed(data, places, model)
-    return line if new == data else b"data: " + new
+    end = b"\r" if line.endswith(b"\r") else b""  # some SDKs know an event by both its ends
+    return line if new == data else b"data: %b%b" % (new, end)
 
 
 def _array_line(line: bytes, places: Places, model: str) -> bytes:

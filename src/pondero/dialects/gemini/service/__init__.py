@@ -28,5 +28,6 @@ SERVICE = Service(
         counted=models.counted,
     ),
     shows=False,
+    ping=b"\r\n",  # google-genai takes a comment for an answer, and that of JavaScript stops there
     passing=Passing(model_at=(("modelVersion",),)),
 )
