@@ -53,7 +53,11 @@ class Running:
             connection.close()
 
     def is_there(self) -> bool:
-        return (self.folder / "data" / "gateway.db").exists()
+        """Return whether there is a table: the file is there a moment before it."""
+        if not (self.folder / "data" / "gateway.db").exists():
+            return False
+        tables = self.rows("SELECT name FROM sqlite_master WHERE name = 'pondero_receipts'")
+        return bool(tables)
 
     def counts(self, requests: int) -> None:
         """Wait until so many are counted: a client has its answer before that. All then say so."""

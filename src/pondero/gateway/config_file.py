@@ -161,6 +161,7 @@ WRITTEN: Mapping[str, str] = {
     "budget": 'budget = { money = 50, per = "month" }',
     "limit": 'limit = { requests = 60, per = "minute" }',
     "blocked": "blocked = true",
+    "admin": "admin = true",
     "host": 'host = "127.0.0.1"',
     "port": "port = 8787",
     "state": 'state = "memory" or "redis://host:6379/0"',

@@ -41,7 +41,7 @@ def run(
     ready: Ready | None = None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until told to stop; ``ready`` is called with the address once it listens."""
+    """Serve until told to stop, which raises; ``ready`` is called with the address."""
     _check_extra()
     check_exposure(config)
     check_sharing(config)
@@ -55,6 +55,7 @@ def run(
             _run_workers(config, bound, transport, observers)
     else:
         _serve(config, bound, transport, observers)
+        raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
 
 
 @contextmanager
