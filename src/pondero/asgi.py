@@ -1,15 +1,19 @@
 """Serve any asyncio transport over HTTP, as an ASGI application; the emulator's server uses it.
 
+What the emulator's server and the gateway's share is here too: ASGI's types, and sockets.
+
 The answer ends at once when the client disconnects, and the connection ends when the answer breaks
 off.
 """
 
 import math
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from .canon import HttpRequest
-from .errors import TransportError
+from .errors import BadParameter, TransportError
 from .exchange import AsyncTransport, Timeouts
 
 Message = MutableMapping[str, Any]
@@ -19,6 +23,23 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _PATIENT = Timeouts(math.inf, math.inf, math.inf)
 _BIGGEST = 64 * 1024 * 1024
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises BadParameter where it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+        message = f"cannot listen on {host} port {port}: {why}; try another --host or --port"
+        raise BadParameter(message) from None
+
+
+def address(bound: socket.socket) -> str:
+    """Return where a socket listens, as a base address."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def application(transport: AsyncTransport, *, origin: str | None = None) -> Application:

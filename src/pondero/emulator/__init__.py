@@ -9,7 +9,8 @@ from .script import Call, Turn, When
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .server import SERVER, address, app, bind, run, serving
+    from ..asgi import address
+    from .server import SERVER, app, bind, run, serving
 
 _SERVER = ("SERVER", "address", "app", "bind", "run", "serving")
 

@@ -1,6 +1,5 @@
 """The emulator over HTTP, so that any SDK can be pointed at it. Needs the extra ``server``."""
 
-import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +10,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..asgi import application
-from ..errors import BadParameter, MissingExtra
+from ..asgi import address, application
+from ..asgi import bind as listening
+from ..errors import MissingExtra
 from .emulator import Emulator
 from .script import turns_of
 
@@ -69,21 +69,9 @@ def serving(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises BadParameter where it cannot."""
+    """Return a socket that listens; raises BadParameter where it cannot, and MissingExtra."""
     _check_extra()
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
-        message = f"cannot listen on {host} port {port}: {why}; try another --host or --port"
-        raise BadParameter(message) from None
-
-
-def address(bound: socket.socket) -> str:
-    """Return where a socket listens, as a base address."""
-    host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return listening(host, port)
 
 
 class _Desk:

@@ -143,9 +143,7 @@ async def _tell_failure(
 
 def _may_go_on(error: PonderoError) -> bool:
     """Return whether another model might do: not where the request itself is wrong."""
-    if isinstance(error, ContextTooLong):
-        return True
-    return not isinstance(error, BadRequest | Rejected)
+    return isinstance(error, ContextTooLong) or not isinstance(error, BadRequest)
 
 
 # -- one model ------------------------------------------------------------------------------------

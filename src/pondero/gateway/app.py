@@ -9,6 +9,7 @@ import logging
 from secrets import token_hex
 from urllib.parse import urlsplit
 
+from ..asgi import Message, Receive, Send
 from ..canon import HttpRequest, HttpResponse
 from ..dialects import COMMON, NAMES, dialect
 from ..errors import PonderoError
@@ -20,7 +21,7 @@ from .gate import Gate
 from .incoming import TooLarge, read_body, request_of, who
 from .listing import listed
 from .observers import Observers
-from .outlet import Message, Outlet, Receive, Send, cancelled_on_hang_up
+from .outlet import Outlet, cancelled_on_hang_up
 from .question import Call
 from .redis_link import StateLost
 

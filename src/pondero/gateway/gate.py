@@ -1,7 +1,7 @@
 """What all requests at the gate share: configuration, models, connections, and what is remembered.
 
-A ``Gate`` belongs to one process. ``replaced`` gives it another configuration while it runs: a
-request that has begun keeps the one it began with.
+A ``Gate`` belongs to one process. ``reconfigure`` gives it another configuration while it runs: a
+request that was routed keeps its route.
 """
 
 import logging

@@ -7,11 +7,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qs, urlsplit
 
+from ..asgi import Message, Receive
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra
 from .config import Key
 from .gate import Who
-from .outlet import Message, Receive
 from .secrets import holder
 
 _LOCAL = Who()

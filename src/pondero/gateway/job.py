@@ -142,7 +142,7 @@ def _is_foreign(message: Message, entry: Entry) -> bool:
     if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
         return False
     return any(
-        isinstance(part, Thinking) or getattr(part, "seal", None) is not None
+        isinstance(part, Thinking) or (not isinstance(part, ToolResult) and part.seal is not None)
         for part in message.parts
     )
 

@@ -5,16 +5,13 @@ another model can be asked first; after that, trouble is told inside the stream.
 """
 
 from asyncio import Task, current_task, ensure_future, sleep
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+from ..asgi import Receive, Send
 from ..canon import HttpResponse
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 SILENCE = 15.0
 """Seconds without a byte after which a stream says that it is still there."""

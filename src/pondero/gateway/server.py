@@ -15,6 +15,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
+from ..asgi import address, bind
 from ..errors import BadParameter, MissingExtra, PonderoError
 from ..exchange import AsyncTransport
 from ..store import lookup
@@ -79,25 +80,6 @@ def serving(
     finally:
         server.should_exit = True
         thread.join()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises BadParameter where it cannot."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        bound = socket.create_server((host.strip("[]"), port), family=family, backlog=2048)
-    except OSError as error:
-        why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
-        message = f"cannot listen on {host} port {port}: {why}; try another --host or --port"
-        raise BadParameter(message) from None
-    bound.set_inheritable(True)
-    return bound
-
-
-def address(bound: socket.socket) -> str:
-    """Return where a socket listens, as a base address."""
-    host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _serve(
