@@ -15,7 +15,7 @@ from tests.sweep.runs import begun
 from pondero.cli import sweep as module
 from pondero.cli.sweep_output import _lines
 from pondero.emulator import Emulator, Fallible
-from pondero.sweep import LiveEngine, Run, Runner, Tally, judge_of
+from pondero.sweep import LiveEngine, Run, Runner, Tally, all_runs, judge_of
 
 FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
           "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
@@ -317,21 +317,29 @@ def test_two_drop_it_and_say_so(capsys):
     assert "pondero sweep resume" in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_real_process_is_interrupted_and_resumed(call, questions, data_dir):
-    command = [sys.executable, "-m", "pondero", *sums(questions, "--offline", count=1_500)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    while not (found := list((data_dir / "sweeps").glob("*.db"))):
+def has_answered(process):
+    """Wait for the first answer of the one run; its file is there a moment before its facts."""
+    while process.poll() is None:
+        for listed in all_runs():
+            with Run.open(listed.run) as run:
+                if run.answers():
+                    return listed.run
         time.sleep(0.01)
-    name = found[0].stem
-    while True:
-        with Run.open(name) as run:
-            if run.answers():
-                break
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    pytest.fail(f"it ended before it answered: {process.communicate()}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_real_process_is_interrupted_and_resumed(questions):
+    command = [sys.executable, "-m", "pondero", *sums(questions, "--offline", count=1_500)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as process:
+        try:
+            name = has_answered(process)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "in flight" in err
     assert "nothing    the run has not ended" in out
