@@ -6,8 +6,10 @@
 import sys
 from collections.abc import Callable, Mapping
 
+Loader = Callable[[str], object]
 
-def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+
+def lazily(room: str, homes: Mapping[str, str]) -> Loader:
     """Return the ``__getattr__`` of a package; ``homes`` maps each name to the file it is in."""
 
     def load(name: str) -> object:

@@ -1,6 +1,6 @@
 """What each model can do and where it is served: facts in rows of TOML, none in code."""
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 from .load import TomlFile, did_you_mean, extended, from_files, read_toml, shipped
 from .lookup import SCHEMA, Entry, Lookup, Name
 from .schema import Catalog, Family, Fill, Group, Provider
@@ -86,4 +86,4 @@ __all__ = [
 ]
 
 # Load what compares and compiles catalogs on first use: a plan needs none of it.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)

@@ -1,6 +1,6 @@
 """The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 from ..store import lookup
 from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of
 
@@ -67,4 +67,4 @@ __all__ = [
 ]
 
 # Load what talks on first use: a plan needs none of it.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)

@@ -26,7 +26,7 @@ class _Turn(Generic[V]):
         self, history: Sequence[Message], prompt: Sequence[Message], *, tools: Tools, steps: int
     ) -> None:
         self.added: list[Message] = list(prompt)
-        self.is_over = False
+        self.is_over: bool = False
         self.ended = False
         self._history = tuple(history)
         self._prompt = len(prompt)

@@ -89,7 +89,7 @@ class Bench:
         self.entry = entry
         self.wire: Dialect = dialect(entry.provider.dialect)
         self.terms = terms
-        self.listener = Listener(transport, needs_key=live)
+        self.listener: Listener = Listener(transport, needs_key=live)
         self._emulator = emulator
         self._urls = {} if url is None else {entry.provider.name: url}
 

@@ -54,9 +54,9 @@ class Emulator:
         sleep: Sleep = time.sleep,
         asleep: AsyncSleep = asyncio_sleep,
     ) -> None:
-        self.script = Script(script)
+        self.script: Script = Script(script)
         self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
-        self.log = Log()
+        self.log: Log = Log()
         self._cache = PromptCache()
         self._stored = StoredAnswers()
         self._mind = mind

@@ -133,7 +133,7 @@ class Damage:
     """Applies a fault to the bytes of one answer. Feed pieces until ``over``."""
 
     def __init__(self, fault: Fault) -> None:
-        self.over = False
+        self.over: bool = False
         self._fault = fault
         self._left = fault.at or 0
 

@@ -124,7 +124,7 @@ class _Minded:
 
     fault: Fault | None = None
     usage: Usage | None = None
-    when = When()
+    when: When = When()
     says = True
 
     def __init__(self, mind: Mind) -> None:

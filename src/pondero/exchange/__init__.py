@@ -1,6 +1,6 @@
 """One request and its whole answer: plan, prepare, send, read, try again. No socket, no clock."""
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 from .planner import insist, plan
 
 TYPE_CHECKING = False
@@ -93,4 +93,4 @@ __all__ = [
 ]
 
 # Load what needs the dialects on first use: a plan needs none of them.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)

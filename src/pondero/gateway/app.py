@@ -46,7 +46,7 @@ class App:
 
     def __init__(self, gate: Gate, seen: Observers | None = None) -> None:
         self.gate = gate
-        self.seen = seen or Observers()
+        self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gate.breakers.states
         self._admin = Admin(gate)

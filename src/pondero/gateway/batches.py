@@ -29,7 +29,7 @@ class Batches(Generic[T]):
         self._closing = Event()
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
-        self.lost = 0
+        self.lost: int = 0
 
     def put(self, value: T) -> None:
         """Take a value; never waits."""

@@ -21,7 +21,7 @@ class Breaker:
     def __init__(self) -> None:
         self.failures: deque[float] = deque(maxlen=FAILURES)
         self.opened: float | None = None
-        self.probing = False
+        self.probing: bool = False
 
 
 class Breakers:

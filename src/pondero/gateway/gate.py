@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from random import random
 from time import time
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,11 +24,13 @@ from .config import Config, Key, Route
 from .feed import Feed
 from .keys import Keys
 from .ledger_database import LedgerDatabase
+from .memory import Memory
 from .outlet import Watch
 from .receipt import Observer, Receipt
 from .routing import Routing
 from .secrets import key_of, url_of
-from .shared import Shared, shared_of
+from .shared import AnyBreakers, Shared, shared_of
+from .state import State
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -62,19 +65,19 @@ class Gate:
         ledger: LedgerDatabase | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        self.shared = shared or shared_of(config.server)
-        self.config = config
-        self.routing = Routing(config, lookup())
+        self.shared: Shared = shared or shared_of(config.server)
+        self.config: Config = config
+        self.routing: Routing = Routing(config, lookup())
         self.transport = transport
-        self.state = self.shared.state
-        self.memory = self.shared.memory
-        self.breakers = self.shared.breakers
-        self.keys = Keys(lambda: self.config.keys, self.shared.keys)
-        self.watch = Watch()
-        self.feed = Feed()
+        self.state: State = self.shared.state
+        self.memory: Memory = self.shared.memory
+        self.breakers: AnyBreakers = self.shared.breakers
+        self.keys: Keys = Keys(lambda: self.config.keys, self.shared.keys)
+        self.watch: Watch = Watch()
+        self.feed: Feed = Feed()
         self.ledger = ledger
-        self.observers = (self.feed.note, *observers)
-        self.timeouts = timeouts or Timeouts()
+        self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
+        self.timeouts: Timeouts = timeouts or Timeouts()
         self._refusals: dict[Refusal, None] = {}
 
     def reconfigure(self, config: Config) -> None:
@@ -110,8 +113,8 @@ class Gate:
         """Return how often a model is asked before the next one is."""
         return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
 
-    jitter = staticmethod(random)
-    now = staticmethod(time)
+    jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
+    now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
 
     # -- what was refused before ------------------------------------------------------------------
 

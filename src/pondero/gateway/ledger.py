@@ -48,7 +48,7 @@ class Ledger:
 
     def __init__(self, database: LedgerDatabase, aside: Path | None = None) -> None:
         self.database = database
-        self.away = False
+        self.away: bool = False
         self._aside = aside or Path(data_folder()) / ASIDE
         self._again = 0.0
         self._looked = False

@@ -29,9 +29,9 @@ class Outlet:
         self._ping = b""
         self._head: tuple[int, Mapping[str, str]] = (200, {})
         self._ends_whole = True
-        self.begun = False
-        self.ended = False
-        self.last = monotonic()
+        self.begun: bool = False
+        self.ended: bool = False
+        self.last: float = monotonic()
 
     async def whole(self, response: HttpResponse) -> None:
         """Send a whole answer."""

@@ -98,7 +98,7 @@ class Tap:
     needs_key = True
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self.head = Head(200)
+        self.head: Head = Head(200)
         self._transport = transport
         self._kept: list[bytes] = []
         self._answer: AsyncAnswer | None = None

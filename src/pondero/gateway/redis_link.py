@@ -38,8 +38,8 @@ class Script:
 
     def __init__(self, name: str) -> None:
         parts = ("windows", name)
-        self.text = "\n".join(_text(part) for part in parts)
-        self.digest = sha1(self.text.encode()).hexdigest()  # noqa: S324 - Redis names scripts so
+        self.text: str = "\n".join(_text(part) for part in parts)
+        self.digest: str = sha1(self.text.encode()).hexdigest()  # noqa: S324 - Redis names scripts so
 
 
 def _text(name: str) -> str:

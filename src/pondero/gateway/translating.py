@@ -49,7 +49,7 @@ class Translation:
         self._service = service
         self._model = parsed.request.model
         self._answering = answering(service, parsed, id=id, place=place)
-        self.carrier = Carrier(
+        self.carrier: Carrier = Carrier(
             service.slots,
             origin,
             seed=self._answering.seed,

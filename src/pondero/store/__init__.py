@@ -1,6 +1,6 @@
 """What is on the user's disk: settings, models, keys and threads."""
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 from .files import (
     catalog_files,
     config_folder,
@@ -147,4 +147,4 @@ __all__ = [
 ]
 
 # Load what opens a database on first use: a plan needs none of it.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)

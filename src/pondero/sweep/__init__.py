@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Unpack
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
@@ -113,7 +113,7 @@ __all__ = [
 ]
 
 # Load what asks and counts on first use.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)
 
 
 class _Room(ModuleType):

@@ -88,10 +88,10 @@ class Purse:
     """
 
     def __init__(self, ledger: Ledger, *, cap: Decimal | None = None, spent: Decimal) -> None:
-        self.spent = spent
-        self.flying = Decimal(0)
-        self.flights = 0
-        self.closed = ""
+        self.spent: Decimal = spent
+        self.flying: Decimal = Decimal(0)
+        self.flights: int = 0
+        self.closed: str = ""
         self._ledger = ledger
         self._cap = cap
 

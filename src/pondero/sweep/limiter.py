@@ -22,8 +22,8 @@ class Limiter:
     """The limit of one lane: one provider, key and model."""
 
     def __init__(self, start: float = START, most: float = MOST) -> None:
-        self.limit = float(start)
-        self.flying = 0
+        self.limit: float = float(start)
+        self.flying: int = 0
         self._most = float(most)
         self._clean = 0
         self._slowed = -math.inf

@@ -60,8 +60,8 @@ class Runner:
     ) -> None:
         spec = run.facts.spec
         cap = None if spec.max_cost is None else Decimal(str(spec.max_cost))
-        self.purse = Purse(run, cap=cap, spent=run.spent)
-        self.tallies = [Tally(arm.name) for arm in run.facts.arms]
+        self.purse: Purse = Purse(run, cap=cap, spent=run.spent)
+        self.tallies: list[Tally] = [Tally(arm.name) for arm in run.facts.arms]
         self._run = run
         self._engine = engine
         self._judge = judge

@@ -67,10 +67,10 @@ class Scores:
     """
 
     def __init__(self, run: Run, judge: str, asks: Asks | None = None) -> None:
-        self.facts = run.facts
-        self.is_done = run.state == "done"
-        self.questions = run.questions()
-        self.asks = asks or every_ask(run.facts, self.questions)
+        self.facts: Facts = run.facts
+        self.is_done: bool = run.state == "done"
+        self.questions: tuple[Question, ...] = run.questions()
+        self.asks: Asks = asks or every_ask(run.facts, self.questions)
         self.answers: Mapping[str, Settled] = run.answers()
         grades = run.grades(judge)
         self._known: dict[tuple[int, int], float | None] = {}

@@ -1,6 +1,6 @@
 """The room that does the network I/O and the waiting between retries; cassettes are here too."""
 
-from ..lazy import lazily
+from ..lazy import Loader, lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ __all__ = [
 ]
 
 # Load a transport on first use: each needs another library.
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__: Loader = lazily(__name__, _HOMES)

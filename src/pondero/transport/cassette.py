@@ -36,7 +36,7 @@ class _Tape:
         secrets: Iterable[str],
         source: str | None,
     ) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._match = check(match)
         self._secrets = registered(secrets)
         if record is None:

@@ -13,8 +13,8 @@ from .proxies import Proxies
 try:
     import aiohttp
     from yarl import URL
-except ImportError as missing:
-    raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from missing
+except ImportError as _missing:
+    raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from _missing
 
 _ERRORS = (aiohttp.ClientError, OSError)  # a timeout is an OSError too
 _HEADERS = {"accept-encoding": "gzip, deflate", "user-agent": "pondero"}
@@ -67,7 +67,7 @@ class FastAnswer:
 
     def __init__(self, response: aiohttp.ClientResponse, url: str, seconds: float) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        self.head = Head(response.status, headers)
+        self.head: Head = Head(response.status, headers)
         self._response = response
         self._content = response.content
         self._url = url

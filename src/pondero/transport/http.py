@@ -91,7 +91,7 @@ class HttpAnswer:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
-        self.head = _head(response)
+        self.head: Head = _head(response)
         self._response = response
         self._timeouts = timeouts
 
@@ -151,7 +151,7 @@ class AsyncHttpAnswer:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
-        self.head = _head(response)
+        self.head: Head = _head(response)
         self._response = response
         self._pieces = self._read(timeouts)
 

@@ -151,7 +151,7 @@ class Redactor:
     """Takes out these secrets, and every value that its header, query or field name marks."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self.secrets = frozenset(secrets) - {REDACTED}
+        self.secrets: frozenset[str] = frozenset(secrets) - {REDACTED}
         self._forms = sorted({form for secret in self.secrets for form in forms(secret)})
 
     def exchange(self, exchange: Recorded) -> Recorded:

@@ -40,9 +40,9 @@ _FRAMES_A_SECOND = 30
 class ChatApp(App[None]):
     """The Textual app: ``session`` asks and records, ``tap`` holds the last exchange."""
 
-    TITLE = "pondero"
-    CSS_PATH = Path(__file__).with_name("chat.tcss")
-    ENABLE_COMMAND_PALETTE = False
+    TITLE: str | None = "pondero"
+    CSS_PATH: ClassVar[str | Path | None] = Path(__file__).with_name("chat.tcss")
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+t,shift+tab", "pick", show=False, priority=True),
         Binding("ctrl+o", "unfold", show=False, priority=True),
@@ -66,7 +66,7 @@ class ChatApp(App[None]):
         theme: str = DARK.name,
     ) -> None:
         super().__init__()
-        self.state = state.but(paid=session.paid, unpriced=session.unpriced)
+        self.state: State = state.but(paid=session.paid, unpriced=session.unpriced)
         self._dial = dial
         self._session = session
         self._tap = tap

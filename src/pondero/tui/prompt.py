@@ -8,6 +8,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ..canon import visible
@@ -124,14 +125,16 @@ class Prompt(TextArea):
         if (title, hint) != self._framed:
             self._framed = (title, hint)
             self._hint = hint
-            self.border_title = content(title[:_TITLE])
+            widget: Widget = self  # through self, type checkers take it for an attribute of ours
+            widget.border_title = content(title[:_TITLE])
             self.on_resize()
 
     def on_resize(self) -> None:
         """Name as many keys on the frame as it has room for, where there is no hint."""
         room = self.outer_size.width - _CORNERS
         keys = next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
-        self.border_subtitle = content(self._hint or keys)
+        widget: Widget = self  # see above
+        widget.border_subtitle = content(self._hint or keys)
 
     def get_line(self, line_index: int) -> Text:
         """Return a line to draw: words that were pasted, or come from a thread, made visible."""

@@ -101,7 +101,10 @@ def _anyway(bench: Bench) -> Iterator[Check]:
             yield same("reply.verdict, though off", "thought_though_off", reply.verdict)
 
 
-def _at(level: str) -> Callable[[Bench], Iterator[Check]]:
+_Run = Callable[[Bench], Iterator[Check]]
+
+
+def _at(level: str) -> _Run:
     def run(bench: Bench) -> Iterator[Check]:
         seen = bench.ask(SUM, level, stream=False)
         reply = replied(seen)
@@ -122,7 +125,9 @@ def _at(level: str) -> Callable[[Bench], Iterator[Check]]:
     return run
 
 
-thinking_low, thinking_medium, thinking_high = map(_at, ("low", "medium", "high"))
+thinking_low: _Run = _at("low")
+thinking_medium: _Run = _at("medium")
+thinking_high: _Run = _at("high")
 
 
 def thinking_max(bench: Bench) -> Iterator[Check]:

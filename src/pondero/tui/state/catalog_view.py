@@ -30,7 +30,7 @@ class Dial:
 
     def __init__(self, lookup: Lookup, policy: Policy) -> None:
         strict = policy.unsupported == "strict"
-        self.policy = policy if strict else policy.but(unsupported="adjust")
+        self.policy: Policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
         self._ids: dict[str, str] | None = None
 

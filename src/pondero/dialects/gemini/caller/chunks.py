@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -107,7 +108,8 @@ class Chunk(Struct, rename="camel", gc=False):
 
 _CHUNKS = decoder(Chunk)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
-decode_chunk = _CHUNKS.decode  # raises UNREADABLE; then ``parsed`` tries again
+# Raises UNREADABLE; then ``parsed`` tries again.
+decode_chunk: Callable[[bytes | str], Chunk] = _CHUNKS.decode
 
 
 def parsed(frame: bytes) -> Chunk | None:

@@ -78,7 +78,7 @@ class Answer:
     """The parts of one answer so far; ``over`` once a line said done."""
 
     def __init__(self) -> None:
-        self.over = False
+        self.over: bool = False
         self._started = False
         self._next = 0  # the index of the next part
         self._kind = ""  # of the part that is open, thinking or text

@@ -59,7 +59,7 @@ class Lines:
     """Writes lines of one answer: with a message, or with its fields at the top."""
 
     def __init__(self, answering: Answering[Context]) -> None:
-        self.model = answering.request.model
+        self.model: str = answering.request.model
         self._generates = answering.context.generates
 
     def line(self, message: dict[str, Json]) -> dict[str, Json]:

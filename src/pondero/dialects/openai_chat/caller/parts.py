@@ -146,10 +146,10 @@ class Call:
     def __init__(self) -> None:
         self.part = -1
         self.answered = ""  # the id its result will name
-        self.id = ""
+        self.id: str = ""
         self.given: str | None = None  # the id as it came, which may be empty
-        self.name = ""
-        self.custom = False
+        self.name: str = ""
+        self.custom: bool = False
         self.texts: list[str] = []
         self.extras: dict[str, Json] = {}
 
@@ -277,9 +277,9 @@ class Words:
     __slots__ = ("citations", "details", "index", "seal", "texts", "thinking")
 
     def __init__(self, index: int, *, thinking: bool, seal: dict[str, Json]) -> None:
-        self.index = index
-        self.thinking = thinking
-        self.seal = seal
+        self.index: int = index
+        self.thinking: bool = thinking
+        self.seal: dict[str, Json] = seal
         self.texts: list[str] = []
         self.citations: list[Json] = []
         self.details: Details | None = None
@@ -291,11 +291,14 @@ class Parts:
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
         self.route = route
-        self.begun = 0
+        self.begun: int = 0
         self.text: Words | None = None
         self.thinking: Words | None = None
         self.closing_tag = ""
-        self.spoke = self.thought = self.called = self.refused = False
+        self.spoke: bool = False
+        self.thought: bool = False
+        self.called: bool = False
+        self.refused: bool = False
         self._refusal: Words | None = None
         self._open: dict[int, Words | Call] = {}
 

@@ -84,7 +84,7 @@ class Builder:
     """Feed bodies or chunks with ``take``, then call ``end``; events go to the list given."""
 
     def __init__(self, *, model: str | None, route: str | None, quirks: Quirks) -> None:
-        self.notes = Notes()
+        self.notes: Notes = Notes()
         self._model = model
         self._route = route
         self._outside = quirks.thinking_outside_completion

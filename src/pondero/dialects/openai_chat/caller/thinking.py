@@ -39,9 +39,9 @@ class Tags:
     """
 
     def __init__(self, *, off: bool) -> None:
-        self.opened = ""
-        self.closed = ""
-        self.plain = off
+        self.opened: str = ""
+        self.closed: str = ""
+        self.plain: bool = off
         self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""

@@ -14,7 +14,7 @@ class Notes:
     """Collects what stands beside the message; ``over`` once a finish reason has come."""
 
     def __init__(self) -> None:
-        self.over = False
+        self.over: bool = False
         self.counts: Json = None
         self.extras: dict[str, Json] = {}
         self._raw_finish: str | None = None

@@ -61,7 +61,7 @@ class Passed(Unknown):
 
     def only(self, value: dict[str, Json], fields: set[str], at: str) -> dict[str, Json]:
         """Return the fields that are known; the paths of the others are collected."""
-        self.paths += (f"{at}.{key}" for key in value if key not in fields)
+        self.paths.extend(f"{at}.{key}" for key in value if key not in fields)
         return {key: each for key, each in value.items() if key in fields}
 
 

@@ -128,12 +128,12 @@ class Items:
         self.model = model
         self.answer_id: str | None = None
         self.stored = True
-        self.tools = Raw()  # the request's tools as the answer repeats them
-        self.seen = Seen()
+        self.tools: Raw = Raw()  # the request's tools as the answer repeats them
+        self.seen: Seen = Seen()
         self.open: dict[int, Item] = {}
         self._route = route
         self._ended: set[int] = set()
-        self.latest = -1
+        self.latest: int = -1
         self._parts = 0
         self._thought: Item | None = None
 

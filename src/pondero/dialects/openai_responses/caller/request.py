@@ -29,7 +29,7 @@ from .input import Thread, unpaired
 UNSAID = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
 
-HOSTED = {
+HOSTED: dict[str, dict[str, Json]] = {
     "web_search": {"type": "web_search"},
     "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
 }

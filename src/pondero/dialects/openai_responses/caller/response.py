@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import Raw, Struct
+from msgspec.json import Decoder
 
 from pondero.canon import Event, Finish, Finished, Head, Json, Started, Usage, decoder
 from pondero.dialects.dialect import Where
@@ -33,7 +34,7 @@ class Answer(Struct, gc=False):
     output: Raw = Raw()
 
 
-answer_decoder = decoder(Answer)
+answer_decoder: Decoder[Answer] = decoder(Answer)
 _output = decoder(list[Any])
 
 
