@@ -7,7 +7,7 @@ import pytest
 import tomlkit
 
 import pondero
-from pondero.catalog import Fill, Lookup, Provider, compiled, extended, from_files, shipped
+from pondero.catalog import Batch, Fill, Lookup, Provider, compiled, extended, from_files, shipped
 from pondero.catalog.load import COMPILED
 from pondero.client import dial, lookup
 from pondero.dialects import NAMES, dialect
@@ -266,3 +266,17 @@ def test_a_provider_like_another_fills_the_blanks_of_its_address_the_same_way_bu
     there = shipped().providers["vertex"]
     assert made.fill == {**there.fill, "project": Fill(default="p")}
     assert (made.url, made.path) == (there.url, there.path)
+
+
+def test_a_provider_like_another_has_batches_only_if_it_says_so(config):
+    known = lookup().catalog.providers
+    assert known["openai"].batch == known["openai-chat"].batch is not None
+    assert known["azure"].batch is known["azure-chat"].batch is None
+
+    (config / "providers").mkdir()
+    (config / "providers" / "ours.toml").write_text(
+        'like = "openai"\nurl = "https://llm.example.com/v1"\nsource = "us"\nchecked = "2026-11-15"\n'
+        '[batch]\nshape = "jobs"\nfactor = 0.25\n'
+    )
+    lookup.cache_clear()
+    assert lookup().catalog.providers["ours"].batch == Batch(shape="jobs", factor=0.25)

@@ -3,7 +3,7 @@
 from ..lazy import Loader, lazily
 from .load import TomlFile, did_you_mean, extended, from_files, read_toml, shipped
 from .lookup import SCHEMA, Entry, Lookup, Name
-from .schema import Catalog, Family, Fill, Group, Provider
+from .schema import Batch, BatchShape, Catalog, Family, Fill, Group, Provider
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ _HOMES = {
 __all__ = [
     "SCHEMA",
     "SNAPSHOT",
+    "Batch",
+    "BatchShape",
     "Catalog",
     "Comparison",
     "Control",

@@ -405,6 +405,7 @@ def _liked(
     else:
         message = f"{file.place('like')}: there is no provider {like!r} to be like"
         raise BadCatalog(message)
+    base.pop("batch", None)  # another deployment is another service: it says so if it has batches
     own = file.values
     merged = {t: {**base.get(t, {}), **own[t]} for t in _INHERITED_TABLES if t in own}
     own.update(merged)

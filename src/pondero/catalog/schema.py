@@ -45,6 +45,19 @@ class Fill(
     words: Mapping[str, str] = {}
 
 
+BatchShape = Literal["messages", "files", "operations", "jobs", "requests", "inline"]
+"""How a batch is handed in, looked at and read; the same at several providers."""
+
+
+class Batch(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """How a provider takes many requests at once, and the share of the usual price they cost."""
+
+    shape: BatchShape
+    factor: Annotated[float, Meta(gt=0, le=1)] = 0.5
+
+
 class Provider(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
@@ -67,6 +80,8 @@ class Provider(
     which variable holds its address.
 
     Tools: ``hosted`` are the kinds of tools that the service runs itself.
+
+    Batches: ``batch`` is how they are handed in; None where there are none, or none that we know.
 
     Limits: ``override`` has the facts of a family that are different here. ``ranges`` are the
     least and the most of a parameter (of ``stop``: how many), the least alone where there is no
@@ -101,6 +116,7 @@ class Provider(
     quirks: Mapping[str, Any] = {}
     hosted: tuple[str, ...] = ()
     api: str = ""
+    batch: Batch | None = None
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str
