@@ -47,6 +47,7 @@ def test_the_public_names_are_these():
         "WireError",
         "aask",
         "ask",
+        "attachment",
         "decode",
         "levels",
         "models",

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..exchange import Prepared
     from .apply_dial import set_level
+    from .attachments import attachment
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client, aask, ask
     from .doctor import Finding, findings
@@ -31,6 +32,7 @@ _HOMES = {
     "Turn": "turn",
     "aask": "client",
     "ask": "client",
+    "attachment": "attachments",
     "cost_of": "recorder",
     "findings": "doctor",
     "kept_of": "recorder",
@@ -53,6 +55,7 @@ __all__ = [
     "Turn",
     "aask",
     "ask",
+    "attachment",
     "complete",
     "cost_of",
     "findings",

@@ -17,6 +17,7 @@ from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
 from ..store import lookup
 from ..thinking import Policy, ThinkingLike
+from .attachments import attachments_of, check_readable
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
 from .messages import Prompt, messages_of, system_of
@@ -147,6 +148,8 @@ class _Chat(Generic[C]):
     ) -> None:
         self._client: C = self._checked(client)
         check(options)
+        if "attachments" in options:
+            raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
         if isinstance(steps, bool) or steps < 1:
             message = f"steps={steps!r} cannot be; a turn asks at least once"
             raise BadParameter(message)
@@ -195,7 +198,7 @@ class _Chat(Generic[C]):
     def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
         """Return what the next turn would send first, and the plan behind it; nothing is sent."""
         check(options)
-        messages = (*self.messages, *messages_of(prompt))
+        messages = (*self.messages, *self._question(prompt, options))
         asked = self._asked(options, last=self._steps <= 1)
         return self._client.prepare(self._model, messages, self._thinking, **asked)
 
@@ -246,6 +249,13 @@ class _Chat(Generic[C]):
         effort = self._options.get("thinking_effort")
         return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]
 
+    def _question(self, prompt: Prompt, options: ChatOptions) -> tuple[Message, ...]:
+        """Return what is asked, with its attachments, which are taken out of the options."""
+        attachments = attachments_of(options.pop("attachments", None))
+        if attachments:
+            check_readable(attachments, self._entry(self._model, self._thinking), self.policy)
+        return messages_of(prompt, attachments)
+
     def _asked(self, options: ChatOptions, *, last: bool) -> Options:
         """Return the options of one exchange: those of the turn over those of the chat."""
         both: Options = {
@@ -294,7 +304,7 @@ class Chat(_Chat[Client]):
         return Turn(
             lambda turn: self._run(turn, options, keep=keep),
             self.messages,
-            messages_of(prompt),
+            self._question(prompt, options),
             tools=self._tools,
             steps=self._steps,
         )
@@ -354,7 +364,7 @@ class AsyncChat(_Chat[AsyncClient]):
         return AsyncTurn(
             lambda turn: self._run(turn, options, keep=keep),
             self.messages,
-            messages_of(prompt),
+            self._question(prompt, options),
             tools=self._tools,
             steps=self._steps,
         )

@@ -12,6 +12,7 @@ from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, pre
 from ..handoff import Refusal
 from ..store import Credentials, lookup
 from ..thinking import Policy, ThinkingLike
+from .attachments import attachments_of, check_readable
 from .dial import PolicyLike, planned, policy_of, warn
 from .messages import Prompt
 from .options import Options, Question, asked_in, check, kind_of, request_of, timeouts_of
@@ -60,10 +61,13 @@ class _Client(Generic[T]):
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
         check(options)
         policy = policy_of(options["policy"]) if "policy" in options else self._policy
-        request = request_of(prompt, options)
+        attachments = attachments_of(options.get("attachments"))
+        request = request_of(prompt, options, attachments)
         asked = asked_in(request, options.get("context"))
         effort = options.get("thinking_effort")
         entry, plan = planned(model, thinking, effort, asked=asked, policy=policy)
+        if attachments:
+            check_readable(attachments, entry, policy)
         needed = self._transport is None or self._transport.needs_key
         prepared = prepare(
             entry,

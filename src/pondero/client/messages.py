@@ -10,6 +10,7 @@ from typing import Any
 
 from ..canon import Blob, Image, Json, Message, Part, Role, Text, ToolCall, ToolResult, arguments_of
 from ..errors import BadParameter
+from .attachments import Attachment, attached
 
 _Piece = str | Part | Message | Mapping[str, Json]
 Prompt = _Piece | Sequence[_Piece]
@@ -23,8 +24,14 @@ _ROLES: dict[str, Role] = {
 }
 
 
-def messages_of(prompt: Prompt) -> tuple[Message, ...]:
-    """Return the conversation that a prompt is: words, parts of one message, or messages."""
+def messages_of(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
+    """Return the conversation that a prompt is: words, parts of one message, or messages.
+
+    Attachments stand before the words of its last message; there need not be any words then.
+    """
+    if attachments:
+        wordless = isinstance(prompt, str) and not prompt.strip()
+        return attached((Message("user", ()),) if wordless else messages_of(prompt), attachments)
     if isinstance(prompt, str) and prompt.strip():  # what most prompts are
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):

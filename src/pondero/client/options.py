@@ -14,6 +14,7 @@ from ..errors import BadParameter
 from ..exchange import Timeouts
 from ..handoff import Refusal
 from ..thinking import Asked, ThinkingLike
+from .attachments import Attachment, Source
 from .dial import PolicyLike, asked_of
 from .messages import Prompt, System, messages_of, system_of
 from .tools import ToolLike, Tools, schema_of
@@ -42,6 +43,7 @@ class Common(TypedDict, total=False):
     context: int | None
     timeout: float | Timeouts | None
     headers: Mapping[str, str] | None
+    attachments: Iterable[Source]
 
 
 class ChatOptions(Common, total=False):
@@ -53,6 +55,8 @@ class ChatOptions(Common, total=False):
     byte. ``context`` is how many tokens the conversation has already, for the policy's context_cap;
     a chat knows by itself. ``timeout`` is how many seconds to wait for a connection, for the first
     byte and between bytes. ``headers`` go along with ours; a key is given to the client, not here.
+    ``attachments`` are paths, URLs, bytes or parts, for one question and before its words; a model
+    that cannot read one is not asked.
     """
 
     output: Any
@@ -83,9 +87,9 @@ def check(options: Mapping[str, object]) -> None:
 _NAMES = Options.__annotations__.keys()
 
 
-def request_of(prompt: Prompt, options: Options) -> Request:
+def request_of(prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()) -> Request:
     """Return the request that prompt and options make; its model is not known yet."""
-    messages = messages_of(prompt)
+    messages = messages_of(prompt, attachments)
     given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()

@@ -4,7 +4,7 @@ The thread itself never changes, so that going back to its first model loses not
 """
 
 from .destination import Destination, Refusal, mark
-from .fitted_parts import REFUSED, UNSEEN
+from .fitted_parts import REFUSED, UNSEEN, takes_medium
 from .manifest import Action, Change, Manifest
 from .open_loop import retold
 from .view import View, handoff
@@ -21,4 +21,5 @@ __all__ = [
     "handoff",
     "mark",
     "retold",
+    "takes_medium",
 ]

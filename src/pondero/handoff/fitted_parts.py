@@ -16,6 +16,7 @@ from ..canon import (
     Other,
     Part,
     Seal,
+    Takes,
     Text,
     Thinking,
     ToolCall,
@@ -196,8 +197,7 @@ class Fitting:
         return None
 
     def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
-        here = part.data is not None or (part.url or "").startswith("data:")
-        return (here or self._to.takes.addresses) and _takes(media, part)
+        return takes_medium(self._to.takes, media, part)
 
     def _other(self, part: Other, at: Place, message: Message) -> Other | None:
         if not self._makers.holds(part, message):
@@ -271,7 +271,11 @@ class Fitting:
 _A_USER = Message("user", ())
 
 
-def _takes(media: tuple[str, ...], part: Image | Blob) -> bool:
+def takes_medium(takes: Takes, media: tuple[str, ...], part: Image | Blob) -> bool:
+    """Return whether a medium can be shown where ``media`` are the beginnings of what is taken."""
+    here = part.data is not None or (part.url or "").startswith("data:")
+    if not (here or takes.addresses):
+        return False
     if part.media_type is not None:
         return part.media_type.startswith(media)
     return any(each.startswith("image/") or not each for each in media)  # a picture of some kind
