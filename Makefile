@@ -1,12 +1,15 @@
 # Every target sets up `.venv` by itself: with uv when it is on PATH, else with venv and pip.
-# Nothing is installed that requirements.lock does not pin by hash.
+# Nothing is installed that requirements.lock does not pin by hash; `make demo` installs the small
+# part of it that runs the program, everything else the whole.
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 READY := $(VENV)/.stamp
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV ?= $(shell command -v uv 2>/dev/null)
 
 # The first interpreter that is new enough; `make test PYTHON=python3.13 VENV=.venv-3.13` overrides.
@@ -28,22 +31,33 @@ LISTS := src/pondero/catalog/data/lists
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(firstword $(MAKEFILE_LIST)) | tr @ '\t' | expand -t 22
 
-$(READY): pyproject.toml requirements.lock
+$(CORE): pyproject.toml requirements.lock
 	@"$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null || { \
 	echo "pondero needs Python 3.11 or newer; found $(or $(PYTHON),none); try: make PYTHON=/path/to/python" >&2; exit 1; }
 ifeq ($(UV),)
-	{ test -e $@ && $(BIN)/python -m pip --version >/dev/null 2>&1; } || "$(PYTHON)" -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	{ { test -e $@ || test -e $(READY); } && $(BIN)/python -m pip --version >/dev/null 2>&1; } || "$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
+	$(PIP) --require-hashes -r $(VENV)/core.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 else
-	test -e $@ || UV_VENV_CLEAR=1 "$(UV)" venv --quiet --python "$(PYTHON)" $(VENV)
+	{ test -e $@ || test -e $(READY); } || UV_VENV_CLEAR=1 "$(UV)" venv --quiet --python "$(PYTHON)" $(VENV)
+	$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
+	"$(UV)" pip install --quiet --python $(BIN)/python --require-hashes -r $(VENV)/core.lock
+	"$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+endif
+	@touch $@
+
+$(READY): $(CORE)
+ifeq ($(UV),)
+	$(PIP) --require-hashes -r requirements.lock
+else
 	"$(UV)" pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	"$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 endif
 	@touch $@
 
 .PHONY: demo
-demo: $(READY) ## see the dial at work; no key, no network
+demo: $(CORE) ## see the dial at work; no key, no network
 	$(BIN)/pondero demo
 
 .PHONY: test
@@ -104,6 +118,15 @@ catalog-check: $(READY) ## hold the catalog against the committed list; MODELS_D
 .PHONY: catalog-list
 catalog-list: $(READY) ## commit another list: MODELS_DEV=PATH, and LITELLM=PATH for its limits
 	$(BIN)/python -c "from pondero.catalog import write_lists; write_lists('$(MODELS_DEV)', '$(LITELLM)')"
+
+.PHONY: package
+package: $(READY) ## build sdist and wheel into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+
+.PHONY: changelog
+changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
+	"$(PYTHON)" tools/changelog.py
 
 .PHONY: docs
 docs: $(READY) ## write the tables that come from the catalog

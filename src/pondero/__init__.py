@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .sweep import sweep as sweep
     from .thinking import Adjustment, Plan, Policy, ThinkingLike
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Adjustment": ".thinking",
