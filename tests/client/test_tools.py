@@ -231,3 +231,69 @@ def test_a_result_that_cannot_be_said_goes_back_as_an_error(tool):
 def test_one_tool_without_a_list_is_an_error_of_ours(given):
     with pytest.raises(BadParameter, match="tools is a list"):
         Tools(given)
+
+
+# -- approval ----------------------------------------------------------------------------------------
+
+
+def both_ways(tools, calls):
+    """Run calls waiting and awaiting; both must end alike."""
+    waited, awaited = tools().run_all(calls), asyncio.run(tools().arun_all(calls))
+    assert waited == awaited
+    return waited
+
+
+@pytest.mark.parametrize(
+    ("answer", "runs"),
+    [(True, True), ("always", True), (False, False), (None, False), ("no", False)],
+)
+@pytest.mark.parametrize("awaits", [False, True])
+def test_nothing_runs_that_was_not_approved(answer, runs, awaits):
+    asked, ran = [], []
+
+    def approve(name, arguments):
+        asked.append((name, arguments))
+        return answer
+
+    async def aapprove(name, arguments):
+        return approve(name, arguments)
+
+    def count(n: int) -> int:
+        ran.append(n)
+        return n
+
+    calls = [ToolCall("1", "count", {"n": 1}), ToolCall("2", "count", {"n": 2})]
+    found = both_ways(lambda: Tools([count], approve=aapprove if awaits else approve), calls)
+    assert [result.error for result in found] == [not runs] * 2
+    assert bool(ran) is runs
+    once = [("count", {"n": 1})]
+    assert asked == (once if answer == "always" else [*once, ("count", {"n": 2})]) * 2
+    if not runs:
+        assert "did not allow" in said(found[0])
+
+
+def test_nobody_is_asked_about_a_tool_that_is_not_there_or_cannot_be_called():
+    def approve(name, arguments):
+        raise AssertionError((name, arguments))
+
+    calls = [ToolCall("1", "nothing", {}), ToolCall("2", "boom", "no JSON")]
+    found = both_ways(lambda: Tools([boom], approve=approve), calls)
+    assert all(result.error for result in found)
+
+
+def test_what_approval_raises_ends_the_turn():
+    def approve(name, arguments):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Tools([boom], approve=approve).run_all([ToolCall("1", "boom", {})])
+
+
+def test_the_list_says_where_each_tool_is_from_and_what_was_approved_for_good():
+    tools = Tools([get_weather, boom, Tool("search")], approve=lambda *_: "always")
+    tools.run_all([ToolCall("1", "boom", {})])
+    assert [(each.tool.name, each.server, each.runs, each.always) for each in tools.listed()] == [
+        ("get_weather", None, True, False),
+        ("boom", None, True, True),
+        ("search", None, False, False),
+    ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .doctor import Finding, findings
     from .recorder import Recorder, cost_of, kept_of
     from .stream import AsyncStream, Stream
-    from .tools import Tools
+    from .tools import Approve, OfferedTool, Tools
     from .turn import AsyncTurn, Turn
 
 _HOMES = {
@@ -25,6 +25,8 @@ _HOMES = {
     "Chat": "chat",
     "Client": "client",
     "Finding": "doctor",
+    "Approve": "tools",
+    "OfferedTool": "tools",
     "Prepared": "client",
     "Recorder": "recorder",
     "Stream": "stream",
@@ -40,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Approve",
     "AsyncChat",
     "AsyncClient",
     "AsyncStream",
@@ -47,6 +50,7 @@ __all__ = [
     "Chat",
     "Client",
     "Finding",
+    "OfferedTool",
     "PolicyLike",
     "Prepared",
     "Recorder",

@@ -1,126 +1,28 @@
 """A conversation that goes on: with tools, with another level, with another model.
 
-A turn that fails leaves the history as it was. ``dump_chat`` and ``load_chat`` save one as JSON.
+A turn that fails leaves the history as it was.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
+from types import TracebackType
+from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
-import msgspec
-from msgspec import Struct
-
-from ..canon import Event, Json, Message, Output, Reply, Text, ToolChoice, converted, dumped, loaded
+from ..canon import Event, Message, Reply
 from ..catalog import Entry
 from ..errors import BadParameter, UsageError
 from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
-from ..store import lookup
+from ..store import ServerLike, lookup
 from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
-from .messages import Prompt, messages_of, system_of
-from .options import ChatOptions, Common, Options, check, output_of
+from .messages import Prompt, messages_of
+from .options import ChatOptions, Common, Options, check
+from .saved_chat import dump_chat, load_chat, options_of
 from .stream import AsyncStream, Stream
-from .tools import ToolLike, Tools
+from .tools import Approve, OfferedTool, ToolLike, Tools
 from .turn import AsyncTurn, Turn
-
-VERSION = 1
-
-
-class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is written. Tools and keys are not: they are given again when it is read."""
-
-    pondero: int = 0
-    model: str
-    thinking: Json = None
-    thinking_effort: Json = None
-    system: tuple[Text, ...] = ()
-    tool_choice: str | ToolChoice | None = None
-    output: Output | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    stop: tuple[str, ...] = ()
-    extras: Json = None
-    policy: dict[str, Any] | None = None
-    steps: int = 20
-    messages: tuple[Message, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-
-
-_PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
-
-
-def dump_chat(
-    model: str,
-    thinking: object,
-    messages: tuple[Message, ...],
-    steps: int,
-    options: ChatOptions,
-    *,
-    refusals: tuple[Refusal, ...] = (),
-) -> str:
-    """Return a chat as JSON text."""
-    stop = options.get("stop") or ()
-    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
-    policy = options.get("policy")
-    return dumped(
-        Saved(
-            pondero=VERSION,
-            model=model,
-            thinking=thinking,
-            system=system_of(options.get("system")),
-            output=output_of(options.get("output")),
-            stop=(stop,) if isinstance(stop, str) else tuple(stop),
-            policy=None if policy is None else dict(Policy.of(policy)),
-            steps=steps,
-            messages=messages,
-            refusals=refusals,
-            **plain,
-        )
-    )
-
-
-def load_chat(text: str | bytes) -> Saved:
-    """Return a saved chat; raises BadParameter for text that is not one."""
-    try:
-        found = _read(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is no saved chat: {error}"
-        raise BadParameter(message) from None
-    if found.pondero != VERSION:
-        message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
-        raise BadParameter(message)
-    return found
-
-
-def _read(text: str | bytes) -> Saved:
-    """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
-    try:
-        return loaded(text, Saved)
-    except msgspec.ValidationError:
-        raw: Json = loaded(text, dict)
-        messages = raw.get("messages")
-        for message in messages if isinstance(messages, list) else ():
-            parts = message.get("parts") if isinstance(message, dict) else None
-            for part in parts if isinstance(parts, list) else ():
-                if isinstance(part, dict) and part.get("type") == "reasoning":
-                    part["type"] = "thinking"
-        return converted(raw, Saved)
-
-
-def options_of(saved: Saved) -> ChatOptions:
-    """Return the options a saved chat was made with."""
-    options = {
-        name: value
-        for name in (*_PLAIN, "system", "output", "stop", "policy")
-        if (value := getattr(saved, name)) not in (None, ())
-    }
-    return cast("ChatOptions", options)
-
 
 STEPS = 20
 C = TypeVar("C", Client, AsyncClient)
@@ -133,6 +35,10 @@ class _Chat(Generic[C]):
     ``model`` and ``thinking`` may be set between turns. ``steps`` is how many times a turn may
     ask at most, the last time without tools. ``refusals`` is what services refused of this
     history; it is not sent to them again.
+
+    ``mcp`` are MCP servers: names of config.toml, command lines, URLs, or mappings as config.toml
+    has them. They are started with the first turn. ``approve`` is asked with a tool's name and
+    arguments before it runs, and returns True, False, or "always" for this tool from now on.
     """
 
     def __init__(
@@ -140,7 +46,9 @@ class _Chat(Generic[C]):
         model: str,
         thinking: ThinkingLike = None,
         *,
-        tools: Iterable[ToolLike] = (),
+        tools: Iterable[ToolLike] | Tools = (),
+        mcp: Iterable[ServerLike] = (),
+        approve: Approve | None = None,
         steps: int = STEPS,
         messages: Sequence[Message] = (),
         client: C | None = None,
@@ -155,7 +63,8 @@ class _Chat(Generic[C]):
             raise BadParameter(message)
         self.messages: tuple[Message, ...] = tuple(messages)
         self.refusals: tuple[Refusal, ...] = ()
-        self._tools = Tools(tools)
+        self._tools: Tools = _tools_of(tools, mcp, approve)
+        self._owns = self._tools is not tools
         self._steps = steps
         self._options = options
         self._context: int | None = None
@@ -196,7 +105,10 @@ class _Chat(Generic[C]):
         return handoff(self.messages, to).manifest
 
     def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
-        """Return what the next turn would send first, and the plan behind it; nothing is sent."""
+        """Return what the next turn would send first, and the plan behind it; nothing is sent.
+
+        Of MCP servers it has the tools of those that are connected already.
+        """
         check(options)
         messages = (*self.messages, *self._question(prompt, options))
         asked = self._asked(options, last=self._steps <= 1)
@@ -215,7 +127,13 @@ class _Chat(Generic[C]):
 
     @classmethod
     def from_json(
-        cls, text: str | bytes, *, tools: Iterable[ToolLike] = (), client: C | None = None
+        cls,
+        text: str | bytes,
+        *,
+        tools: Iterable[ToolLike] | Tools = (),
+        mcp: Iterable[ServerLike] = (),
+        approve: Approve | None = None,
+        client: C | None = None,
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
         saved = load_chat(text)
@@ -223,6 +141,8 @@ class _Chat(Generic[C]):
             saved.model,
             saved.thinking,
             tools=tools,
+            mcp=mcp,
+            approve=approve,
             steps=saved.steps,
             messages=saved.messages,
             client=client,
@@ -258,13 +178,9 @@ class _Chat(Generic[C]):
 
     def _asked(self, options: ChatOptions, *, last: bool) -> Options:
         """Return the options of one exchange: those of the turn over those of the chat."""
-        both: Options = {
-            "context": self._context,
-            **self._options,
-            "tools": self._tools.tools,
-            "refusals": self.refusals,
-            **options,
-        }
+        ours = {"tools": self._tools.tools, "refusals": self.refusals}
+        mixed = {"context": self._context, **self._options, **ours, **options}
+        both = cast("Options", mixed)
         if last and both.get("tools"):
             both["tool_choice"] = "none"
         return both
@@ -281,8 +197,43 @@ class _Chat(Generic[C]):
         self.messages = (*self.messages, *messages)
 
 
+def _tools_of(
+    tools: Iterable[ToolLike] | Tools, mcp: Iterable[ServerLike], approve: Approve | None
+) -> Tools:
+    if not isinstance(tools, Tools):
+        return Tools(tools, mcp=mcp, approve=approve)
+    if mcp or approve:
+        raise BadParameter("Tools have their own mcp and approve; give them there")
+    return tools
+
+
 class Chat(_Chat[Client]):
-    """A conversation that waits."""
+    """A conversation that waits; ``with`` ends the MCP servers it started.
+
+    >>> with pondero.Chat("claude-opus-5/high", tools=[get_weather], mcp=["files"]) as chat:
+    ...     chat.send("What is the weather in Bern?").text
+    """
+
+    def list_tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that the model is offered, after connecting to the MCP servers."""
+        self._tools.open()
+        return self._tools.listed()
+
+    def close(self) -> None:
+        """End the MCP servers; the next turn starts them again. The client stays open."""
+        if self._owns:
+            self._tools.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     @overload
     def send(self, prompt: Prompt, *, output: type[V], **options: Unpack[Common]) -> Reply[V]: ...
@@ -318,6 +269,7 @@ class Chat(_Chat[Client]):
         model, thinking = self.model, self.thinking
         stream: Stream | None = None
         try:
+            self._tools.open()
             while not turn.is_over:
                 asked = self._asked(options, last=turn.is_last)
                 stream = self._client.stream(model, turn.messages, thinking, **asked)
@@ -326,7 +278,7 @@ class Chat(_Chat[Client]):
                 self._learn(stream.refusals)
                 calls, stream = turn.take(self._heard(stream.reply)), None
                 if calls:
-                    turn.give([self._tools.run(call) for call in calls])
+                    turn.give(self._tools.run_all(calls))
         except BaseException:
             if stream is not None:
                 self._learn(stream.refusals)
@@ -339,6 +291,27 @@ class Chat(_Chat[Client]):
 
 class AsyncChat(_Chat[AsyncClient]):
     """A conversation that awaits; the async twin of Chat. Tools of one step run side by side."""
+
+    async def list_tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that the model is offered, after connecting to the MCP servers."""
+        await self._tools.aopen()
+        return self._tools.listed()
+
+    async def aclose(self) -> None:
+        """End the MCP servers; the next turn starts them again. The client stays open."""
+        if self._owns:
+            await self._tools.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     @overload
     async def send(
@@ -380,6 +353,7 @@ class AsyncChat(_Chat[AsyncClient]):
         model, thinking = self.model, self.thinking
         stream: AsyncStream | None = None
         try:
+            await self._tools.aopen()
             while not turn.is_over:
                 asked = self._asked(options, last=turn.is_last)
                 stream = self._client.stream(model, turn.messages, thinking, **asked)
@@ -389,8 +363,7 @@ class AsyncChat(_Chat[AsyncClient]):
                 self._learn(stream.refusals)
                 calls, stream = turn.take(self._heard(stream.reply)), None
                 if calls:
-                    runs = (self._tools.arun(call) for call in calls)
-                    turn.give(await asyncio.gather(*runs))
+                    turn.give(await self._tools.arun_all(calls))
         except BaseException:
             if stream is not None:
                 self._learn(stream.refusals)

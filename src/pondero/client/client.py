@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack, overload
 
 from ..canon import Reply
-from ..errors import UsageError
+from ..errors import BadParameter, UsageError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare, with_headers
 from ..handoff import Refusal
 from ..store import Credentials, lookup
@@ -15,7 +15,17 @@ from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
 from .dial import PolicyLike, planned, policy_of, warn
 from .messages import Prompt
-from .options import Options, Question, asked_in, check, kind_of, request_of, timeouts_of
+from .options import (
+    RUNNING,
+    Options,
+    Question,
+    asked_in,
+    chat_options,
+    check,
+    kind_of,
+    request_of,
+    timeouts_of,
+)
 from .stream import AsyncStream, Stream
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
@@ -60,6 +70,8 @@ class _Client(Generic[T]):
     ) -> Prepared:
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
         check(options)
+        if not RUNNING.isdisjoint(options):
+            raise BadParameter("mcp, approve and steps are for ask, or for a Chat and its stream")
         policy = policy_of(options["policy"]) if "policy" in options else self._policy
         attachments = attachments_of(options.get("attachments"))
         request = request_of(prompt, options, attachments)
@@ -135,7 +147,19 @@ class Client(_Client[Transport]):
     def ask(
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
-        """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
+        """Return a model's whole answer; its tool calls, if any, are for the caller to run.
+
+        With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
+
+        >>> client.ask("claude-opus-5/high", "What does it show?", attachments=["chart.png"]).text
+        """
+        if not RUNNING.isdisjoint(options):
+            from .chat import Chat  # noqa: PLC0415 - it needs a client itself
+
+            kept, rest = chat_options(options)
+            with Chat(model, thinking, client=self, **kept) as chat:
+                chat.refusals = tuple(options.get("refusals", ()))
+                return chat.send(prompt, **rest)
         return self.stream(model, prompt, thinking, **options).read_all()
 
     @overload
@@ -232,7 +256,17 @@ class AsyncClient(_Client[AsyncTransport]):
     async def ask(
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Reply:
-        """Return a model's whole answer; its tool calls, if any, are for the caller to run."""
+        """Return a model's whole answer; its tool calls, if any, are for the caller to run.
+
+        With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
+        """
+        if not RUNNING.isdisjoint(options):
+            from .chat import AsyncChat  # noqa: PLC0415 - it needs a client itself
+
+            kept, rest = chat_options(options)
+            async with AsyncChat(model, thinking, client=self, **kept) as chat:
+                chat.refusals = tuple(options.get("refusals", ()))
+                return await chat.send(prompt, **rest)
         return await self.stream(model, prompt, thinking, **options).read_all()
 
     @overload

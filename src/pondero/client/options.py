@@ -1,7 +1,7 @@
 """What a caller may pass beside model and prompt, and how it becomes a request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from ..canon import (
     Json,
@@ -13,11 +13,13 @@ from ..canon import (
 from ..errors import BadParameter
 from ..exchange import Timeouts
 from ..handoff import Refusal
+from ..store import ServerLike
 from ..thinking import Asked, ThinkingLike
 from .attachments import Attachment, Source
 from .dial import PolicyLike, asked_of
 from .messages import Prompt, System, messages_of, system_of
-from .tools import ToolLike, Tools, schema_of
+from .schemas import schema_of
+from .tools import Approve, ToolLike, Tools
 
 _MODES = {
     "auto": ToolChoice("auto"),
@@ -66,14 +68,23 @@ class Question(Common, total=False):
     """The options of one question without ``output``, which makes the type of its reply."""
 
     tools: Iterable[ToolLike]
+    mcp: Iterable[ServerLike]
+    approve: Approve | None
+    steps: int
     refusals: Iterable[Refusal]
 
 
 class Options(Question, ChatOptions, total=False):
     """What can be passed for one question: the same, and the tools that may be called.
 
+    With ``mcp``, ``approve`` or ``steps``, ``ask`` runs the tools as a chat does, functions and
+    those of MCP servers; without any of them the calls are for the caller to run.
     ``refusals`` is what services refused of this conversation before; see ``Stream.refusals``.
     """
+
+
+RUNNING = frozenset(("mcp", "approve", "steps"))
+"""The options that say that tools are to be run."""
 
 
 def check(options: Mapping[str, object]) -> None:
@@ -85,6 +96,27 @@ def check(options: Mapping[str, object]) -> None:
 
 
 _NAMES = Options.__annotations__.keys()
+
+
+class Running(TypedDict, total=False):
+    """What a chat is made with to run tools."""
+
+    tools: Iterable[ToolLike]
+    mcp: Iterable[ServerLike]
+    approve: Approve | None
+    steps: int
+
+
+def chat_options(options: Options) -> tuple[Running, ChatOptions]:
+    """Return what a chat is made with that runs tools for one question, and what it is asked."""
+    check(options)
+    kept = {name: value for name, value in options.items() if name in Running.__annotations__}
+    rest = {
+        name: value
+        for name, value in options.items()
+        if name not in kept and name in ChatOptions.__annotations__
+    }
+    return cast("Running", kept), cast("ChatOptions", rest)
 
 
 def request_of(prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()) -> Request:

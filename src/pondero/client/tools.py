@@ -1,48 +1,162 @@
-"""Plain functions as tools: offered by their type hints, run when the model calls for them.
+"""The tools of a conversation: functions, offered by their type hints, and those of MCP servers.
 
-What a tool raises goes back to the model as the result; it never ends the conversation. The JSON
-Schema of types is made here too: of a tool's arguments, and of the shape of an answer.
+What a tool raises goes back to the model as the result; it never ends the conversation.
 """
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, adapter, converted
+from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, converted
 from ..errors import BadParameter
+from ..store import ServerLike
+from ..thinking import Adjustment
+from .schemas import arguments_of, schema_of, summary_of
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
 Content = tuple[Text | Image | Blob, ...]
 
-_ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
-_SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|examples?|notes?):\s*")
+_LONGEST = 64
 _NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # what every service takes; some take more
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_]")
+
+
+if TYPE_CHECKING:
+    from .tool_servers import Outcome, RemoteTool, ToolServers
+
+Approve = Callable[[str, dict[str, Json]], object]
+"""Asked with a tool's name and arguments before it runs: True, False, or "always" for this tool.
+
+An async chat awaits what it returns.
+"""
+
+
+class OfferedTool(msgspec.Struct, frozen=True):
+    """One tool of a conversation. ``server`` has it, under the name ``original``.
+
+    Who calls a tool that does not ``run`` here is the caller of the chat, or the service itself.
+    ``always``: it was approved for good.
+    """
+
+    tool: Tool
+    server: str | None
+    original: str
+    runs: bool
+    always: bool
 
 
 class Tools:
-    """The tools of one conversation; those given as a ``Tool`` are offered and not run."""
+    """The tools of one conversation: functions, and those of MCP servers.
 
-    def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
-        self.tools: list[Tool] = []
+    Those given as a ``Tool`` are offered and not run. A chat opens and closes the servers of tools
+    that it made itself; one that is given ``Tools`` leaves them open for the next.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] = (),
+        *,
+        mcp: Iterable[ServerLike] = (),
+        approve: Approve | None = None,
+    ) -> None:
+        self.approve = approve
+        self._own: list[Tool] = []
         self._functions: dict[str, Callable[..., object]] = {}
         self._arguments: dict[str, type[msgspec.Struct]] = {}
+        self._remote: dict[str, RemoteTool] = {}
+        self._always: set[str] = set()
+        self._notes: list[Adjustment] = []
         if isinstance(tools, Tool | Mapping | str) or not isinstance(tools, Iterable):
             message = f"tools is a list, also where there is one: tools=[{_short(tools)}]"
             raise BadParameter(message)
         for each in tools:
             self._add(each)
+        self._servers = _servers(mcp)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """Return what the model is offered; of servers, the tools of those that were opened."""
+        if not self._remote:
+            return self._own
+        remote = (
+            Tool(name, each.description, each.parameters) for name, each in self._remote.items()
+        )
+        return [*self._own, *remote]
+
+    def listed(self) -> tuple[OfferedTool, ...]:
+        """Return every tool with where it is from, for people; of servers, those opened."""
+        return tuple(
+            OfferedTool(
+                tool,
+                remote.server if remote else None,
+                remote.name if remote else tool.name,
+                tool.name in self._functions or remote is not None,
+                tool.name in self._always,
+            )
+            for tool in self.tools
+            for remote in (self._remote.get(tool.name),)
+        )
+
+    def open(self) -> None:
+        """Connect to the servers that are not connected; raises Unreachable or Timeout."""
+        if self._servers is not None:
+            self._adopt(self._servers.open())
+
+    async def aopen(self) -> None:
+        """Do the same without blocking the caller's loop."""
+        if self._servers is not None:
+            self._adopt(await self._servers.aopen())
+
+    def close(self) -> None:
+        """End the servers' connections; they are opened again when needed."""
+        if self._servers is not None:
+            self._servers.close()
+
+    async def aclose(self) -> None:
+        """Do the same without blocking the caller's loop."""
+        if self._servers is not None:
+            await self._servers.aclose()
+
+    def news(self) -> tuple[Adjustment, ...]:
+        """Return which tools were renamed and which servers were lost, each once."""
+        lost = self._servers.lost() if self._servers is not None else ()
+        self._notes += (
+            Adjustment("tool_server_lost", "tools", name, None, why) for name, why in lost
+        )
+        notes, self._notes = self._notes, []
+        return tuple(notes)
 
     def runs(self, call: ToolCall) -> bool:
         """Return whether we run a call, and not the caller of the chat."""
-        offered = any(tool.name == call.name for tool in self.tools)
-        return call.name in self._functions or not offered
+        return self._is_here(call) or all(tool.name != call.name for tool in self._own)
+
+    def run_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """Return the results of calls, one after the other; each is approved before it runs."""
+        return [
+            self.run(call) if self._allows(call, self._asked(call)) else _refused(call)
+            for call in calls
+        ]
+
+    async def arun_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """Return the results of calls that run side by side, after all were approved in turn."""
+        from asyncio import gather  # noqa: PLC0415 - here it is loaded
+
+        allowed = []
+        for call in calls:
+            said = self._asked(call)
+            said = await said if inspect.isawaitable(said) else said
+            allowed.append((call, self._allows(call, said)))
+        runs = (self.arun(call) if allows else _arefused(call) for call, allows in allowed)
+        return list(await gather(*runs))
 
     def run(self, call: ToolCall) -> ToolResult:
         """Return a tool's result; an async tool runs in an event loop of its own."""
         try:
+            if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
+                return _told(call, self._servers.call(remote, _object(call)))
             made = self._started(call)
             if inspect.isawaitable(made):
                 made = _finished(made)
@@ -53,6 +167,8 @@ class Tools:
     async def arun(self, call: ToolCall) -> ToolResult:
         """Return a tool's result; a tool that is not async runs in a thread."""
         try:
+            if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
+                return _told(call, await self._servers.acall(remote, _object(call)))
             function = self._functions.get(call.name)
             if function is not None and not _is_async(function):
                 from asyncio import to_thread  # noqa: PLC0415 - here it is loaded
@@ -66,12 +182,40 @@ class Tools:
             return _failed(call, error)
         return _result(call, made)
 
+    def _is_here(self, call: ToolCall) -> bool:
+        return call.name in self._functions or call.name in self._remote
+
+    def _asked(self, call: ToolCall) -> object:
+        """Return what whoever approves says; True where nobody need be asked."""
+        waits = self.approve is not None and self._is_here(call) and call.name not in self._always
+        if self.approve is None or not waits or not isinstance(call.arguments, dict):
+            return True
+        return self.approve(call.name, call.arguments)
+
+    def _allows(self, call: ToolCall, said: object) -> bool:
+        said = _finished(said) if inspect.isawaitable(said) else said
+        if said == "always":
+            self._always.add(call.name)
+        return said is True or said == "always"  # a word such as "no" is not a yes
+
+    def _adopt(self, found: "Sequence[RemoteTool]") -> None:
+        names = names_for([(each.server, each.name) for each in found], self._own_names())
+        before = self._remote
+        self._remote = dict(zip(names, found, strict=True))
+        for name, tool in self._remote.items():
+            if name != tool.name and before.get(name) != tool:
+                why = f"it is {tool.name!r} at the MCP server {tool.server!r}"
+                self._notes.append(Adjustment("tool_renamed", "tools", tool.name, name, why))
+
+    def _own_names(self) -> set[str]:
+        return {tool.name for tool in self._own}
+
     def _add(self, given: ToolLike) -> None:
         tool = given if isinstance(given, Tool) else _own(given) or self._offered(given)
-        if any(other.name == tool.name for other in self.tools):
+        if any(other.name == tool.name for other in self._own):
             message = f"two tools are called {tool.name!r}"
             raise BadParameter(message)
-        self.tools.append(tool)
+        self._own.append(tool)
 
     def _offered(self, function: ToolLike) -> Tool:
         if not callable(function):
@@ -90,11 +234,9 @@ class Tools:
     def _started(self, call: ToolCall) -> object:
         function = self._functions.get(call.name)
         if function is None:
-            known = " ".join(self._functions) or "none"
+            known = " ".join((*self._functions, *self._remote)) or "none"
             raise LookupError(f"there is no tool {call.name!r}; there are: {known}")
-        if not isinstance(call.arguments, dict):
-            raise TypeError(f"the arguments are not a JSON object: {call.arguments!r}")
-        given = converted(call.arguments, self._arguments[call.name], strict=False)
+        given = converted(_object(call), self._arguments[call.name], strict=False)
         first, named = [], {}
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -102,6 +244,62 @@ class Tools:
             else:
                 named[name] = getattr(given, name)
         return function(*first, **named)
+
+
+def names_for(offers: Sequence[tuple[str, str]], taken: Iterable[str]) -> list[str]:
+    """Return names that every service takes, no two the same, for tools given as (server, name).
+
+    A name keeps its letters, digits and ``_``. One that is taken has its server's name before it;
+    one that is too long, or taken all the same, ends in a mark of what it was.
+    """
+    used, names = set(taken), []
+    for server, name in offers:
+        plain, full = _UNNAMEABLE.sub("_", name) or "tool", _UNNAMEABLE.sub("_", f"{server}_{name}")
+        free = (each for each in (plain, full) if each not in used and len(each) <= _LONGEST)
+        made = next(free, None) or _marked(full, f"{server} {name}", used)
+        used.add(made)
+        names.append(made)
+    return names
+
+
+def _marked(name: str, mark: str, used: set[str]) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 - few names are that long
+
+    while True:
+        mark = blake2b(mark.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        made = f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
+        if made not in used:
+            return made
+
+
+def _servers(mcp: Iterable[ServerLike]) -> "ToolServers | None":
+    if isinstance(mcp, str | Mapping) or not isinstance(mcp, Iterable):
+        raise BadParameter("mcp is a list, also where there is one server: mcp=[...]")
+    given = tuple(mcp)
+    if not given:
+        return None
+    from .tool_servers import ToolServers  # noqa: PLC0415 - few have any
+
+    return ToolServers(given)
+
+
+def _object(call: ToolCall) -> dict[str, Json]:
+    if not isinstance(call.arguments, dict):
+        raise TypeError(f"the arguments are not a JSON object: {call.arguments!r}")
+    return call.arguments
+
+
+def _told(call: ToolCall, outcome: "Outcome") -> ToolResult:
+    return ToolResult(call.id, outcome.content, error=outcome.error, name=call.name)
+
+
+def _refused(call: ToolCall) -> ToolResult:
+    words = "the user did not allow this call"
+    return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+
+
+async def _arefused(call: ToolCall) -> ToolResult:
+    return _refused(call)
 
 
 def _own(given: ToolLike) -> Tool | None:
@@ -167,127 +365,3 @@ def _words(error: Exception) -> str:
 
 def _short(given: object) -> str:
     return getattr(given, "__name__", type(given).__name__)
-
-
-# -- JSON Schema, from hints and docstrings --------------------------------------------------------
-
-
-def schema_of(kind: Any) -> dict[str, Json]:
-    """Return the schema of a type, one object with its definitions beside it.
-
-    A type that has ``model_json_schema``, as pydantic's have, says it itself; of a type that has
-    such types inside pydantic says it.
-    """
-    own = getattr(kind, "model_json_schema", None)
-    if own is None and (inside := adapter(kind)) is not None:
-        own = inside.json_schema
-    if own is not None:
-        said: dict[str, Json] = _closed(own())
-        return said
-    try:
-        (schema,), components = msgspec.json.schema_components(
-            (kind,), ref_template="#/$defs/{name}"
-        )
-    except TypeError as error:
-        message = f"{kind!r} has no JSON schema: {error}"
-        raise BadParameter(message) from None
-    name = schema.get("$ref", "").removeprefix("#/$defs/")
-    if name in components and not _mentions(components[name], name):
-        schema = {key: value for key, value in components.pop(name).items() if key != "title"}
-    closed: dict[str, Json] = _closed(schema)
-    if components:
-        closed["$defs"] = {name: _closed(each) for name, each in components.items()}
-    return closed
-
-
-def arguments_of(function: Callable[..., object]) -> type[msgspec.Struct]:
-    """Return a type that holds one call's arguments: a field each, defaults optional."""
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except NameError as error:
-        message = f"the hints of {_name(function)} cannot be read: {error}"
-        raise BadParameter(message) from None
-    described = _described(inspect.getdoc(function) or "")
-    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            message = f"{_name(function)} takes {parameter}; a tool's parameters have names"
-            raise BadParameter(message)
-        hint = _noted(hints.get(name, Any), described.get(name))
-        if parameter.default is parameter.empty:
-            fields.append((name, hint))
-        else:
-            fields.append((name, hint, _default(parameter.default)))
-    return msgspec.defstruct(
-        _name(function), fields, kw_only=True, forbid_unknown_fields=True, frozen=True
-    )
-
-
-def summary_of(function: Callable[..., object]) -> str:
-    """Return what a docstring says of the function as a whole."""
-    lines = []
-    for line in (inspect.getdoc(function) or "").splitlines():
-        if _SECTION.fullmatch(line.strip().lower()):
-            break
-        lines.append(line)
-    return "\n".join(lines).strip()
-
-
-def _described(doc: str) -> dict[str, str]:
-    """Return what the lines under ``Args:`` say, by the parameter's name."""
-    found: dict[str, str] = {}
-    inside, name = False, ""
-    for line in doc.splitlines():
-        word = line.strip()
-        if _SECTION.fullmatch(word.lower()):
-            inside = word.lower().startswith(("arg", "param"))
-        elif not inside or not word:
-            continue
-        elif argument := _ARGUMENT.fullmatch(word):
-            name, found[argument[1]] = argument[1], argument[2]
-        elif name:
-            found[name] = f"{found[name]} {word}"
-    return found
-
-
-def _noted(hint: Any, said: str | None) -> Any:
-    """Return the hint with a description: the docstring's, or words in ``Annotated``."""
-    if get_origin(hint) is Annotated:
-        kind, *notes = get_args(hint)
-        said = said or next((note for note in notes if isinstance(note, str)), None)
-        for note in notes:
-            if isinstance(note, msgspec.Meta):
-                kind = Annotated[kind, note]
-        hint = kind
-    return Annotated[hint, msgspec.Meta(description=said)] if said else hint
-
-
-def _default(value: object) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return msgspec.field(default_factory=lambda: value)
-
-
-def _name(function: Callable[..., object]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _closed(schema: Json) -> Json:
-    """Return the schema with nothing left open: no other keys in an object, a type beside words."""
-    if isinstance(schema, Mapping):
-        made = {key: _closed(value) for key, value in schema.items()}
-        if isinstance(made.get("properties"), dict) and made.get("type") == "object":
-            made.setdefault("additionalProperties", False)
-        words = made.get("enum")
-        if isinstance(words, list) and all(isinstance(word, str) for word in words):
-            made.setdefault("type", "string")
-        return made
-    return [_closed(each) for each in schema] if isinstance(schema, list) else schema
-
-
-def _mentions(schema: Json, name: str) -> bool:
-    if isinstance(schema, Mapping):
-        return schema.get("$ref") == f"#/$defs/{name}" or any(
-            _mentions(each, name) for each in schema.values()
-        )
-    return isinstance(schema, list) and any(_mentions(each, name) for each in schema)

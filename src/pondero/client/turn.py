@@ -8,8 +8,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from types import TracebackType
 from typing import Generic, Self
 
+from msgspec.structs import replace
+
 from ..canon import Event, Message, Part, Reply, Text, ToolCall, ToolResult, V
 from ..errors import UsageError
+from ..thinking import Adjustment
 from .tools import Tools
 
 _CALLING = ("tool_calls", "stop", "length", "other")
@@ -32,6 +35,7 @@ class _Turn(Generic[V]):
         self._prompt = len(prompt)
         self._tools = tools
         self._left = steps
+        self._news: tuple[Adjustment, ...] = ()
         self._replies: list[Reply[V]] = []
 
     @property
@@ -59,7 +63,8 @@ class _Turn(Generic[V]):
     def take(self, reply: Reply[V]) -> tuple[ToolCall, ...]:
         """Add a reply and return the calls to run before the next exchange."""
         self._left -= 1
-        self._replies.append(reply)
+        self._news += self._tools.news()
+        self._replies.append(_noting(reply, self._news))
         self.added.append(reply.message)
         calls = reply.tool_calls if self._runs(reply) else ()
         self.is_over = self._left < 1 or (reply.finish != "paused" and not calls)
@@ -154,6 +159,14 @@ class AsyncTurn(_Turn[V]):
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _noting(reply: Reply[V], news: tuple[Adjustment, ...]) -> Reply[V]:
+    """Return the reply with what became of tools in its turn so far."""
+    plan = reply.plan
+    if not news or plan is None:
+        return reply
+    return replace(reply, plan=replace(plan, adjustments=(*plan.adjustments, *news)))
 
 
 def _said(partial: Message) -> tuple[Part, ...]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         saved_keys,
     )
     from .threads import Threads
+    from .tool_servers import ServerLike, ToolServer, filled, tool_server, tool_servers
 
 _HOMES = {
     "Credentials": "credentials",
@@ -90,6 +91,11 @@ _HOMES = {
     "url_of": "credentials",
     "with_models": "config",
     "write_models": "config",
+    "tool_servers": "tool_servers",
+    "tool_server": "tool_servers",
+    "filled": "tool_servers",
+    "ToolServer": "tool_servers",
+    "ServerLike": "tool_servers",
 }
 
 __all__ = [
@@ -102,10 +108,12 @@ __all__ = [
     "Kept",
     "Line",
     "Schema",
+    "ServerLike",
     "Settings",
     "Spent",
     "Thread",
     "Threads",
+    "ToolServer",
     "catalog_files",
     "check_config",
     "check_setting",
@@ -116,6 +124,7 @@ __all__ = [
     "data_folder",
     "day",
     "dollars",
+    "filled",
     "footing",
     "forget_key",
     "from_jsonl",
@@ -139,6 +148,8 @@ __all__ = [
     "to_html",
     "to_jsonl",
     "to_markdown",
+    "tool_server",
+    "tool_servers",
     "unset_config",
     "url_of",
     "with_models",

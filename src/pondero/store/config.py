@@ -59,9 +59,22 @@ def settings() -> Settings:
 
 def check_config() -> None:
     """Raise BadConfig for an unknown name or an impossible value in config.toml."""
+    from .tool_servers import tool_servers  # noqa: PLC0415 - it reads its table with our help
+
+    tool_servers()
     file = _file()
     for name, value in _flat(file.values):
-        _check_in(file, name, value)
+        if not name.startswith("mcp."):
+            _check_in(file, name, value)
+
+
+def config_table(name: str) -> Mapping[str, Any]:
+    """Return a table of config.toml; raises BadConfig where it is a value."""
+    table = _file().values.get(name, {})
+    if not isinstance(table, Mapping):
+        message = f"{FILE}: {name} is not a table; write [{name}.NAME]"
+        raise BadConfig(message)
+    return table
 
 
 def set_config(name: str, text: str) -> Any:

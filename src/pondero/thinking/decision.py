@@ -46,6 +46,8 @@ CODES: dict[str, str] = {
     "tools_refused": "the model takes no function tools on this surface; they were left out",
     "tool_replaced": "the service's own kind of this tool, or a function, stands in its place",
     "tool_left_out": "a tool that only another service has was left out",
+    "tool_renamed": "a tool's name is taken, or has letters that not every service takes",
+    "tool_server_lost": "an MCP server ended while it was needed; its calls failed",
     "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
     "model_spelt": "the name is sent in the service's spelling, or to the deployment that has it",
     "native_wins": "extras has the service's own fields for thinking, which win over the level",
@@ -63,7 +65,8 @@ CODES: dict[str, str] = {
 BENIGN = frozenset(
     {
         *("answer_room", "context_cap", "level_as_budget", "model_spelt", "off_floor"),
-        *("on_as_level", "tool_loop_retold", "tool_replaced", "unknown_model"),
+        *("on_as_level", "tool_loop_retold", "tool_renamed", "tool_replaced"),
+        *("tool_server_lost", "unknown_model"),
     }
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""

@@ -1,0 +1,142 @@
+"""Where tools live that are not functions: MCP servers, as config.toml or a caller names them.
+
+``client`` connects to them. No key stands in the file: ``$NAME`` in ``env``, ``headers`` and
+``args`` is the value of that variable, read when the server is connected to.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import converted
+from ..errors import BadConfig, BadParameter
+from .config import config_table
+from .secrets import hidden, remember
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_RUNNERS = frozenset(("npx", "uvx", "uv", "python", "python3", "node", "bunx", "deno", "docker"))
+_SUFFIX = re.compile(r"\.(?:py|js|ts|mjs|exe|cmd)$")
+
+
+class ToolServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One MCP server: a ``command`` to start, or the ``url`` of one that runs.
+
+    ``timeout`` is how many seconds it has to start, and for each call.
+    """
+
+    name: str = ""
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = {}
+    timeout: float = 60.0
+
+    def __repr__(self) -> str:
+        """Leave out the values of variables and headers: keys are among them."""
+        where = self.url or shlex.join((self.command or "", *self.args))
+        return f"ToolServer({self.name!r}, {where!r})"
+
+
+ServerLike = str | Mapping[str, Any] | ToolServer
+
+
+def tool_servers() -> dict[str, ToolServer]:
+    """Return the servers of config.toml by name; raises BadConfig for one that cannot be."""
+    servers = {}
+    for name, table in config_table("mcp").items():
+        if not isinstance(table, Mapping):
+            message = f"mcp.{name} is not a table; write [mcp.{name}] with a command or a url"
+            raise BadConfig(message)
+        try:
+            servers[name] = _server({"name": name, **table})
+        except BadParameter as error:
+            message = f"[mcp.{name}]: {error}"
+            raise BadConfig(message) from None
+        _check_keyless(name, servers[name])
+    return servers
+
+
+def tool_server(given: ServerLike) -> ToolServer:
+    """Return a server: by its name in config.toml, its URL, its command line, or a mapping."""
+    if isinstance(given, ToolServer):
+        return given
+    if isinstance(given, Mapping):
+        return _server(dict(given))
+    if not given.strip():
+        raise BadParameter("an MCP server is a name of config.toml, a command line or a URL")
+    known = tool_servers()
+    if given in known:
+        return known[given]
+    if given.startswith(("http://", "https://")):
+        return _server({"url": given})
+    return _commanded(given, known)
+
+
+def filled(text: str) -> str:
+    """Return a text with the values of its ``$NAME``s, which are secrets from now on."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if (said := os.environ.get(name)) is None:
+            message = f"the variable {name} is not set, which an MCP server is to be given"
+            raise BadConfig(message)
+        remember(said)
+        return said
+
+    return _VARIABLE.sub(value, text)
+
+
+def _commanded(line: str, known: Mapping[str, ToolServer]) -> ToolServer:
+    from shutil import which  # noqa: PLC0415 - only where a server is started
+
+    try:
+        command, *args = shlex.split(line)
+    except ValueError as error:
+        message = f"the command line {line!r} cannot be read: {error}"
+        raise BadParameter(message) from None
+    if which(command) is None:
+        names = " ".join(known) or "none"
+        message = f"{command!r} is no command, no URL and no server of config.toml (there: {names})"
+        raise BadParameter(message)
+    return _server({"command": command, "args": args})
+
+
+def _server(raw: dict[str, Any]) -> ToolServer:
+    try:
+        server: ToolServer = converted(raw, ToolServer)
+    except msgspec.ValidationError as error:
+        message = f"this MCP server cannot be: {error}"
+        raise BadParameter(message) from None
+    if (server.command is None) is (server.url is None):
+        raise BadParameter("an MCP server has a command, or a url, and not both")
+    if server.url is not None and urlsplit(server.url).scheme not in ("http", "https"):
+        message = f"an MCP server's url begins with http:// or https://, not {server.url!r}"
+        raise BadParameter(message)
+    if not 0 < server.timeout < 1e6:
+        message = f"timeout={server.timeout!r} cannot be; use seconds above 0"
+        raise BadParameter(message)
+    return server if server.name else msgspec.structs.replace(server, name=_called(server))
+
+
+def _called(server: ToolServer) -> str:
+    """Return a short name: of the host, or of the program behind runners and their options."""
+    if server.url is not None:
+        return urlsplit(server.url).hostname or "server"
+    words = [word for word in (server.command or "", *server.args) if not word.startswith("-")]
+    bare = [_SUFFIX.sub("", re.split(r"[\\/]", word)[-1]) for word in words]
+    return next((word for word in bare if word and word not in _RUNNERS), bare[0])
+
+
+def _check_keyless(name: str, server: ToolServer) -> None:
+    for value in (*server.args, *server.env.values(), *server.headers.values()):
+        if hidden(value) != value:
+            message = f"[mcp.{name}] holds a key; write $NAME for the value of a variable"
+            raise BadConfig(message)
