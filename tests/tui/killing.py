@@ -18,6 +18,7 @@ from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.tui import ChatApp, Keeper, Session
+from pondero.tui.desk import Desk
 from pondero.tui.state import Action, Dial, actions, begin
 
 MODELS = (
@@ -40,9 +41,9 @@ class Chatterbox(ChatApp):
         os.write(1, b"!")
         self.go_on()
 
-    def dispatch(self, action: Action) -> None:
+    def dispatch(self, action: Action, desk: Desk | None = None) -> None:
         """Let it happen; after a turn, say so, and say more."""
-        super().dispatch(action)
+        super().dispatch(action, desk)
         if isinstance(action, actions.Ended):
             os.write(1, b".")
             self.call_later(self.go_on)

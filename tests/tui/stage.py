@@ -91,7 +91,7 @@ class Stage:
         while not self.gate.held.is_set():
             await self.pilot.pause()
             assert self.app.state.busy, f"the answer had fewer than {pieces} pieces"
-        self.app._frame()
+        self.app.frame()
         await self.drawn()
 
     async def press(self, *keys: str) -> None:
@@ -165,6 +165,6 @@ async def stage(
         theme=theme,
     )
     async with app.run_test(size=size) as pilot:
-        app._prompt.cursor_blink = False
+        app.prompt.cursor_blink = False
         await pilot.pause()
         yield Stage(app, pilot, gate, clock)

@@ -6,6 +6,8 @@ from typing import get_args
 import pytest
 from tests.tui.stage import stage
 
+from pondero.store import settings
+from pondero.tui import theme_of
 from pondero.tui.state import Said, Spoken, Thought, Told, effects
 from pondero.tui.views import Picker
 
@@ -24,16 +26,41 @@ async def test_words_are_typed_and_sent():
         await chat.press("enter")
         assert cells(chat, Said)[0].text == "say hi"
         assert cells(chat, Spoken)[0].text == "hi"
-        assert chat.app._prompt.text == ""
+        assert chat.app.prompt.text == ""
 
 
-async def test_what_is_typed_ahead_of_an_answer_waits_in_the_input_line():
-    async with stage() as chat:
-        await chat.say_until_held(QUESTION, pieces=5)
-        await chat.type("and 2?")
+async def test_words_typed_ahead_of_an_answer_are_shown_and_sent_after_it():
+    async with stage("claude-opus-5/off") as chat:
+        await chat.say_until_held("say one two three four five six", pieces=3)
+        for words in ("say b", "say c", "say d"):
+            await chat.type(words)
+            await chat.pilot.press("enter")
+        assert chat.app.prompt.text == ""
+        assert "next: say b" in chat.text
+        await chat.pilot.press("up")  # the last one comes back
+        assert chat.app.prompt.text == "say d"
+        assert "next: say d" not in chat.text
+        chat.app.prompt.put("")
+        chat.gate.open()
+        while chat.app.state.busy:
+            await chat.quiet()
+        assert [cell.text for cell in cells(chat, Said)][1:] == ["say b", "say c"]
+        assert [cell.text for cell in cells(chat, Spoken)][1:] == ["b", "c"]
+        assert "next:" not in chat.text
+
+
+async def test_after_a_stop_what_waits_is_held_until_enter():
+    async with stage("claude-opus-5/off") as chat:
+        await chat.say_until_held("say one two three four five six", pieces=3)
+        await chat.type("say b")
         await chat.pilot.press("enter")
-        assert chat.app._prompt.text == "and 2?"
-        assert "wait for the answer" in chat.text
+        await chat.press("ctrl+c")
+        assert not chat.app.state.busy
+        assert "next: say b" in chat.text
+        assert "1 waiting: Enter sends the next" in chat.text
+        chat.gate.open()
+        await chat.press("enter")
+        assert cells(chat, Spoken)[-1].text == "b"
 
 
 async def test_several_lines_are_written_with_ctrl_j_or_a_backslash():
@@ -41,7 +68,7 @@ async def test_several_lines_are_written_with_ctrl_j_or_a_backslash():
         await chat.type("a\nb\\")
         await chat.pilot.press("enter")
         await chat.type("c")
-        assert chat.app._prompt.text == "a\nb\nc"
+        assert chat.app.prompt.text == "a\nb\nc"
         await chat.press("enter")
         assert cells(chat, Said)[0].text == "a\nb\nc"
 
@@ -60,11 +87,11 @@ async def test_earlier_words_come_back_with_up_and_the_draft_with_down():
         await chat.say("say two")
         await chat.paste("a draft")
         await chat.pilot.press("up")
-        assert chat.app._prompt.text == "say two"
+        assert chat.app.prompt.text == "say two"
         await chat.pilot.press("up", "up", "up")
-        assert chat.app._prompt.text == "say one"
+        assert chat.app.prompt.text == "say one"
         await chat.pilot.press("down", "down")
-        assert chat.app._prompt.text == "a draft"
+        assert chat.app.prompt.text == "a draft"
 
 
 async def test_tab_completes_the_line_and_more_can_be_typed_at_once():
@@ -78,9 +105,9 @@ async def test_tab_completes_the_line_and_more_can_be_typed_at_once():
 
 async def test_the_completions_can_be_gone_through_and_closed():
     async with stage() as chat:
-        await chat.type("/t")
+        await chat.type("/th")
         await chat.pilot.press("down", "tab")
-        assert chat.app._prompt.text == "/theme "
+        assert chat.app.prompt.text == "/theme "
         await chat.pilot.press("escape")
         assert not chat.app._completion.display
 
@@ -89,7 +116,7 @@ async def test_enter_on_half_a_command_completes_it():
     async with stage() as chat:
         await chat.type("/hel")
         await chat.press("enter")
-        assert chat.app._prompt.text == "/help"
+        assert chat.app.prompt.text == "/help "
         await chat.press("enter")
         assert "/model" in cells(chat, Told)[-1].lines[0]
 
@@ -102,7 +129,7 @@ async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
         await chat.press(key)
         assert cells(chat, Spoken)[0].cut == "stopped here"
         assert "— stopped here —" in chat.text
-        assert len(chat.app._session.keeper.messages) == 2
+        assert len(chat.app.desk.session.keeper.messages) == 2
         chat.gate.open()
         await chat.say("say more")
         assert cells(chat, Spoken)[1].text == "more"
@@ -112,15 +139,15 @@ async def test_a_stop_while_it_thinks_gives_the_words_back():
     async with stage() as chat:
         await chat.say_until_held(QUESTION, pieces=10)
         await chat.press("escape")
-        assert chat.app._prompt.text == QUESTION
-        assert chat.app._session.keeper.messages == ()
+        assert chat.app.prompt.text == QUESTION
+        assert chat.app.desk.session.keeper.messages == ()
 
 
 async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():
     async with stage() as chat:
         await chat.type("abc")
         await chat.pilot.press("ctrl+c")
-        assert chat.app._prompt.text == ""
+        assert chat.app.prompt.text == ""
         await chat.pilot.press("ctrl+c")
         assert "Ctrl+C again" in chat.text
         assert chat.app.is_running
@@ -132,7 +159,7 @@ async def test_ctrl_d_leaves_only_from_an_empty_line():
     async with stage() as chat:
         await chat.type("ab")
         await chat.pilot.press("home", "ctrl+d")
-        assert chat.app._prompt.text == "b"
+        assert chat.app.prompt.text == "b"
         await chat.pilot.press("ctrl+c", "ctrl+d")
         assert chat.app._exit
 
@@ -212,10 +239,47 @@ async def test_the_screen_may_change_its_size_at_any_time():
         assert "17 * 23 = 391" in chat.text
 
 
-async def test_the_theme_can_be_changed():
+async def test_the_theme_can_be_changed_and_is_kept(config_dir):
     async with stage() as chat:
         await chat.say("/theme light")
         assert chat.app.theme == "light"
+        assert settings().theme == "light"
+        await chat.say("/theme")
+        assert "nord" in chat.text
+        await chat.press("end", "enter")
+        assert chat.app.theme == settings().theme == chat.app.state.themes[-1]
+    assert theme_of({}, settings().theme) == chat.app.theme
+    assert theme_of({"PONDERO_THEME": "light"}, "nord") == "light"
+    assert theme_of({"COLORFGBG": "0;15"}, "no-such-theme") == "light"
+
+
+async def test_a_theme_that_cannot_be_kept_is_worn_all_the_same(config_dir):
+    (config_dir / "config.toml").write_text("not toml [")
+    async with stage() as chat:
+        await chat.say("/theme nord")
+        assert chat.app.theme == "nord"
+        assert "the theme is not kept" in " ".join(cells(chat, Told)[-1].lines)
+
+
+async def test_the_palette_has_every_command_and_runs_or_completes_it():
+    async with stage() as chat:
+        await chat.pilot.press("ctrl+p")
+        await chat.type("cost")
+        await until(chat, "tokens and money so far")
+        await chat.press("enter")
+        assert "nothing was used yet" in chat.text
+        await chat.pilot.press("ctrl+p")
+        await chat.type("another model")
+        await until(chat, "/model NAME[/LEVEL]")
+        await chat.press("enter")
+        assert chat.app.prompt.text == "/model "
+
+
+async def until(chat, words):
+    """Wait until this stands on the screen."""
+    async with asyncio.timeout(60):
+        while words not in chat.text:
+            await chat.pilot.pause(0.01)
 
 
 async def test_trouble_of_any_kind_lets_the_chat_go_on():
@@ -223,19 +287,19 @@ async def test_trouble_of_any_kind_lets_the_chat_go_on():
         for fault in ("refused", "cut 200", "html", "empty", "401", "no_end", "error_event 3"):
             await chat.say(f"say hi [emulator: fault {fault}]")
             assert chat.app.state.page[-1].tone == "error", fault
-            chat.app._prompt.put("")
+            chat.app.prompt.put("")
         await chat.say("say hi")
         assert cells(chat, Spoken)[-1].text == "hi"
 
 
 async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypatch):
     async with stage() as chat:
-        keeper = chat.app._session.keeper
+        keeper = chat.app.desk.session.keeper
         with monkeypatch.context() as patch:
             patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
             await chat.say("say hi")
         assert "something unforeseen happened" in " ".join(cells(chat, Told)[-1].lines)
-        chat.app._prompt.put("")
+        chat.app.prompt.put("")
         await chat.say("say hi")
         assert cells(chat, Spoken)[-1].text == "hi"
 
@@ -248,7 +312,7 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
         await chat.paste(f"say {words}")
         await chat.pilot.press("enter")
         await chat.gate.held.wait()
-        chat.app._frame()
+        chat.app.frame()
         while "\n  one" not in chat.text:
             await chat.pilot.pause()
         chat.gate.open()
@@ -258,7 +322,7 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
 
 async def test_everything_the_reducer_may_ask_for_is_done():
     async with stage() as chat:
-        assert set(chat.app._doers) == set(get_args(effects.Effect))
+        assert set(chat.app._executor.doers) == set(get_args(effects.Effect))
 
 
 async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
@@ -267,10 +331,10 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
         await chat.say_until_held(f"say {lines}", pieces=60)
         await chat.pilot.press("pageup")
         await chat.drawn()
-        before, place = chat.text, chat.app._page.scroll_y
+        before, place = chat.text, chat.app.page.scroll_y
         assert "number" in before
         chat.gate.open()
         await chat.quiet()
         assert cells(chat, Spoken)[0].text.endswith("number 59")
-        assert chat.app._page.scroll_y == place
+        assert chat.app.page.scroll_y == place
         assert chat.text.splitlines()[:10] == before.splitlines()[:10]

@@ -1,6 +1,7 @@
 """A chat that is killed loses nothing that was finished."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,14 @@ KILLS = 50
 def killed(tmp_path_factory):
     """What was found after each of fifty kills at random moments, all on one file."""
     folder = tmp_path_factory.mktemp("killed")
+    paths = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     program = Path(__file__).with_name("killing.py")
     run = subprocess.run(
         [sys.executable, str(program), str(folder / "threads.db"), str(KILLS), "1"],
         capture_output=True,
         text=True,
         check=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "TERM": "xterm-256color"},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "TERM": "xterm-256color", **paths},
     )
     return json.loads(run.stdout)
 

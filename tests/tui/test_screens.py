@@ -22,7 +22,7 @@ async def test_thinking_under_way_shows_its_last_lines_and_a_counter():
     async with stage() as chat:
         await chat.say_until_held(QUESTION, pieces=30)
         chat.clock.now += 6.2
-        chat.app._frame()
+        chat.app.frame()
         await chat.drawn()
         assert "thinking… 6 s · ~" in chat.text
         assert chat.matches("thinking")
@@ -84,7 +84,7 @@ async def test_an_error_is_a_sentence_and_a_way_on_and_the_words_come_back():
     async with stage() as chat:
         await chat.say(f"{QUESTION} [emulator: fault 529]")
         assert "✗ Overloaded" in chat.text
-        assert chat.app._prompt.text.startswith(QUESTION)
+        assert chat.app.prompt.text.startswith(QUESTION)
         assert chat.matches("error")
 
 

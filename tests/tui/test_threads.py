@@ -127,7 +127,7 @@ async def test_a_copy_goes_on_by_itself(threads):
 async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
     async with stage(threads=threads) as chat:
         await chat.say("say hi")
-        await chat.say("/rename Greetings")
+        await chat.say("/title Greetings")
         assert threads.get("last").title == "Greetings"
         for ending in ("md", "jsonl", "html"):
             await chat.say(f"/export {tmp_path}/talk.{ending}")
@@ -198,7 +198,7 @@ async def test_only_the_end_of_a_long_thread_is_drawn_and_the_rest_when_it_is_sc
         assert "message 80" in chat.text
         while chat.app.state.first:
             await chat.press("ctrl+home")
-            assert len(chat.app._page._views) <= 80
+            assert len(chat.app.page._views) <= 80
         await chat.press("ctrl+home")
         assert "message 0" in chat.text
         await chat.say("say hi")
@@ -294,14 +294,14 @@ async def test_a_key_never_appears_on_screen_on_disk_or_in_an_export(
             "/doctor",
             f"/export {tmp_path}/t.jsonl",
         ):
-            chat.app._prompt.put("")
+            chat.app.prompt.put("")
             await chat.say(line)
             seen += [chat.text, chat.picture(), repr(chat.app.state)]
         assert "invalid x-api-key: REDACTED" in "".join(seen)
         assert "x-api-key: REDACTED" in "".join(seen)
         with monkeypatch.context() as patch:
             patch.setattr(Keeper, "messages", property(lambda self: {}[KEY]))
-            chat.app._prompt.put("")
+            chat.app.prompt.put("")
             await chat.say("say hi")
             seen += [chat.text, repr(chat.app.state)]
     written = [path.read_bytes() for path in tmp_path.iterdir()]
@@ -315,7 +315,7 @@ async def test_when_the_program_itself_fails_it_leaves_with_a_sentence(monkeypat
     from textual.worker import WorkerFailed
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setattr(ChatApp, "_frame", lambda self: {}[os.environ["ANTHROPIC_API_KEY"]])
+    monkeypatch.setattr(ChatApp, "frame", lambda self: {}[os.environ["ANTHROPIC_API_KEY"]])
     with suppress(WorkerFailed, KeyError):  # raised by the turn or by the timer, if that is first
         async with stage() as chat:
             await chat.say("say hi")

@@ -88,7 +88,7 @@ def chat(
         tap=tap,
         clock=monotonic,
         first=first,
-        theme=theme_of(os.environ),
+        theme=theme_of(os.environ, settled.theme),
     )
     try:
         app.run()

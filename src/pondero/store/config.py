@@ -20,11 +20,14 @@ from .secrets import hidden
 
 FILE = "config.toml"
 
+_WORD = re.compile(r"[a-z0-9-]{1,40}")
 _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)", re.IGNORECASE)
 
 
 class Settings(Struct, frozen=True):
     """The user's settings: the default model and thinking, whether threads are saved, the policy.
+
+    ``theme`` is the chat's colours.
 
     ``values`` is what the file sets, by dotted name; PONDERO_MODEL wins over its model.
     """
@@ -34,6 +37,7 @@ class Settings(Struct, frozen=True):
     save: bool = True
     policy: Policy = Policy()
     values: dict[str, Any] = {}
+    theme: str | None = None
 
 
 def config_file() -> Path:
@@ -201,6 +205,12 @@ def _save(value: Any) -> None:
         raise BadConfig(message)
 
 
+def _theme(value: Any) -> None:
+    if not isinstance(value, str) or not _WORD.fullmatch(value):
+        message = f"theme={value!r} cannot be; use the name of one, such as nord: see /theme"
+        raise BadConfig(message)
+
+
 def _policy(name: str, value: Any) -> None:
     try:
         Policy.of({name: value})
@@ -212,6 +222,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "model": _model,
     "thinking": _thinking,
     "save": _save,
+    "theme": _theme,
     **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, *TOKENS)},
 }
 

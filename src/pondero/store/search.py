@@ -43,14 +43,19 @@ class Index:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, text: str, *, limit: int) -> tuple[Found, ...]:
-        """Return titles, then messages, that contain all of these words, the latest first."""
+    def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[Found, ...]:
+        """Return titles, then messages, that contain all of these words, the latest first.
+
+        Of one ``thread``, only messages are searched.
+        """
         sought = text.split()
         if not sought:
             return ()
-        titles, values = _like("title", sought)
-        rows = self._database.rows(_TITLES.format(titles), (*values, limit))
-        rows += self._messages(sought, limit)
+        rows: list[tuple[Any, ...]] = []
+        if thread is None:
+            titles, values = _like("title", sought)
+            rows += self._database.rows(_TITLES.format(titles), (*values, limit))
+        rows += self._messages(sought, limit, thread)
         return tuple(_found(row, sought) for row in rows[:limit])
 
     def forget(self, connection: Connection, thread: str) -> None:
@@ -58,13 +63,15 @@ class Index:
         if self._exists():
             connection.execute(_FORGET, (thread,))
 
-    def _messages(self, sought: list[str], limit: int) -> list[tuple[Any, ...]]:
+    def _messages(self, sought: list[str], limit: int, thread: str | None) -> list[tuple[Any, ...]]:
+        within = "" if thread is None else " AND kept.thread = ?"
+        which = () if thread is None else (thread,)
         if all(len(word) >= _LEAST for word in sought) and self._ready():
             match = " AND ".join('"' + word.replace('"', '""') + '"' for word in sought)
             where = "kept.row IN (SELECT rowid FROM search WHERE search MATCH ?)"
-            return self._database.rows(_MESSAGES.format(where), (match, limit))
+            return self._database.rows(_MESSAGES.format(where + within), (match, *which, limit))
         where, values = _like("kept.words", sought)
-        return self._database.rows(_MESSAGES.format(where), (*values, limit))
+        return self._database.rows(_MESSAGES.format(where + within), (*values, *which, limit))
 
     def _ready(self) -> bool:
         """Bring the index up to date, and return whether there is one."""

@@ -239,9 +239,13 @@ class Threads:
         )
         return tuple(map(thread_of, rows))
 
-    def find(self, text: str, *, limit: int = 50) -> tuple[Found, ...]:
-        """Return the titles and messages that contain all of these words, the latest first."""
-        return self._index.find(written(text), limit=limit)
+    def find(self, text: str, *, limit: int = 50, thread: str | None = None) -> tuple[Found, ...]:
+        """Return the titles and messages that contain all of these words, the latest first.
+
+        Of one ``thread``, only messages are searched.
+        """
+        exact = None if thread is None else self._exact(thread)
+        return self._index.find(written(text), limit=limit, thread=exact)
 
     def stats(self, *, days: float | None = None) -> tuple[Spent, ...]:
         """Return what each model took at each level, in these last days or ever."""

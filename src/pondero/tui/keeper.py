@@ -8,13 +8,14 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..canon import Message, Usage
+from ..canon import Message, ToolResult, Usage
 from ..errors import StoreError
 from ..handoff import Refusal
-from ..store import Kept, Thread, Threads, money
-from .state import PAGE, Choice, Known, Past, Tally, actions
+from ..store import Found, Kept, Thread, Threads, money
+from .state import PAGE, Choice, Known, Past, Tally, actions, place
 
 _LISTED = 30
+_AROUND = 40
 
 
 class Saved(Struct, frozen=True):
@@ -35,6 +36,7 @@ class Keeper:
         self._threads = threads
         self._unsaved = unsaved
         self._id: str | None = None
+        self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
         self._messages: tuple[Message, ...] | None = ()
         self._waiting: list[list[Kept]] = []
 
@@ -49,6 +51,10 @@ class Keeper:
         if self._messages is None:
             self._messages = self._on_disk().messages(self._id or "")
         return self._messages
+
+    def beside(self) -> "Keeper":
+        """Return a keeper of another conversation, in the same file."""
+        return Keeper(self._threads, unsaved=self._unsaved)
 
     def close(self) -> None:
         """Close the file."""
@@ -67,8 +73,7 @@ class Keeper:
             return Saved(unsaved=self._unsaved)
         try:
             if self._id is None:
-                thread = self._threads.start(model=model, thinking=wish, system=system)
-                self._id = thread.id
+                self._id = self._started(self._threads, model, wish, system)
             while self._waiting:
                 self._threads.add(self._id, self._waiting[0])
                 self._waiting.pop(0)
@@ -80,6 +85,31 @@ class Keeper:
             self._unsaved = str(error)
             return Saved(unsaved=self._unsaved)
 
+    def _started(self, threads: Threads, model: str, wish: str | None, system: str) -> str:
+        """Return a new thread for the next turn: a copy of a rewound one, or an empty one."""
+        parent, count = self._before or (None, 0)
+        self._before = None
+        if parent is None or not count:
+            return threads.start(model=model, thinking=wish, system=system, parent=parent).id
+        copy = threads.fork(parent, count, model=model, thinking=wish)
+        if copy.system != system:
+            threads.set(copy.id, system=system)
+        return copy.id
+
+    def rewind(self, count: int) -> None:
+        """Go on after so many messages; the next turn begins a copy of the thread up to there."""
+        written = len(self.messages) - sum(map(len, self._waiting))
+        self._messages = self.messages[:count]
+        while self._waiting and written + sum(map(len, self._waiting)) > count:
+            self._waiting.pop()
+        if count < written and (home := self._home) is not None:
+            self._id, self._before = None, (home, count)
+
+    @property
+    def _home(self) -> str | None:
+        """Return the thread on disk that has the messages before the next turn."""
+        return self._id or (self._before[0] if self._before else None)
+
     def note(self, *, model: str, wish: str | None, system: str) -> None:
         """Write the model, level and system prompt the thread goes on with."""
         if self._threads is not None and self._id is not None:
@@ -90,6 +120,11 @@ class Keeper:
     def begin(self) -> None:
         """Begin another conversation; its first turn makes it a thread on disk."""
         self._id, self._messages, self._waiting, self.refusals = None, (), [], ()
+        self._before = None
+
+    def exact(self, id: str) -> str:
+        """Return the whole id of a thread: of the beginning of one, or "last"."""
+        return self._on_disk().get(id).id
 
     def open(self, id: str) -> actions.Opened:
         """Open a thread and return its last page."""
@@ -121,12 +156,42 @@ class Keeper:
 
     def page(self, first: int, last: int) -> tuple[Past, ...]:
         """Return some messages of the thread, ``last`` not included."""
-        if self._id is None or self._waiting or self._threads is None:
+        if self._home is None or self._waiting or self._threads is None:
             return tuple(
                 Past(n, message) for n, message in enumerate(self.messages[first:last], first)
             )
-        kept = self._threads.kept(self._id, last=last - first, before=last)
+        kept = self._threads.kept(self._home, last=last - first, before=last)
         return tuple(_past(first + n, each) for n, each in enumerate(kept))
+
+    def last_turn(self, count: int) -> tuple[Past, ...]:
+        """Return the last turn of so many messages, from its question on."""
+        turn: tuple[Past, ...] = ()
+        while count > 0:
+            first = max(0, count - PAGE)
+            turn = (*self.page(first, count), *turn)
+            for at in range(len(turn) - 1, -1, -1):
+                if _is_question(turn[at].message):
+                    return turn[at:]
+            count = first
+        return ()
+
+    def find(self, words: str) -> tuple[Choice, ...]:
+        """Return the messages that contain these words: of this thread, then of all others."""
+        sought = words.lower().split()
+        if self._id is None or self._waiting or self._threads is None:
+            here = [
+                Choice(place(number, None), _shortened(message.text, sought[0]), "here")
+                for number, message in enumerate(self.messages)
+                if all(word in message.text.lower() for word in sought)
+            ][-_LISTED:]
+            others = () if self._threads is None else self._threads.find(words, limit=_LISTED)
+        else:
+            here = [
+                Choice(place(each.number or 0, None), each.snippet, "here")
+                for each in self._threads.find(words, limit=_LISTED, thread=self._id)
+            ]
+            others = self._threads.find(words, limit=2 * _LISTED)
+        return (*here, *(_hit(each) for each in others if each.thread.id != self._id))
 
     def saved(self) -> tuple[Threads, str]:
         """Return the thread's store and id; raises StoreError where it is in memory only."""
@@ -166,6 +231,23 @@ def _known(thread: Thread) -> Known:
 def _choice(thread: Thread) -> Choice:
     model = thread.model.partition(":")[2] or thread.model
     return Choice(thread.id, thread.title or "(untitled)", f"{thread.messages:,} messages, {model}")
+
+
+def _hit(found: Found) -> Choice:
+    number = found.thread.messages - 1 if found.number is None else found.number
+    title = found.thread.title or "(untitled)"
+    return Choice(place(max(0, number), found.thread.id), found.snippet, title)
+
+
+def _shortened(text: str, word: str) -> str:
+    """Return the words around a hit, on one line."""
+    begin = max(0, text.lower().find(word) - _AROUND)
+    return " ".join(text[begin : begin + 2 * _AROUND].split())
+
+
+def _is_question(message: Message) -> bool:
+    """Return whether a message is the user's own, and not what a tool gave."""
+    return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
 
 
 def _past(number: int, kept: Kept) -> Past:

@@ -52,6 +52,16 @@ class Page(VerticalScroll, can_focus=False):
         self._let_go()
         self.scroll_home(animate=False)
 
+    def visit(self, number: int) -> None:
+        """Go to the message of this number, or to the turn that it is part of."""
+        before = [key for key, cell in self._cells.items() if _is_upto(cell, number)]
+        if before:
+            number = max(self._cells[key].number or 0 for key in before)
+            first = next(key for key in before if self._cells[key].number == number)
+            self._let_go()
+            self._held = (self._views[first], 0.0)
+            self.call_after_refresh(self._hold)
+
     def turn(self, step: int) -> None:
         """Go up or down by a screen."""
         self._let_go()
@@ -127,3 +137,7 @@ class Page(VerticalScroll, can_focus=False):
         if self._held is not None and self._held[0].is_attached:
             view, offset = self._held
             self.scroll_to(y=view.virtual_region.y - offset, animate=False, immediate=True)
+
+
+def _is_upto(cell: Cell, number: int) -> bool:
+    return cell.number is not None and cell.number <= number

@@ -12,8 +12,11 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ..canon import visible
-from .state import COMMANDS
+from .state import COMMANDS, State, waiting
 from .views import content
+
+_OFFERED = 9
+"""Completions that are seen at once."""
 
 
 class Completion(Static):
@@ -29,11 +32,32 @@ class Completion(Static):
     def show(self, lines: tuple[str, ...], chosen: int) -> None:
         """Show these lines, one of them marked."""
         self.display = bool(lines)
+        first = max(0, min(chosen - _OFFERED // 2, len(lines) - _OFFERED))
         rows = [
             content(f"▸ {line}", "bold $accent") if at == chosen else content(f"  {line}")
-            for at, line in enumerate(lines)
+            for at, line in enumerate(lines[first : first + _OFFERED], first)
         ]
         self.update(Content("\n").join(rows))
+
+
+class Tray(Static):
+    """What waits above the input line: words to be sent when the turn is over."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="tray")
+        self._lines: tuple[str, ...] = ()
+
+    def on_mount(self) -> None:
+        """Take no place before there is something to show."""
+        self.display = False
+
+    def show(self, state: State) -> None:
+        """Show what waits, a line each; the oldest are left out where there are many."""
+        lines = waiting(state)
+        if lines != self._lines:
+            self._lines = lines
+            self.display = bool(lines)
+            self.update(content("\n".join(lines)))
 
 
 Complete = Callable[[str], tuple[str, ...]]
@@ -79,6 +103,9 @@ class Prompt(TextArea):
     class Interrupted(Message):
         """Ctrl-C, and nothing was selected to be copied."""
 
+    class TakenBack(Message):
+        """Up on an empty line, while words wait to be sent."""
+
     class Left(Message):
         """Ctrl-D on an empty line."""
 
@@ -89,6 +116,7 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
             placeholder="Say something, or / for commands",
         )
+        self.has_queue = False
         self._complete = complete
         self._lines: tuple[str, ...] = ()
         self._line = 0
@@ -126,7 +154,7 @@ class Prompt(TextArea):
             self._framed = (title, hint)
             self._hint = hint
             widget: Widget = self  # through self, type checkers take it for an attribute of ours
-            widget.border_title = content(title[:_TITLE])
+            widget.border_title = content(" ".join(title.split())[:_TITLE])
             self.on_resize()
 
     def on_resize(self) -> None:
@@ -184,6 +212,8 @@ class Prompt(TextArea):
     def _up(self) -> bool:
         if self._lines:
             return self._choose(-1)
+        if self.has_queue and not self.text:
+            return self.post_message(self.TakenBack())
         return self.cursor_location[0] == 0 and self._recall(-1)
 
     def _down(self) -> bool:

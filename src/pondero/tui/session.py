@@ -39,6 +39,17 @@ class Session:
         self.paid = paid
         self._tools = tuple(tools)
 
+    def beside(self) -> "Session":
+        """Return a session for another thread, with the same client."""
+        return Session(
+            self._client,
+            self.keeper.beside(),
+            self._dial,
+            clock=self._clock,
+            paid=self.paid,
+            tools=self._tools,
+        )
+
     @property
     def unpriced(self) -> str:
         """Return why the price of an answer may not be known."""

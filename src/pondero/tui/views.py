@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 from textual.widgets import Markdown, OptionList, Static
 from textual.widgets.markdown import MarkdownBlock
 from textual.widgets.option_list import Option
@@ -111,10 +111,15 @@ LIGHT = Theme(
 THEMES = (DARK, LIGHT)
 
 
-def theme_of(environment: Mapping[str, str]) -> str:
-    """Return the theme for this terminal: PONDERO_THEME, else by the background in COLORFGBG."""
-    if (named := environment.get("PONDERO_THEME", "").lower()) in {each.name for each in THEMES}:
-        return named
+def theme_of(environment: Mapping[str, str], chosen: str | None = None) -> str:
+    """Return the theme for this terminal.
+
+    PONDERO_THEME settles it, else what was ``chosen``, else the background in COLORFGBG.
+    """
+    known = {each.name for each in THEMES} | BUILTIN_THEMES.keys()
+    for named in (environment.get("PONDERO_THEME", "").lower(), chosen or ""):
+        if named in known:
+            return named
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT.name if background in ("7", "15") else DARK.name
 

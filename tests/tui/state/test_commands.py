@@ -171,9 +171,9 @@ def test_a_new_thread_is_empty_and_keeps_the_model(chat, dial):
 
 
 def test_a_title_needs_a_thread(chat, dial):
-    assert say(chat, dial, "/rename sums")[1] == ()
+    assert say(chat, dial, "/title sums")[1] == ()
     named = had(chat, dial).but(thread=Known("k3x9"))
-    assert say(named, dial, "/rename sums")[1] == (effects.Rename("sums"),)
+    assert say(named, dial, "/title sums")[1] == (effects.Rename("sums"),)
     assert do(named, dial, actions.Renamed(Known("k3x9", "sums"))).thread.title == "sums"
 
 
@@ -245,9 +245,25 @@ def test_what_is_outside_is_asked_for(chat, dial, command, effect):
     assert say(chat, dial, f"/{command}")[1] == (effect,)
 
 
-def test_there_are_two_themes(chat, dial):
-    assert say(chat, dial, "/theme light")[1] == (effects.Dress("light"),)
-    assert say(chat, dial, "/theme pink")[1] == ()
+def test_a_theme_is_chosen_by_its_name_or_from_a_list(chat, dial):
+    dressed = chat.but(themes=("dark", "light", "nord"), theme="light")
+    assert say(dressed, dial, "/theme nord")[1] == (effects.Dress("nord"),)
+    state, asked = say(dressed, dial, "/theme pink")
+    assert (told(state), asked) == ("✗ there is no theme 'pink'; /theme shows them", ())
+    listed, _ = say(dressed, dial, "/theme")
+    assert [choice.value for choice in listed.choosing.choices] == ["dark", "light", "nord"]
+    assert listed.choosing.at == 1
+    assert reduce(listed, actions.Picked("nord"), dial)[1] == (effects.Dress("nord"),)
+    assert completions(dressed, "/theme n", dial) == ("/theme nord",)
+
+
+def test_the_help_fits_on_a_screen_of_80_by_24(chat, dial):
+    lines = told(say(chat, dial, "/help")[0]).splitlines()
+    assert max(map(len, lines)) <= 74
+    assert max(len(each.what) for each in COMMANDS.values()) <= 25  # a space before the next one
+    assert len(lines) <= 19
+    assert told(say(chat, dial, "/help /model")[0]).startswith("/model NAME[/LEVEL]\n")
+    assert "did you mean /model" in told(say(chat, dial, "/help modle")[0])
 
 
 # -- completion -----------------------------------------------------------------------------------

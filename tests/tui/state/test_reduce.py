@@ -46,11 +46,31 @@ def test_nothing_said_is_nothing_asked(chat, dial):
     assert say(chat, dial, "  \n ")[1] == ()
 
 
-def test_words_said_meanwhile_go_back_to_the_input_line(chat, dial):
-    busy, _ = say(chat, dial, "17 * 23?")
-    state, asked = say(busy, dial, "and 2?")
-    assert asked == (effects.Restore("and 2?"),)
-    assert "wait" in state.hint
+def test_words_said_meanwhile_wait_and_are_sent_in_their_order(chat, dial):
+    state, _ = say(chat, dial, "17 * 23?")
+    for words in ("and 2?", "//and 3?", "and 4?"):
+        state, asked = say(state, dial, words)
+        assert asked == ()
+    assert state.queue == ("and 2?", "/and 3?", "and 4?")
+    state, asked = reduce(state, actions.Unqueued(), dial)
+    assert (state.queue, asked) == (("and 2?", "/and 3?"), (effects.Restore("and 4?"),))
+    for words in ("and 2?", "/and 3?"):
+        state, asked = reduce(state, ended(), dial)
+        assert [each.words for each in asked] == [words]
+    state, asked = reduce(state, ended(), dial)
+    assert (asked, state.busy, state.queue) == ((), False, ())
+
+
+@pytest.mark.parametrize("how", [{"stopped": True}, {"error": Timeout("x"), "kept": ()}])
+def test_what_waits_is_held_after_a_stop_or_an_error(chat, dial, how):
+    state, _ = say(chat, dial, "a")
+    state, _ = say(state, dial, "b")
+    state, asked = reduce(state, ended(**how), dial)
+    assert (state.busy, state.queue) == (False, ("b",))
+    assert not [each for each in asked if isinstance(each, effects.Ask)]
+    state, asked = say(state, dial, "")
+    assert [each.words for each in asked] == ["b"]
+    assert state.queue == ()
 
 
 def test_a_turn_that_ended_stands_on_the_page(chat, dial):

@@ -11,8 +11,9 @@ from .commands import COMMANDS, completions
 from .effects import Effect
 from .history import PAGE
 from .reduce import begin, reduce
+from .search import place
 from .state import Choosing, Known, Past, State, Tally
-from .status import BETWEEN, Piece, status
+from .status import BETWEEN, Piece, status, waiting
 from .turn import trouble
 
 __all__ = [
@@ -40,7 +41,9 @@ __all__ = [
     "begin",
     "completions",
     "effects",
+    "place",
     "reduce",
     "status",
     "trouble",
+    "waiting",
 ]

@@ -9,6 +9,7 @@ from ...canon import Event, Message, Usage
 from ...errors import PonderoError
 from .catalog_view import Choice
 from .cells import Tone
+from .effects import Purpose
 from .state import Known, Past, Tally
 
 # -- the user -----------------------------------------------------------------------------------
@@ -29,6 +30,10 @@ class Interrupted(Struct, frozen=True):
 
 class Typed(Struct, frozen=True):
     """A key was pressed in the input line; the hint is out of date."""
+
+
+class Unqueued(Struct, frozen=True):
+    """The user takes the last of the waiting words back."""
 
 
 class PickerOpened(Struct, frozen=True):
@@ -96,6 +101,12 @@ class Ended(Struct, frozen=True, kw_only=True):
     unsaved: str | None = None
 
 
+class Answered(Struct, frozen=True):
+    """An answer that came while another thread was shown is whole."""
+
+    thread: Known | None
+
+
 class HandedOff(Struct, frozen=True):
     """The past was made fit for another model: lines on what it loses and the cache it costs."""
 
@@ -127,6 +138,30 @@ class Offered(Struct, frozen=True):
     choices: tuple[Choice, ...]
 
 
+class Recalled(Struct, frozen=True):
+    """The last turn of the thread, from its question on; empty where nothing was asked yet."""
+
+    purpose: Purpose
+    wishes: tuple[str, ...] = ()
+    turn: tuple[Past, ...] = ()
+
+
+class Edited(Struct, frozen=True):
+    """The question of this number was edited; ``words`` is None where there was no editor."""
+
+    words: str | None
+    number: int
+    before: str
+    at: float = 0.0
+
+
+class Found(Struct, frozen=True):
+    """Messages with the sought words: those of this thread first."""
+
+    words: str
+    choices: tuple[Choice, ...]
+
+
 class Renamed(Struct, frozen=True):
     """The thread has another title now."""
 
@@ -144,6 +179,7 @@ Action = (
     Submitted
     | Interrupted
     | Typed
+    | Unqueued
     | PickerOpened
     | Picked
     | Dismissed
@@ -152,10 +188,14 @@ Action = (
     | Scrolled
     | Arrived
     | Ended
+    | Answered
     | HandedOff
     | Opened
     | Turned
     | Offered
+    | Recalled
+    | Edited
+    | Found
     | Renamed
     | Reported
 )

@@ -5,13 +5,14 @@ effect. ``/model`` and ``/thinking`` are in ``model_switch``.
 """
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 from msgspec import Struct
 
 from ...errors import PonderoError
 from ...thinking import describe
-from . import model_switch
-from .catalog_view import Dial
+from . import last_turn, model_switch, search
+from .catalog_view import Choice, Dial
 from .cells import unfolded
 from .effects import (
     Begin,
@@ -29,7 +30,7 @@ from .effects import (
     Wire,
 )
 from .model_switch import moved
-from .state import WAIT, Show, State, Tally, money
+from .state import WAIT, Choosing, Show, State, Tally, money
 
 Run = Callable[[State, str, Dial], tuple[State, Effects]]
 Complete = Callable[[State, str, Dial], tuple[str, ...]]
@@ -38,7 +39,6 @@ _MOST = 8
 """Completions that are offered at once."""
 _FORMS = (".md", ".jsonl", ".html")
 _SHOWS: tuple[Show, ...] = ("auto", "open", "hidden")
-_THEMES = ("dark", "light")
 
 
 class Command(Struct, frozen=True):
@@ -52,7 +52,9 @@ class Command(Struct, frozen=True):
 
 
 def _new(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Begin a thread; the old one stays where it is kept."""
+    """Begin a thread; the old one stays where it is kept, and a running answer goes on there."""
+    if state.busy:
+        return state, (Begin(),)
     return state.emptied().but(hint="a new thread"), (Begin(),)
 
 
@@ -73,10 +75,11 @@ def _resume(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (List(argument),)
 
 
-def _rename(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Give the thread a title."""
+def _title(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Give the thread a title; without one, say which it has."""
     if not argument:
-        return state.tell("what shall it be called? /rename TITLE"), ()
+        here = f"this thread is called {state.thread.title!r}; " if state.thread else ""
+        return state.tell(f"{here}/title TITLE gives it another"), ()
     if state.thread is None:
         return state.tell("there is no thread to be named yet; say something first"), ()
     return state, (Rename(argument),)
@@ -151,10 +154,14 @@ def _doctor(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
 
 
 def _theme(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
-    """Change the colours."""
-    if argument not in _THEMES:
-        return state.tell(f"there are two themes; use /theme {' or '.join(_THEMES)}"), ()
-    return state, (Dress(argument),)
+    """Change the colours; without a name, open the picker of themes."""
+    if argument in state.themes:
+        return state.but(theme=argument), (Dress(argument),)
+    if argument:
+        return state.tell(f"✗ there is no theme {argument!r}; /theme shows them", tone="error"), ()
+    choices = tuple(Choice(name, name) for name in state.themes)
+    at = state.themes.index(state.theme) if state.theme in state.themes else 0
+    return state.but(choosing=Choosing("theme", "colours", choices, at)), ()
 
 
 def _complete_show(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
@@ -162,28 +169,45 @@ def _complete_show(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]
     return tuple(each for each in _SHOWS if each.startswith(argument))
 
 
-def _complete_theme(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+def _complete_theme(state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
     """Return the themes that begin with this."""
-    return tuple(each for each in _THEMES if each.startswith(argument))
+    return tuple(each for each in state.themes if each.startswith(argument))
+
+
+def _complete_help(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+    """Return the commands that begin with this."""
+    return tuple(each for each in COMMANDS if each.startswith(argument.lower()))
 
 
 def _figure(tokens: int | None) -> str:
     return "unknown" if tokens is None else f"{tokens:,}"
 
 
-def _help(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
-    width = max(len(f"/{name} {each.usage}") for name, each in COMMANDS.items())
-    lines = [f"{f'/{name} {each.usage}':<{width}}  {each.what}" for name, each in COMMANDS.items()]
-    return state.tell(*lines, "", *_KEYS), ()
+def _help(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Show all commands, two in a line, or how one of them is used."""
+    name = argument.removeprefix("/").lower()
+    if (command := COMMANDS.get(name)) is not None:
+        return state.tell(f"/{name} {command.usage}".rstrip(), f"  {command.what}"), ()
+    if argument:
+        return state.tell(_unknown(name), tone="error"), ()
+    cells = [f"/{name:<9}{each.what}" for name, each in COMMANDS.items()]
+    rows = (len(cells) + 1) // 2
+    pairs = zip_longest(cells[:rows], cells[rows:], fillvalue="")
+    lines = [f"{left:<{_HALF}}{right}".rstrip() for left, right in pairs]
+    return state.tell(*lines, *_KEYS), ()
 
 
 def _quit(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (Quit(),)
 
 
+_HALF = 37
+"""Columns of one command in the help: two fit into a line of 80."""
 _KEYS = (
-    "Enter sends · Ctrl+J or \\ at the end of a line begins a new one · ↑ ↓ earlier words",
-    "Ctrl+T levels · Ctrl+O opens the last thinking · Ctrl+G all · Esc stops · Ctrl+D leaves",
+    "",
+    "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
+    "Ctrl+P palette · Ctrl+T levels · Ctrl+O last thinking · Ctrl+G all",
+    "Esc stops · Ctrl+D leaves · /help COMMAND says how one is used",
 )
 
 COMMANDS: dict[str, Command] = {
@@ -193,21 +217,23 @@ COMMANDS: dict[str, Command] = {
     "thinking": Command(
         model_switch.thinking, "how hard it thinks", "LEVEL", model_switch.complete_level
     ),
-    "plan": Command(_plan, "what would be sent, and why", "[LEVEL]", model_switch.complete_level),
+    "plan": Command(_plan, "what would be sent, why", "[LEVEL]", model_switch.complete_level),
+    "copy": Command(last_turn.copy, "the answer, or its code N", "[N]", anytime=True),
+    "edit": Command(last_turn.edit, "change the last question"),
+    "undo": Command(last_turn.undo, "take the last turn back"),
     "cost": Command(_cost, "tokens and money so far"),
-    "show": Command(_show, "thinking folded, open or hidden", "[auto|open|hidden]", _complete_show),
-    "system": Command(_system, "the system prompt; - takes it away", "[TEXT]"),
-    "new": Command(_new, "a new thread"),
-    "fork": Command(
-        _fork, "go on in a copy of this thread", "[NAME/LEVEL]", model_switch.complete_model
-    ),
-    "resume": Command(_resume, "go on with an earlier thread", "[ID|WORDS]"),
-    "rename": Command(_rename, "give this thread a title", "TITLE"),
-    "export": Command(_export, "write it: .md, .jsonl or .html", "FILE"),
-    "raw": Command(_raw, "the last exchange on the wire, without keys"),
-    "doctor": Command(_doctor, "check keys, folders, versions"),
-    "theme": Command(_theme, "colours", "dark|light", _complete_theme),
-    "help": Command(_help, "this", anytime=True),
+    "show": Command(_show, "how thinking is shown", "[auto|open|hidden]", _complete_show),
+    "system": Command(_system, "system prompt; - for none", "[TEXT]"),
+    "raw": Command(_raw, "the last wire exchange"),
+    "new": Command(_new, "a new thread", anytime=True),
+    "fork": Command(_fork, "go on in a copy of it", "[NAME/LEVEL]", model_switch.complete_model),
+    "resume": Command(_resume, "go on with another thread", "[ID|WORDS]", anytime=True),
+    "search": Command(search.search, "find words in all threads", "WORDS", anytime=True),
+    "title": Command(_title, "give this thread a title", "TITLE"),
+    "export": Command(_export, "to .md, .jsonl or .html", "FILE"),
+    "doctor": Command(_doctor, "check keys and versions"),
+    "theme": Command(_theme, "colours, kept in config", "[NAME]", _complete_theme),
+    "help": Command(_help, "this", "[COMMAND]", _complete_help, anytime=True),
     "quit": Command(_quit, "leave", anytime=True),
 }
 

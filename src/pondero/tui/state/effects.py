@@ -1,6 +1,11 @@
 """What the reducer asks for. Small values: ``ChatApp`` runs them and answers with actions."""
 
+from typing import Literal
+
 from msgspec import Struct
+
+Purpose = Literal["undo", "edit", "copy"]
+"""What a recalled turn is for."""
 
 
 class Ask(Struct, frozen=True):
@@ -78,6 +83,46 @@ class List(Struct, frozen=True):
     words: str = ""
 
 
+class Recall(Struct, frozen=True):
+    """Look up the last turn, for this ``purpose``; Recalled follows."""
+
+    purpose: Purpose
+    wishes: tuple[str, ...] = ()
+
+
+class Rewind(Struct, frozen=True):
+    """Go on after so many messages; the rest stays in the thread they were written to."""
+
+    count: int
+
+
+class Edit(Struct, frozen=True):
+    """Let the user edit words in their editor; Edited follows, with None where there is none."""
+
+    words: str
+    number: int
+
+
+class Copy(Struct, frozen=True):
+    """Put a text on the clipboard; Reported follows. ``what`` is what the text is."""
+
+    text: str
+    what: str
+
+
+class Search(Struct, frozen=True):
+    """Find words in this thread and in all others; Found follows."""
+
+    words: str
+
+
+class Visit(Struct, frozen=True):
+    """Show the message of this number, of a thread; None is the one that is open."""
+
+    number: int
+    thread: str | None = None
+
+
 class Fetch(Struct, frozen=True):
     """Load these messages, ``last`` not included; Turned follows."""
 
@@ -100,7 +145,7 @@ class Restore(Struct, frozen=True):
 
 
 class Dress(Struct, frozen=True):
-    """Change the colours."""
+    """Change the colours, and keep the choice in the config."""
 
     theme: str
 
@@ -120,6 +165,12 @@ Effect = (
     | Rename
     | Export
     | List
+    | Recall
+    | Rewind
+    | Edit
+    | Copy
+    | Search
+    | Visit
     | Fetch
     | Wire
     | Examine

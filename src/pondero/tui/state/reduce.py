@@ -13,7 +13,9 @@ from .cells import Cell, Said, Thought, Waiting, unfolded
 from .commands import is_command, run
 from .effects import Effects
 from .history import PAGE, opened, scrolled, turned
+from .last_turn import recalled
 from .model_switch import described, moved, offer, thinking
+from .search import found, visit
 from .state import WAIT, Choosing, State, Turn
 from .turn import arrived, ended
 
@@ -41,14 +43,26 @@ def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[Sta
     text = action.text.strip()
     state = state.but(hint="", leaving=False)
     if not text:
-        return state, ()
+        return _next(state, action.at, dial)
     if is_command(text):
         return run(state, text, dial)
-    if state.busy:
-        busy = state.but(hint=WAIT)
-        return busy, (effects.Restore(action.text),)
     words = text.removeprefix("/") if text.startswith("//") else text
+    if state.busy:
+        return state.but(queue=(*state.queue, words)), ()
     return _asking(state, words, action.at, dial)
+
+
+def _next(state: State, at: float, dial: Dial) -> tuple[State, Effects]:
+    """Send the first of the words that wait."""
+    if state.busy or not state.queue:
+        return state, ()
+    return _asking(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
+
+
+def _unqueued(state: State, _action: actions.Unqueued, _dial: Dial) -> tuple[State, Effects]:
+    if not state.queue:
+        return state, ()
+    return state.but(queue=state.queue[:-1], hint=""), (effects.Restore(state.queue[-1]),)
 
 
 def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Effects]:
@@ -96,9 +110,27 @@ def _picked(state: State, action: actions.Picked, dial: Dial) -> tuple[State, Ef
     choosing, state = state.choosing, state.but(choosing=None)
     if choosing is None:
         return state, ()
-    if choosing.what == "thread":
-        return state, (effects.Open(action.value),)
-    return thinking(state, action.value, dial)
+    return _PICKED[choosing.what](state, action.value, dial)
+
+
+def _opening(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
+    return state, (effects.Open(value),)
+
+
+def _dressing(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
+    return state.but(theme=value), (effects.Dress(value),)
+
+
+def _visiting(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
+    return state, (visit(value),)
+
+
+_PICKED: dict[str, Callable[[State, str, Dial], tuple[State, Effects]]] = {
+    "thinking": thinking,
+    "thread": _opening,
+    "theme": _dressing,
+    "hit": _visiting,
+}
 
 
 def _dismissed(state: State, _action: actions.Dismissed, _dial: Dial) -> tuple[State, Effects]:
@@ -131,6 +163,36 @@ def _arrived(state: State, action: actions.Arrived, _dial: Dial) -> tuple[State,
     return arrived(state, action.events, action.at), ()
 
 
+def _ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effects]:
+    """End the turn, and send what waits; after a stop or an error it waits for Enter."""
+    after, asked = ended(state, action, dial)
+    if not after.queue or after.busy:
+        return after, asked
+    if action.stopped or action.error is not None:
+        held = f"{len(after.queue)} waiting: Enter sends the next, ↑ takes the last back"
+        return after.but(hint=held), asked
+    sent, more = _next(after, action.at, dial)
+    return sent, (*asked, *more)
+
+
+def _edited(state: State, action: actions.Edited, dial: Dial) -> tuple[State, Effects]:
+    """Ask the edited question in place of the old one; without an editor, edit it in place."""
+    if action.words is None:
+        hint = "change it and press Enter; /resume has the thread as it was"
+        back = (effects.Rewind(action.number), effects.Restore(action.before))
+        return state.rewound(action.number).but(hint=hint), back
+    words = action.words.strip()
+    if not words or words == action.before.strip():
+        return state.but(hint="nothing was changed, and nothing asked"), ()
+    begun, asked = _asking(state.rewound(action.number), words, action.at, dial)
+    return begun, (effects.Rewind(action.number), *asked)
+
+
+def _answered(state: State, action: actions.Answered, _dial: Dial) -> tuple[State, Effects]:
+    title = action.thread.title if action.thread else "the other thread"
+    return state.but(hint=f"answered: {title}"), ()
+
+
 def _handed_off(state: State, action: actions.HandedOff, _dial: Dial) -> tuple[State, Effects]:
     return (state.tell(*action.lines) if action.lines else state), ()
 
@@ -159,6 +221,7 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Submitted: _submitted,
     actions.Interrupted: _interrupted,
     actions.Typed: _typed,
+    actions.Unqueued: _unqueued,
     actions.PickerOpened: _picker,
     actions.Picked: _picked,
     actions.Dismissed: _dismissed,
@@ -166,11 +229,15 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.ToggledAll: _toggled_all,
     actions.Scrolled: scrolled,
     actions.Arrived: _arrived,
-    actions.Ended: ended,
+    actions.Ended: _ended,
+    actions.Answered: _answered,
     actions.HandedOff: _handed_off,
     actions.Opened: opened,
     actions.Turned: turned,
     actions.Offered: _offered,
+    actions.Recalled: recalled,
+    actions.Edited: _edited,
+    actions.Found: found,
     actions.Renamed: _renamed,
     actions.Reported: _reported,
 }

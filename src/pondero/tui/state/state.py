@@ -92,7 +92,7 @@ class Past(Struct, frozen=True):
 class Choosing(Struct, frozen=True):
     """A list the user is picking from; ``what`` is what the choice is of."""
 
-    what: Literal["thinking", "thread"]
+    what: Literal["thinking", "thread", "theme", "hit"]
     title: str
     choices: tuple[Choice, ...]
     at: int = 0
@@ -114,9 +114,9 @@ class State(Struct, frozen=True, kw_only=True):
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
     is the thinking as the user asked for it; ``plan`` is what the model gets. ``turns`` has a
     pair for each turn of this chat: the number of its first message, which its cells carry, and
-    the number after its last. ``paid`` is whether a service
-    answers, not the emulator; ``unpriced`` is why a price may be unknown; ``noted`` are the
-    repairs of requests that were shown already.
+    the number after its last. ``queue`` has the words that are sent when the turn is over. ``paid``
+    is whether a service answers, not the emulator; ``unpriced`` is why a price may be unknown;
+    ``noted`` are the repairs of requests that were shown already; ``themes`` are all there are.
     """
 
     model: str
@@ -130,6 +130,7 @@ class State(Struct, frozen=True, kw_only=True):
     page: tuple[Cell, ...] = ()
     live: tuple[Cell, ...] = ()
     turn: Turn | None = None
+    queue: tuple[str, ...] = ()
     first: int = 0
     last: int = 0
     count: int = 0
@@ -143,6 +144,8 @@ class State(Struct, frozen=True, kw_only=True):
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()
     noted: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    theme: str = ""
     next_key: int = 1
 
     @property
@@ -163,6 +166,20 @@ class State(Struct, frozen=True, kw_only=True):
         """Return this state with lines for the user at the end of the page."""
         told = Told(key=self.next_key, lines=lines, tone=tone)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
+
+    def rewound(self, count: int) -> "State":
+        """Return this state without the messages from this number on, and what was told since."""
+        numbers = (-1 if cell.number is None else cell.number for cell in self.page)
+        kept = next((at for at, number in enumerate(numbers) if number >= count), len(self.page))
+        return self.but(
+            page=self.page[:kept],
+            count=count,
+            first=min(self.first, count),
+            last=min(self.last, count),
+            turns=tuple(turn for turn in self.turns if turn[0] < count),
+            tally=msgspec.structs.replace(self.tally, last=Usage(), last_cost=None),
+            verdict=None,
+        )
 
     def emptied(self) -> "State":
         """Return this state with an empty page, and nothing counted."""

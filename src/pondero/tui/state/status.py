@@ -111,3 +111,18 @@ def _tone(*, odd: bool) -> str:
 
 def _width(pieces: list[Piece]) -> int:
     return sum(len(piece.text) for piece in pieces) + len(BETWEEN) * (len(pieces) - 1)
+
+
+_WAITING = 3
+"""Lines of waiting words that are seen at once."""
+
+
+def waiting(state: State) -> tuple[str, ...]:
+    """Return the words that wait to be sent, a line each."""
+    if not state.queue:
+        return ()
+    lines = [f"next: {_cut(' '.join(words.split()), 200)}" for words in state.queue[:_WAITING]]
+    if (more := len(state.queue) - _WAITING) > 0:
+        lines.append(f"      and {more} more")
+    lines[-1] += "  (↑ takes the last back)"
+    return tuple(lines)

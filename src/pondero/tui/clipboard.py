@@ -1,0 +1,67 @@
+"""The way to the user's clipboard: a program of their desktop, else the terminal itself.
+
+``/copy`` uses it. A terminal never answers whether it took what it was sent (OSC 52), so the words
+here promise no more than is known.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+
+from ..canon import visible
+
+_PROGRAMS = (
+    ("pbcopy", None, ("pbcopy",)),
+    ("wl-copy", "WAYLAND_DISPLAY", ("wl-copy",)),
+    ("xclip", "DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("clip.exe", None, ("clip.exe",)),
+)
+"""A program, the variable it needs, and how it is called."""
+_DEAF = {"TERM": ("", "dumb", "linux", "vt100"), "TERM_PROGRAM": ("Apple_Terminal",)}
+"""Terminals that are known to take nothing for the clipboard."""
+_PATIENCE = 3.0
+
+
+def program(
+    environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
+) -> tuple[str, ...] | None:
+    """Return the program that reaches this desktop's clipboard; over SSH it is another's."""
+    if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
+        return None
+    for name, needed, call in _PROGRAMS:
+        if (needed is None or environment.get(needed)) and which(name):
+            return call
+    return None
+
+
+def is_deaf(environment: Mapping[str, str]) -> bool:
+    """Return whether this terminal is known to have no clipboard for programs."""
+    return any(environment.get(name, "?") in values for name, values in _DEAF.items())
+
+
+def copy(text: str, what: str, send: Callable[[str], None]) -> tuple[bool, str]:
+    """Copy a text, with control characters spelled out; return whether, and a line about it.
+
+    ``send`` sends it to the terminal.
+    """
+    shown = visible(text)
+    letters = f"{what}, {len(shown):,} characters"
+    if call := program(os.environ):
+        try:
+            subprocess.run(  # noqa: S603 - one of the programs named above
+                call,
+                input=shown.encode(),
+                timeout=_PATIENCE,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.SubprocessError):
+            pass
+        else:
+            return True, f"✓ Copied with {call[0]}: {letters}"
+    if is_deaf(os.environ):
+        return False, "✗ this terminal has no clipboard for programs; /export FILE writes it all"
+    send(shown)
+    return True, f"✓ Sent to the terminal's clipboard: {letters} (not every terminal takes it)"

@@ -1,0 +1,48 @@
+"""One conversation of the chat: its state, its thread, and what arrives for it.
+
+``ChatApp`` shows one desk; others go on answering until their turn is over.
+"""
+
+from textual.worker import Worker
+
+from ..canon import Event
+from .session import Session
+from .state import State, actions
+
+_KEYS_A_DESK = 1_000_000_000
+
+
+class Desk:
+    """A state and who talks for it; ``turn`` runs while an answer comes."""
+
+    def __init__(self, state: State, session: Session) -> None:
+        self.state = state
+        self.session = session
+        self.events: list[Event] = []
+        self.turn: Worker[None] | None = None
+
+    @property
+    def thread(self) -> str | None:
+        """Return the id of its thread; None before its first turn was written."""
+        return self.state.thread.id if self.state.thread else None
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether all of it is on disk, so that it can be closed and opened again."""
+        return self.state.thread is not None and self.state.unsaved is None
+
+    def feed(self, event: Event) -> None:
+        """Take an event of the answer; the next frame draws it."""
+        self.events.append(event)
+
+    def arrived(self, at: float) -> actions.Arrived:
+        """Return what came since the last frame."""
+        events, self.events = tuple(self.events), []
+        return actions.Arrived(events, at)
+
+    def beside(self, number: int) -> "Desk":
+        """Return an empty desk with the same model and level; no cell there has a key of here."""
+        state = self.state.emptied().but(
+            turn=None, queue=(), hint="", choosing=None, next_key=number * _KEYS_A_DESK
+        )
+        return Desk(state, self.session.beside())

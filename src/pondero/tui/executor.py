@@ -1,0 +1,216 @@
+"""Does what the reducer asks for, one function for each effect; outcomes go back as actions."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import SuspendNotSupported
+
+from ..errors import PonderoError, UnknownThread
+from ..store import set_config
+from ..transport import AsyncTap
+from .clipboard import copy
+from .desk import Desk
+from .reports import cleaned, examined, export, wire
+from .state import PAGE, Dial, Effect, actions, effects
+
+if TYPE_CHECKING:
+    from .app import ChatApp
+
+
+class Executor:
+    """The hands of a ``ChatApp``; each effect belongs to the desk it was asked for on."""
+
+    def __init__(
+        self, app: "ChatApp", dial: Dial, tap: AsyncTap | None, clock: Callable[[], float]
+    ) -> None:
+        self._app = app
+        self._dial = dial
+        self._tap = tap
+        self._clock = clock
+        self.doers: dict[type, Callable[[Any, Desk], None]] = {
+            effects.Ask: self._ask,
+            effects.Stop: self._stop,
+            effects.Handoff: self._handoff,
+            effects.Note: self._note,
+            effects.Begin: self._begin,
+            effects.Open: self._open,
+            effects.Fork: self._fork,
+            effects.Rename: self._rename,
+            effects.Export: self._export,
+            effects.List: self._list,
+            effects.Recall: self._recall,
+            effects.Rewind: self._rewind,
+            effects.Edit: self._edit,
+            effects.Copy: self._copy,
+            effects.Search: self._search,
+            effects.Visit: self._visit,
+            effects.Fetch: self._fetch,
+            effects.Wire: self._wire,
+            effects.Examine: self._examine,
+            effects.Restore: self._restore,
+            effects.Dress: self._dress,
+            effects.Quit: self._quit,
+        }
+
+    def do(self, effect: Effect, desk: Desk) -> None:
+        """Do what an effect asks for."""
+        self.doers[type(effect)](effect, desk)
+
+    # -- a turn -----------------------------------------------------------------------------------
+
+    def _ask(self, effect: effects.Ask, desk: Desk) -> None:
+        self._app.wake()
+        desk.turn = self._app.run_worker(self._have_turn(effect, desk), exit_on_error=True)
+
+    async def _have_turn(self, effect: effects.Ask, desk: Desk) -> None:
+        ended = await desk.session.turn(effect, desk.feed)
+        self._app.frame()
+        self._app.dispatch(cleaned(ended), desk)
+        self._app.wake()
+        if desk is not self._app.desk and not desk.state.busy:
+            self._app.clear(desk)
+            self._app.dispatch(actions.Answered(desk.state.thread))
+
+    def _stop(self, _effect: effects.Stop, desk: Desk) -> None:
+        if desk.turn is not None:
+            desk.turn.cancel()
+
+    def _handoff(self, effect: effects.Handoff, desk: Desk) -> None:
+        self._app.dispatch(desk.session.handoff(effect), desk)
+
+    def _note(self, effect: effects.Note, desk: Desk) -> None:
+        desk.session.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def _begin(self, _effect: effects.Begin, desk: Desk) -> None:
+        if desk.state.busy:
+            self._app.beside(desk)
+        else:
+            desk.session.keeper.begin()
+
+    def _open(self, effect: effects.Open, desk: Desk) -> None:
+        try:
+            self._show(effect.id, desk)
+        except UnknownThread:
+            choices = desk.session.keeper.list(effect.id) if effect.or_find else ()
+            if not choices:
+                raise
+            self._app.dispatch(actions.Offered(choices), desk)
+
+    def _show(self, id: str, desk: Desk) -> Desk:
+        """Show a thread: on the desk where it lies, else on this one, else on a new one."""
+        exact = desk.session.keeper.exact(id)
+        if (other := self._app.desk_of(exact)) is not None and other is not desk:
+            self._app.sit(other)
+            return other
+        if desk.state.busy:
+            desk = self._app.beside(desk)
+        self._opened(desk.session.keeper.open(exact), desk)
+        return desk
+
+    def _fork(self, effect: effects.Fork, desk: Desk) -> None:
+        self._opened(desk.session.keeper.fork(model=effect.model, wish=effect.wish), desk)
+        said = "✓ This is a copy; the first one stays as it was"
+        self._app.dispatch(actions.Reported((said,), "good"), desk)
+        if effect.to:
+            self._app.dispatch(actions.Submitted(f"/model {effect.to}"), desk)
+
+    def _opened(self, opened: actions.Opened, desk: Desk) -> None:
+        self._app.page.to_end()
+        self._app.dispatch(opened, desk)
+        for past in opened.past:
+            if past.message.role == "user":
+                self._app.prompt.remember(past.message.text)
+
+    def _rename(self, effect: effects.Rename, desk: Desk) -> None:
+        self._app.dispatch(actions.Renamed(desk.session.keeper.rename(effect.title)), desk)
+
+    def _export(self, effect: effects.Export, desk: Desk) -> None:
+        said = export(*desk.session.keeper.saved(), effect.path)
+        self._app.dispatch(actions.Reported((said,), "good"), desk)
+
+    def _list(self, effect: effects.List, desk: Desk) -> None:
+        self._app.dispatch(actions.Offered(desk.session.keeper.list(effect.words)), desk)
+
+    def _fetch(self, effect: effects.Fetch, desk: Desk) -> None:
+        past = desk.session.keeper.page(effect.first, effect.last)
+        self._app.dispatch(actions.Turned(past, effect.first), desk)
+
+    def _search(self, effect: effects.Search, desk: Desk) -> None:
+        choices = desk.session.keeper.find(effect.words)
+        self._app.dispatch(actions.Found(effect.words, choices), desk)
+
+    def _visit(self, effect: effects.Visit, desk: Desk) -> None:
+        if effect.thread is not None:
+            desk = self._show(effect.thread, desk)
+        state = desk.state
+        if not state.first <= effect.number < state.last:
+            first = max(0, min(effect.number - PAGE // 2, state.count - PAGE))
+            self._fetch(effects.Fetch(first, min(state.count, first + PAGE)), desk)
+        self._app.page.visit(effect.number)
+
+    # -- the last turn ----------------------------------------------------------------------------
+
+    def _recall(self, effect: effects.Recall, desk: Desk) -> None:
+        turn = desk.session.keeper.last_turn(desk.state.count)
+        self._app.dispatch(actions.Recalled(effect.purpose, effect.wishes, turn), desk)
+
+    def _rewind(self, effect: effects.Rewind, desk: Desk) -> None:
+        desk.session.keeper.rewind(effect.count)
+
+    def _edit(self, effect: effects.Edit, desk: Desk) -> None:
+        words = self._edited(effect.words)
+        at = self._clock()
+        self._app.dispatch(actions.Edited(words, effect.number, effect.words, at), desk)
+
+    def _edited(self, words: str) -> str | None:
+        """Return the words as they were saved in the user's editor; None where that cannot be."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor:
+            return None
+        with tempfile.TemporaryDirectory(prefix="pondero-") as folder:
+            file = Path(folder) / "question.md"
+            file.write_text(words, "utf-8")
+            try:
+                with self._app.suspend():
+                    # the user's own choice of a program, as every other tool runs it
+                    subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
+            except SuspendNotSupported:
+                return None
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                message = f"the editor {editor!r} did not end well: {error}"
+                raise PonderoError(message) from None
+            return file.read_text("utf-8", errors="replace")
+
+    def _copy(self, effect: effects.Copy, desk: Desk) -> None:
+        did, said = copy(effect.text, effect.what, self._app.copy_to_clipboard)
+        self._app.dispatch(actions.Reported((said,), "good" if did else "warning"), desk)
+
+    # -- the rest ---------------------------------------------------------------------------------
+
+    def _wire(self, _effect: effects.Wire, desk: Desk) -> None:
+        self._app.dispatch(actions.Reported(wire(self._tap)), desk)
+
+    def _examine(self, _effect: effects.Examine, desk: Desk) -> None:
+        self._app.dispatch(actions.Reported(examined()), desk)
+
+    def _restore(self, effect: effects.Restore, desk: Desk) -> None:
+        if desk is self._app.desk and not self._app.prompt.text:
+            self._app.prompt.put(effect.words)
+
+    def _dress(self, effect: effects.Dress, desk: Desk) -> None:
+        self._app.theme = effect.theme
+        try:
+            set_config("theme", effect.theme)
+        except PonderoError as error:
+            said = f"⚠ the theme is not kept: {error}"
+            self._app.dispatch(actions.Reported((said,), "warning"), desk)
+
+    def _quit(self, _effect: effects.Quit, _desk: Desk) -> None:
+        self._app.exit()
