@@ -245,7 +245,7 @@ async def test_the_theme_can_be_changed_and_is_kept(config_dir):
         assert chat.app.theme == "light"
         assert settings().theme == "light"
         await chat.say("/theme")
-        assert "nord" in chat.text
+        assert "flexoki" in chat.text
         await chat.press("end", "enter")
         assert chat.app.theme == settings().theme == chat.app.state.themes[-1]
     assert theme_of({}, settings().theme) == chat.app.theme
