@@ -15,9 +15,9 @@ class Chosen(Message):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.line = f"/{name}"
+        self.line: str = f"/{name}"
         usage = COMMANDS[name].usage
-        self.needs_more = bool(usage) and not usage.startswith("[")
+        self.needs_more: bool = bool(usage) and not usage.startswith("[")
 
 
 class Commands(Provider):

@@ -116,7 +116,7 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
             placeholder="Say something, or / for commands",
         )
-        self.has_queue = False
+        self.has_queue: bool = False
         self._complete = complete
         self._lines: tuple[str, ...] = ()
         self._line = 0
