@@ -32,7 +32,9 @@ def test_the_answer_is_all_that_stdout_says(ask):
 def test_the_question_may_be_piped_in_or_stand_beside_what_is_piped(ask):
     assert "391" in ask("--offline", "gpt-5.1/low", stdin=SUM)[1]
     assert "391" in ask("--offline", "gpt-5.1/low", "-", stdin=SUM)[1]
-    code, out, _ = ask("--offline", "gpt-5.1/low", "--json", "What is 5 * 5?", stdin="some notes")
+    code, out, _ = ask(
+        "--offline", "gpt-5.1/low", "--json-lines", "What is 5 * 5?", stdin="some notes"
+    )
     assert (code, "25" in out) == (0, True)
 
 
@@ -73,7 +75,7 @@ def test_a_name_that_is_nearly_a_model_is_questioned_on_stderr_while_it_goes_on(
 def test_two_levels_are_a_usage_error_and_zero_is_off(ask):
     code, _, err = ask("--offline", "claude-opus-5/high/low", SUM)
     assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
-    code, out, err = ask("--offline", "gpt-5.1/0", SUM, "--json")
+    code, out, err = ask("--offline", "gpt-5.1/0", SUM, "--json-lines")
     assert (code, '"thinking_delta"' in out) == (0, False)
 
 
@@ -83,13 +85,13 @@ def test_an_answer_that_the_service_withheld_ends_with_its_own_code(ask, monkeyp
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", "any")
         emulator.expect(Turn(text="No.", finish=finish))
-        code, out, _ = ask("--no-save", "--json", "openai-chat:gpt-5.1/low", SUM)
+        code, out, _ = ask("--no-save", "--json-lines", "openai-chat:gpt-5.1/low", SUM)
     assert json.loads(out.splitlines()[-1])["finish"] == finish
     assert code == 3
 
 
 def test_json_is_events_one_a_line_without_seals(ask):
-    code, out, _ = ask("--offline", "claude-opus-5/high", "--json", SUM)
+    code, out, _ = ask("--offline", "claude-opus-5/high", "--json-lines", SUM)
     events = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert events[0]["type"] == "started"
@@ -105,7 +107,7 @@ def test_every_adjustment_is_said_on_stderr(ask):
 
 
 def test_every_adjustment_is_an_event_before_the_end_with_json(ask):
-    code, out, err = ask("--offline", "gemini-3-pro-preview/off", SUM, "--json")
+    code, out, err = ask("--offline", "gemini-3-pro-preview/off", SUM, "--json-lines")
     *_, note, end = (json.loads(line) for line in out.splitlines())
     assert (code, err) == (0, "")
     assert (note["type"], note["adjustment"]["code"]) == ("note", "cannot_disable")
@@ -115,7 +117,7 @@ def test_every_adjustment_is_an_event_before_the_end_with_json(ask):
 @pytest.mark.filterwarnings("always::pondero.errors.PonderoWarning")
 def test_a_warning_is_one_line_that_names_no_line_of_python(ask):
     code, _, err = ask(
-        "--offline", "gemini-3-pro-preview/off", SUM, "--json", "--policy", "unsupported=warn"
+        "--offline", "gemini-3-pro-preview/off", SUM, "--json-lines", "--policy", "unsupported=warn"
     )
     assert code == 0
     assert err.startswith("pondero: google:gemini-3-pro-preview: this model does not support")
@@ -126,7 +128,7 @@ def test_a_disk_that_is_full_behind_the_answer_is_one_line(ask, monkeypatch):
     def full(page, event):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pondero.cli.ask._Page.write", full)
+    monkeypatch.setattr("pondero.cli.ask_output.Page.write", full)
     code, _, err = ask("--offline", "claude-opus-5", SUM)
     assert (code, err) == (1, "pondero: [Errno 28] No space left on device\n")
 
@@ -140,10 +142,10 @@ def test_a_policy_system_prompt_and_cap_go_along(ask):
 
 
 def test_files_are_asked_about(ask, tmp_path):
-    text, picture, odd = tmp_path / "a.txt", tmp_path / "b.png", tmp_path / "c.bin"
+    text, picture, odd = tmp_path / "a.txt", tmp_path / "b.png", tmp_path / "c"
     text.write_text(SUM)
     picture.write_bytes(b"\x89PNG\r\n\x1a\n")
-    odd.write_bytes(b"\xff\xfe\x00")
+    odd.write_bytes(b"\xff\x00\xfe")
     assert "391" in ask("--offline", "gpt-5.1/low", "-f", str(text))[1]
     assert ask("--offline", "gpt-5.1/low", "-f", str(picture), "What is 5 * 5?")[0] == 0
     code, _, err = ask("--offline", "gpt-5.1/low", "-f", str(odd), "x")
@@ -234,6 +236,6 @@ def test_a_bad_key_is_named_by_its_service_and_its_variable(ask, model, said):
 )
 def test_an_answer_that_the_service_withholds_ends_with_3(ask, model, wish, finish):
     question = f"Hello [emulator: {wish}]"
-    code, out, _ = ask("--offline", "--no-save", "--json", model, question)
+    code, out, _ = ask("--offline", "--no-save", "--json-lines", model, question)
     assert code == 3
     assert json.loads(out.splitlines()[-1])["finish"] == finish

@@ -294,7 +294,7 @@ def test_what_was_refused_of_a_thread_is_not_sent_again_when_it_goes_on(call, da
 
 def test_what_was_repaired_on_the_way_is_one_event_with_json(call, data_dir, service):
     call("ask", "claude-opus-5-5/high", SUM)
-    _, out, _ = call("ask", "-c", "--system", "Be brief.", "What is 5 * 5?", "--json")
+    _, out, _ = call("ask", "-c", "--system", "Be brief.", "What is 5 * 5?", "--json-lines")
     notes = [json.loads(line) for line in out.splitlines() if '"note"' in line]
     assert [note["adjustment"]["code"] for note in notes] == ["seal_refused"]
 
@@ -304,7 +304,7 @@ def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(ask, kept, monk
         if isinstance(event, TextDelta):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("pondero.cli.ask._Page.write", stop)
+    monkeypatch.setattr("pondero.cli.ask_output.Page.write", stop)
     code, _, err = ask("claude-opus-5/low", SUM)
     assert (code, err.strip()) == (130, "interrupted")
     ((_, (_, answer)),) = kept()
@@ -314,7 +314,7 @@ def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(ask, kept, monk
 
 def test_an_answer_of_a_service_has_a_price(call, kept, service):
     pytest.importorskip("genai_prices")
-    code, out, _ = call("ask", "claude-opus-5/high", SUM, "--json")
+    code, out, _ = call("ask", "claude-opus-5/high", SUM, "--json-lines")
     assert code == 0
     finished = json.loads(out.splitlines()[-1])
     ((thread, (_, answer)),) = kept()
@@ -325,5 +325,5 @@ def test_an_answer_of_a_service_has_a_price(call, kept, service):
 
 
 def test_an_answer_of_the_emulator_has_none(ask):
-    _, out, _ = ask("claude-opus-5/high", SUM, "--json")
+    _, out, _ = ask("claude-opus-5/high", SUM, "--json-lines")
     assert json.loads(out.splitlines()[-1])["cost"] is None

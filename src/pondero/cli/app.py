@@ -12,8 +12,8 @@ from io import StringIO
 import click
 
 from .. import __version__
-from ..errors import MissingKey, PonderoError, ServiceError, TransportError, Unreachable, UsageError
-from .command import Group, examples
+from ..errors import MissingKey, PonderoError, Unreachable
+from .command import Group, code_of, examples
 from .output import echo
 
 _COMMANDS = {
@@ -23,6 +23,7 @@ _COMMANDS = {
     "levels": ".plan",
     "models": ".models",
     "threads": ".threads",
+    "templates": ".templates",
     "stats": ".stats",
     "sweep": ".sweep",
     "decode": ".decode",
@@ -37,7 +38,6 @@ _COMMANDS = {
     "completion": ".completion",
     "demo": ".demo",
 }
-_CODES = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
 
 
 class _Lazy(Group):
@@ -106,7 +106,7 @@ def run(arguments: list[str]) -> int:
             and "--offline" not in arguments
         ):
             echo("(ask --offline needs no network and no key)", err=True)
-        return next(code for kind, code in _CODES if isinstance(error, kind))
+        return code_of(error)
     except OSError as error:  # such as a full disk behind stdout
         echo(f"pondero: {_without_secrets(str(error))}", err=True)
         return 1

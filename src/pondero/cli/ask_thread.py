@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..client import Chat, Client, Recorder, Turn, lookup
+from ..client import AsyncChat, AsyncClient, AsyncTurn, Chat, Client, Recorder, Turn, lookup
 from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Refusal
 from ..store import Kept, Thread, Threads, cost, settings
@@ -36,19 +36,25 @@ class Start(Struct, frozen=True):
     thread: Thread | None = None
     messages: tuple[Message, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """Return the model with its level."""
+        return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
+
     def chat(self, client: Client, **options: Any) -> Chat:
         """Return the conversation, ready to go on."""
-        chat = Chat(
-            self.model,
-            self.thinking,
-            messages=self.messages,
-            client=client,
-            system=self.system or None,
-            **options,
-        )
-        if self.thread is not None:
-            chat.refusals = self.thread.refusals
+        chat = Chat(self.model, self.thinking, client=client, **self._with(options))
+        chat.refusals = self.thread.refusals if self.thread else ()
         return chat
+
+    def async_chat(self, client: AsyncClient, **options: Any) -> AsyncChat:
+        """Return the conversation for asyncio, ready to go on."""
+        chat = AsyncChat(self.model, self.thinking, client=client, **self._with(options))
+        chat.refusals = self.thread.refusals if self.thread else ()
+        return chat
+
+    def _with(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"messages": self.messages, "system": self.system or None, **options}
 
     def price(self, usage: Usage) -> str | None:
         """Return what these tokens cost here, in dollars; None where that is not known."""
@@ -57,25 +63,33 @@ class Start(Struct, frozen=True):
         return None if price is None else f"{price.normalize():f}"
 
 
-def begun(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[str, ...]]:
+def begun(
+    words: tuple[str, ...],
+    named: str | None,
+    *,
+    usual: str | None = None,
+    thinking: Json = None,
+) -> tuple[Start, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
-    The model is the one ``named``, else a first word that is a known model, else the user's
-    default; where there is no default, the first word is the model, known or not.
+    The model is the one ``named``, else a first word that is a known model, else the ``usual`` one
+    of a template, else the user's default; where there is no default, the first word is the model,
+    known or not. ``thinking`` is for a model without a level.
     """
     configured = settings()
     model, rest = named, words
     if model is None and words and is_model(words[0]):
         model, rest = words[0], words[1:]
-    if model is None and configured.model is not None:
-        model = configured.model
+    if model is None and (usual is not None or configured.model is not None):
+        model = configured.model if usual is None else usual
         _question_a_name(words)
     if model is None:
         if not words or len(words[0].split()) > 1:
             raise click.UsageError(_NO_MODEL)
         model, rest = words[0], words[1:]
     name, wish = _apart(model)
-    return Start(name, configured.thinking if wish is None else wish), rest
+    wishes = (wish, thinking, configured.thinking)
+    return Start(name, next((each for each in wishes if each is not None), None)), rest
 
 
 def _question_a_name(words: tuple[str, ...]) -> None:
@@ -147,24 +161,40 @@ def is_model(word: str) -> bool:
     return True
 
 
+class Place:
+    """Where a turn is kept; ``id`` is the thread's, once it is written."""
+
+    id: str | None = None
+
+
 @contextmanager
 def saved(
-    start: Start, chat: Chat, stream: Turn, recorder: Recorder, *, save: bool
-) -> Iterator[None]:
-    """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr."""
-    save = save and settings().save
+    start: Start,
+    chat: Chat | AsyncChat,
+    stream: Turn | AsyncTurn,
+    recorder: Recorder,
+    *,
+    save: bool,
+    fork: bool = False,
+) -> Iterator[Place]:
+    """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr.
+
+    ``fork``: a thread that goes on does so in a copy.
+    """
+    save, place = save and settings().save, Place()
     try:
-        yield
+        yield place
     finally:
         added = chat.messages[len(start.messages) :]
         if save and added:
             try:
-                _write(start, recorder.kept(added, stream.replies), chat.refusals)
+                kept = recorder.kept(added, stream.replies)
+                place.id = _write(start, kept, chat.refusals, fork=fork)
             except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
                 warn(f"this was not kept: {problem}")
 
 
-def _write(start: Start, turn: Sequence[Kept], refusals: tuple[Refusal, ...]) -> None:
+def _write(start: Start, turn: Sequence[Kept], refusals: tuple[Refusal, ...], *, fork: bool) -> str:
     said = {
         "model": start.model,
         "thinking": start.thinking,
@@ -175,6 +205,7 @@ def _write(start: Start, turn: Sequence[Kept], refusals: tuple[Refusal, ...]) ->
         if start.thread is None:
             id = threads.start(**said).id
         else:
-            id = start.thread.id
+            id = threads.fork(start.thread.id).id if fork else start.thread.id
             threads.set(id, **said)
         threads.add(id, turn)
+    return id

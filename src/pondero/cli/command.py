@@ -1,4 +1,4 @@
-"""What the commands share: groups, examples in help, --policy and --force, and ways to print.
+"""What the commands share: groups, sections and examples in help, --policy, --force, and printing.
 
 Imports of ours stand inside the functions: ``pondero --version`` needs none of them.
 """
@@ -11,12 +11,15 @@ import click
 from .output import echo, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ..errors import PonderoError
     from ..thinking import Choices
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
+_COLUMN = 26  # the width of the options beside their help: the same in every section
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
@@ -39,6 +42,31 @@ class Group(click.Group):
         except click.NoSuchCommand as error:
             names = self.list_commands(ctx)
             raise click.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from error
+
+
+class Sections(click.Command):
+    """A command whose help lists its options under headings.
+
+    ``sections`` has the names of the parameters under each heading; --help stands under the last.
+    """
+
+    def __init__(self, *given: Any, sections: "Mapping[str, Sequence[str]]", **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, heading by heading."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        found = {str(each.name): each.get_help_record(ctx) for each in options}
+        records = {name: record for name, record in found.items() if record is not None}
+        named = {name for names in self.sections.values() for name in names}
+        rest = tuple(name for name in records if name not in named)  # --help, by a name of click's
+        last = tuple(self.sections)[-1]
+        for heading, names in self.sections.items():
+            with formatter.section(heading):
+                listed = (*names, *(rest if heading == last else ()))
+                rows = [(f"{records[name][0]:<{_COLUMN}}", records[name][1]) for name in listed]
+                formatter.write_dl(rows, col_max=_COLUMN)
 
 
 def examples(*lines: str) -> str:
@@ -88,6 +116,14 @@ def check_free(path: "Path | None", *, force: bool) -> None:
 def warn(text: str) -> None:
     """Print a warning on stderr."""
     echo(styled(f"pondero: {text}", fg="yellow"), err=True)
+
+
+def code_of(error: "PonderoError") -> int:
+    """Return the exit code of an error, by whose fault it is."""
+    from ..errors import PonderoError, ServiceError, TransportError, UsageError
+
+    codes = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
+    return next(code for kind, code in codes if isinstance(error, kind))
 
 
 def print_json(value: Any) -> None:

@@ -26,8 +26,25 @@ def first_model(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Return model strings for the first of several words; the others are the user's."""
-    said: Any = context.params.get(parameter.name or "") or context.params.get("named")
+    said: Any = context.params.get(parameter.name or "") or context.params.get("models")
     return [] if said else model(context, parameter, typed)
+
+
+def level(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return lists of levels that begin with this: the last of them completed."""
+    from ..thinking import LEVELS
+
+    before, comma, last = typed.rpartition(",")
+    return [CompletionItem(f"{before}{comma}{each}") for each in LEVELS if each.startswith(last)]
+
+
+def template(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the templates whose names begin with this."""
+    from ..store import template_names
+
+    return [CompletionItem(each) for each in template_names() if each.startswith(typed)]
 
 
 def thread(

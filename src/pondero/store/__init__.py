@@ -1,4 +1,4 @@
-"""What is on the user's disk: settings, models, keys and threads."""
+"""What is on the user's disk: settings, models, keys, templates and threads."""
 
 from ..lazy import Loader, lazily
 from .files import (
@@ -42,6 +42,14 @@ if TYPE_CHECKING:
         saved_key,
         saved_keys,
     )
+    from .templates import (
+        Template,
+        remove_template,
+        template,
+        template_file,
+        template_names,
+        write_template,
+    )
     from .threads import Threads
     from .tool_servers import ServerLike, ToolServer, filled, tool_server, tool_servers
 
@@ -57,6 +65,7 @@ _HOMES = {
     "Line": "records",
     "Settings": "config",
     "Spent": "records",
+    "Template": "templates",
     "Thread": "records",
     "Threads": "threads",
     "check_config": "config",
@@ -77,12 +86,16 @@ _HOMES = {
     "models_file": "config",
     "money": "rows",
     "remember": "secrets",
+    "remove_template": "templates",
     "save_key": "secrets",
     "saved_key": "secrets",
     "saved_keys": "secrets",
     "set_config": "config",
     "settings": "config",
     "speaker": "captions",
+    "template": "templates",
+    "template_file": "templates",
+    "template_names": "templates",
     "thought": "captions",
     "to_html": "exports",
     "to_jsonl": "exports",
@@ -96,6 +109,7 @@ _HOMES = {
     "filled": "tool_servers",
     "ToolServer": "tool_servers",
     "ServerLike": "tool_servers",
+    "write_template": "templates",
 }
 
 __all__ = [
@@ -111,6 +125,7 @@ __all__ = [
     "ServerLike",
     "Settings",
     "Spent",
+    "Template",
     "Thread",
     "Threads",
     "ToolServer",
@@ -138,12 +153,16 @@ __all__ = [
     "models_file",
     "money",
     "remember",
+    "remove_template",
     "save_key",
     "saved_key",
     "saved_keys",
     "set_config",
     "settings",
     "speaker",
+    "template",
+    "template_file",
+    "template_names",
     "thought",
     "to_html",
     "to_jsonl",
@@ -154,6 +173,7 @@ __all__ = [
     "url_of",
     "with_models",
     "write_models",
+    "write_template",
     "write_whole",
 ]
 

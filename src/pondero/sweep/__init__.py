@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .results import ArmResult, Measure, Recommendation, Results, dollars, measure_of
     from .runner import PILOT, Progress, Runner, Tally
     from .runs import Listed, Run, all_runs, named
+    from .schema_check import problem
     from .verdicts import results_of
 
 _HOMES = {
@@ -62,6 +63,7 @@ _HOMES = {
     "measure_of": "results",
     "named": "runs",
     "outlined": "outline",
+    "problem": "schema_check",
     "questions_of": "data",
     "results_of": "verdicts",
     "all_runs": "runs",
@@ -107,6 +109,7 @@ __all__ = [
     "measure_of",
     "named",
     "outlined",
+    "problem",
     "questions_of",
     "results_of",
     "sweep",

@@ -1,4 +1,4 @@
-"""Checks a value against a JSON Schema, for the judge ``json_schema``.
+"""Checks a value against a JSON Schema, for the judge ``json_schema`` and ``pondero ask --schema``.
 
 It knows the words that check a value (draft 2020-12). A schema with another such word is refused:
 a check that leaves one out would call a wrong answer right.
@@ -46,7 +46,7 @@ def _problems(schema: Json, value: Json, at: str, root: Json) -> Iterator[str]:
         elif word in _NESTED:
             yield from _NESTED[word](schema, value, at, root)
         elif word not in _SILENT:
-            message = f"the schema has {word!r}, which this judge does not check"
+            message = f"the schema has {word!r}, which is not checked here"
             raise BadParameter(message)
 
 

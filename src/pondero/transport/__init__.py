@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
     from .leak_check import Leak, leaks
-    from .recorder import AsyncTap
+    from .recorder import AsyncTap, Tap
     from .redaction import presentable
     from .shell import AsyncShell, Shell
 
@@ -27,6 +27,7 @@ _HOMES = {
     "Recorded": "cassette_file",
     "Shell": "shell",
     "SigningTransport": "aws_signature",
+    "Tap": "recorder",
     "exchanges": "cassette_file",
     "leaks": "leak_check",
     "load": "cassette_file",
@@ -46,6 +47,7 @@ __all__ = [
     "Recorded",
     "Shell",
     "SigningTransport",
+    "Tap",
     "exchanges",
     "leaks",
     "load",

@@ -1,27 +1,35 @@
-"""Records exchanges as they happen: for a cassette, or to show the last one (``AsyncTap``).
+"""Records exchanges as they happen: for a cassette, or to show them (``Tap``, ``AsyncTap``).
 
 A cassette is written once it is whole, without its secrets.
 """
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from ..canon import Head, HttpRequest
 from ..errors import CassetteError, PonderoError
-from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts
+from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 from .cassette_file import YAML, Ending, Recorded, dump
 from .leak_check import KNOWN, Leak, find
 from .redaction import Redactor, of_environment, of_exchange, presentable
 
+Show = Callable[[Recorded], None]
+
 
 class Take:
-    """One exchange being recorded; every byte that came is kept, however it ends."""
+    """One exchange being recorded; every byte that came is kept, however it ends.
 
-    def __init__(self, request: HttpRequest, source: str | None = None) -> None:
+    It is given to ``show`` once, when nothing more can come.
+    """
+
+    def __init__(
+        self, request: HttpRequest, source: str | None = None, show: Show | None = None
+    ) -> None:
         self._request = request
         self._source = source
+        self._show = show
         self._head: Head | None = None
         self._pieces: list[bytes] = []
         self._end: Ending | None = Ending(closed=True)  # until it ends in another way
@@ -44,6 +52,12 @@ class Take:
         named = isinstance(error, PonderoError)
         message = str(error) if named else f"{type(error).__name__}: {error}"
         self._end = Ending(type(error).__name__ if named else "TransportError", message)
+
+    def close(self) -> None:
+        """Note that nothing more can come; may be called twice."""
+        show, self._show = self._show, None
+        if show is not None:
+            show(presentable(self.exchange()))
 
     def exchange(self) -> Recorded:
         """Return the exchange as far as it was recorded."""
@@ -79,6 +93,7 @@ class Taken:
     def close(self) -> None:
         """Let go at once; what came is kept."""
         self._answer.close()
+        self._take.close()
 
 
 class AsyncTaken:
@@ -108,13 +123,43 @@ class AsyncTaken:
     async def aclose(self) -> None:
         """Let go at once; what came is kept."""
         await self._answer.aclose()
+        self._take.close()
+
+
+class Tap:
+    """Passes everything on to another transport and shows each exchange, every key taken out."""
+
+    def __init__(self, transport: Transport, show: Show) -> None:
+        self._transport = transport
+        self._show = show
+
+    @property
+    def needs_key(self) -> bool:
+        """Return whether the wrapped transport needs a key."""
+        return self._transport.needs_key
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+        """Send it through the wrapped transport."""
+        take = Take(request, show=self._show)
+        try:
+            answer = self._transport.send(request, timeouts)
+        except Exception as error:
+            take.fail(error)
+            take.close()
+            raise
+        return Taken(answer, take)
+
+    def close(self) -> None:
+        """Close the wrapped transport."""
+        self._transport.close()
 
 
 class AsyncTap:
-    """Passes everything on to another transport and remembers the last exchange."""
+    """Passes everything on to another transport; remembers the last exchange, and may show each."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
+    def __init__(self, transport: AsyncTransport, show: Show | None = None) -> None:
         self._transport = transport
+        self._show = show
         self._take: Take | None = None
 
     @property
@@ -129,11 +174,12 @@ class AsyncTap:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
         """Send it through the wrapped transport."""
-        take = self._take = Take(request)
+        take = self._take = Take(request, show=self._show)
         try:
             answer = await self._transport.send(request, timeouts)
         except Exception as error:
             take.fail(error)
+            take.close()
             raise
         return AsyncTaken(answer, take)
 

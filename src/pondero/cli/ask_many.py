@@ -1,0 +1,113 @@
+"""``ask`` of several models, or at several levels, at once: ``ask`` calls ``ask_many``.
+
+All are asked at the same time; one that fails leaves the others as they are.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from ..canon import Event
+from ..client import AsyncClient, Recorder
+from ..errors import PonderoError
+from .ask_answer import Answer, answer_of, shaped
+from .ask_options import Given
+from .ask_output import Lines, ended, say
+from .ask_question import Question, async_transport_of
+from .ask_thread import Start, saved
+from .columns import Progress, print_answers
+from .command import code_of, policy_of, print_json
+
+
+def ask_many(starts: Sequence[Start], question: Question, given: Given) -> int:
+    """Ask all of them, print their answers together, and return the worst of their exit codes."""
+    answers: dict[int, Answer] = {}
+    try:
+        with Progress(starts, shown=not (given.as_json or given.as_lines)) as progress:
+            asyncio.run(_ask_all(starts, question, given, answers, progress))
+    except KeyboardInterrupt:
+        _print(answers, given)
+        raise
+    return _print(answers, given)
+
+
+async def _ask_all(
+    starts: Sequence[Start],
+    question: Question,
+    given: Given,
+    answers: dict[int, Answer],
+    progress: Progress,
+) -> None:
+    client = AsyncClient(transport=async_transport_of(given), policy=policy_of(given.policies))
+
+    async def ask(number: int, start: Start) -> None:
+        lines = Lines(start, paid=given.paid, label=start.name) if given.as_lines else None
+
+        def hear(event: Event) -> None:
+            progress.feed(number, event)
+            if lines is not None:
+                lines.write(event)
+
+        answer = answers[number] = await _ask(client, start, question, given, hear)
+        progress.end(number)
+        if lines is not None:
+            lines.end(answer)
+
+    try:
+        await asyncio.gather(*(ask(number, start) for number, start in enumerate(starts)))
+    finally:
+        await client.aclose()
+
+
+async def _ask(
+    client: AsyncClient,
+    start: Start,
+    question: Question,
+    given: Given,
+    hear: Callable[[Event], None],
+) -> Answer:
+    """Return what came of the question; its error, if it has one, is in the answer."""
+    began, error = monotonic(), None
+    recorder = Recorder(monotonic, paid=given.paid)
+    try:
+        chat = start.async_chat(client, **question.settings)
+        turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
+    except PonderoError as problem:  # a model that is not there, or cannot read what is attached
+        return Answer(start=start, paid=given.paid, error=problem)
+    with saved(start, chat, turn, recorder, save=not given.no_save, fork=True) as place:
+        try:
+            async with turn:
+                async for event in turn:
+                    recorder.feed(event)
+                    hear(event)
+        except PonderoError as problem:
+            error = problem
+    answer = answer_of(
+        start,
+        turn.replies,
+        recorder,
+        paid=given.paid,
+        seconds=monotonic() - began,
+        thread=place.id,
+        error=error,
+    )
+    return answer if question.schema is None else shaped(answer, question.schema)
+
+
+def _print(answers: dict[int, Answer], given: Given) -> int:
+    """Print the answers in the order of the models, and return the worst of their exit codes."""
+    whole = [answers[number] for number in sorted(answers)]
+    if given.as_json:
+        print_json([answer.to_json() for answer in whole])
+    elif not given.as_lines:
+        print_answers(whole, plain=given.plain, thinking=bool(given.shown))
+        for answer in whole:
+            for note in answer.reply.adjustments if answer.reply else ():
+                say(f"{answer.name}: {note.why} ({note.code})")
+    return max((_code(answer) for answer in whole), default=0)
+
+
+def _code(answer: Answer) -> int:
+    if answer.error is not None:
+        return code_of(answer.error)
+    return 0 if answer.reply is None else ended(answer.reply, who=f"{answer.name}: ")

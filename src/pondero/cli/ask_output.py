@@ -1,0 +1,242 @@
+"""What ``ask`` prints: the answer on stdout for people or as JSON, all else on stderr."""
+
+import sys
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+import msgspec
+
+from ..canon import Event, Finished, Note, Reply, Started, TextDelta, ThinkingDelta, dumped
+from ..client import lookup
+from ..store import hidden
+from .ask_answer import VERSION, Answer
+from .ask_options import Given
+from .ask_thread import Start
+from .command import print_json
+from .output import Typing, echo, styled
+
+if TYPE_CHECKING:
+    from .live_output import Counter, Typeset
+
+_REFUSED = ("refusal", "content_filter")
+
+
+class Sheet(Protocol):
+    """What an answer is written to: its events as they come, then all of it, or its error."""
+
+    def write(self, event: Event) -> None:
+        """Write one event, if it has something to read."""
+        ...
+
+    def pause(self) -> None:
+        """Let go of the screen, so that something else can be written."""
+        ...
+
+    def end(self, answer: Answer) -> None:
+        """Write what is known at the end."""
+        ...
+
+
+def sheet_of(start: Start, given: Given, *, shaped: bool) -> Sheet:
+    """Return what an answer is written to."""
+    if given.as_lines:
+        return Lines(start, paid=given.paid)
+    if given.as_json:
+        return Whole()
+    return Page(start, given, shaped=shaped)
+
+
+class Page:
+    """Thinking on stderr, dim; the answer on stdout; never both on one line of a terminal."""
+
+    def __init__(self, start: Start, given: Given, *, shaped: bool) -> None:
+        self._start = start
+        self._usage = given.usage
+        self._show = sys.stderr.isatty() if given.shown is None else given.shown
+        self._due = bool(given.shown)  # thinking was asked for in so many words, and none came yet
+        self._thinking = False
+        self._shaped = shaped
+        self._drawn = not given.plain and _moves(sys.stdout)
+        self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
+        self._thoughts = Typing(err=True, dim=True)
+        self._counter = _counter() if _moves(sys.stderr) else None
+        if self._counter is not None:
+            self._counter.start()
+
+    def write(self, event: Event) -> None:
+        """Print one event, if it has something to read."""
+        if isinstance(event, ThinkingDelta) and self._show and event.text:
+            self._stop_counting()
+            self._thoughts.write(event.text)
+            self._thinking, self._due = True, False
+        elif isinstance(event, TextDelta) and not self._shaped:
+            self._stop_counting()
+            self._end_thinking()
+            self._answer.write(event.text)
+        elif self._counter is not None:
+            if isinstance(event, Started):
+                self._counter.start()
+            self._counter.feed(event)
+
+    def pause(self) -> None:
+        """Print what waits, and let go of the screen."""
+        self._stop_counting()
+        self._end_thinking()
+        self._answer.end()
+
+    def end(self, answer: Answer) -> None:
+        """End the last line, then print the adjustments of the plan, and why no thinking came."""
+        self.pause()
+        if answer.error is not None:
+            return
+        if self._shaped:
+            _print_value(answer)
+        elif not self._drawn:
+            echo()
+        if answer.reply is not None:
+            if self._due:
+                say(f"no thinking to show: {_unseen(self._start, answer.reply)}")
+            for note in answer.reply.adjustments:
+                say(f"{note.why} ({note.code})")
+        if self._usage:
+            echo(styled(answer.figures(), dim=True), err=True)
+
+    def _stop_counting(self) -> None:
+        if self._counter is not None:
+            self._counter.stop()
+
+    def _end_thinking(self) -> None:
+        if self._thinking:
+            self._thoughts.end()
+            echo("\n", err=True)
+            self._thinking = False
+
+
+class Whole:
+    """One JSON object, when everything is known."""
+
+    def write(self, event: Event) -> None:
+        """Wait."""
+
+    def pause(self) -> None:
+        """Have nothing on the screen."""
+
+    def end(self, answer: Answer) -> None:
+        """Print the object."""
+        print_json(answer.to_json())
+
+
+class Lines:
+    """Events as JSON, one a line; a Finished event with its cost, where that is known.
+
+    The last line is the last Finished event, or the error; adjustments stand before it. ``label``
+    tells the events of several answers apart.
+    """
+
+    def __init__(self, start: Start, *, paid: bool, label: str | None = None) -> None:
+        self._start = start
+        self._paid = paid
+        self._label = label
+        self._noted: list[Any] = []
+        self._finished: Any = None
+
+    def write(self, event: Event) -> None:
+        """Print one event, without its seal."""
+        raw = msgspec.to_builtins(event)
+        if isinstance(part := raw.get("part"), dict):
+            part.pop("seal", None)
+        if isinstance(event, Started):
+            raw["version"] = VERSION
+        if isinstance(event, Note):
+            self._noted.append(event.adjustment)
+        self._print_finished()
+        if isinstance(event, Finished):
+            raw["cost"] = self._start.price(event.usage) if self._paid else None
+            self._finished = raw
+        else:
+            self._print(raw)
+
+    def pause(self) -> None:
+        """Have nothing on the screen."""
+
+    def end(self, answer: Answer) -> None:
+        """Print the adjustments that did not come as events, then the last Finished event."""
+        for adjustment in msgspec.to_builtins(answer.reply.adjustments) if answer.reply else ():
+            if adjustment not in self._noted:
+                self._print(msgspec.to_builtins(Note(adjustment)))
+        if self._finished is not None:
+            self._finished |= {"seconds": round(answer.seconds, 3), "thread": answer.thread}
+            if answer.shaped:
+                self._finished["value"] = answer.value
+        self._print_finished()
+        if answer.error is not None:
+            said = {"type": type(answer.error).__name__, "message": hidden(str(answer.error))}
+            self._print({"type": "error", "error": said})
+
+    def _print_finished(self) -> None:
+        if self._finished is not None:
+            self._print(self._finished)
+            self._finished = None
+
+    def _print(self, raw: dict[str, Any]) -> None:
+        echo(dumped(raw if self._label is None else {"of": self._label, **raw}), exact=True)
+
+
+def _moves(stream: TextIO) -> bool:
+    """Return whether lines can be drawn again there; rich is loaded only for a terminal."""
+    if not stream.isatty():
+        return False
+    from .live_output import moves
+
+    return moves(stream)
+
+
+def _typeset() -> "Typeset":
+    from .live_output import Typeset
+
+    return Typeset()
+
+
+def _counter() -> "Counter":
+    from .live_output import Counter
+
+    return Counter()
+
+
+def _print_value(answer: Answer) -> None:
+    """Print the value of an answer: for people indented, in a pipe on one line."""
+    if sys.stdout.isatty():
+        print_json(answer.value)
+    else:
+        echo(dumped(answer.value), exact=True)
+
+
+def _unseen(start: Start, reply: Reply) -> str:
+    """Return why --thinking has nothing to show."""
+    entry = lookup().entry(start.model)
+    facts = entry.capability
+    if not facts.thinks:
+        return f"{entry.id} does not think"
+    if facts.shown == "never":
+        return f"{entry.id} never shows its thinking"
+    if start.thinking is None and facts.levels:
+        return f"no level was asked for; try {start.model}/{facts.levels[-1]}"
+    if reply.usage.thinking:
+        return f"{reply.usage.thinking:,} tokens of thinking came without their text"
+    return "none came"
+
+
+def ended(reply: Reply, *, who: str = "") -> int:
+    """Return the exit code of an answer, and say why it is not what was asked for."""
+    if reply.verdict == "exhausted":
+        say(
+            f"{who}all output went into thinking, none into an answer; try --max-tokens {reply.cap}"
+        )
+        return 1
+    if reply.finish == "length":
+        say(f"{who}the answer was cut off at max_tokens")
+    return 3 if reply.finish in _REFUSED else 0
+
+
+def say(text: str) -> None:
+    """Print a remark on stderr."""
+    echo(styled(text, fg="yellow"), err=True)

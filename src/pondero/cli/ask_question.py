@@ -1,0 +1,131 @@
+"""The question of an ``ask``: its words, what is piped in, what is attached, and its settings."""
+
+import sys
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from ..canon import Blob, Image, Json, Part, Text
+from ..client import attachment
+from ..exchange import AsyncTransport, Transport
+from ..store import Template
+from .ask_options import Given, settings_of
+from .ask_schema import schema_of
+
+STDIN = "-"
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What every model is asked: ``settings`` are the options of its chat."""
+
+    prompt: tuple[Part, ...] | str  # no words, beside what is attached, are an empty text
+    attachments: tuple[Text | Image | Blob, ...] = ()
+    system: str | None = None
+    schema: dict[str, Json] | None = None
+    settings: dict[str, Any] = {}
+
+
+def question_of(words: tuple[str, ...], given: Given, template: Template | None) -> Question:
+    """Return the question; raises click's UsageError where there is none."""
+    attachments = tuple(_attached(each) for each in (*given.files, *given.attached))
+    piped = "" if STDIN in given.attached else _piped()
+    said = " ".join(words) if words != (STDIN,) else ""
+    texts, system = [text for text in (piped, said) if text], given.system
+    if template is not None:
+        prompt, framed = template.filled(dict(given.variables), "\n\n".join(texts))
+        texts, system = [prompt] if prompt else [], framed if system is None else system
+    if not texts and not attachments:
+        message = "there is no question; write one, or pipe one in"
+        raise click.UsageError(message)
+    schema = _schema(given, template)
+    return Question(
+        prompt=tuple(map(Text, texts)) or "",
+        attachments=attachments,
+        system=system or None,
+        schema=schema,
+        settings=_settings(given, template) | ({} if schema is None else {"output": schema}),
+    )
+
+
+def _schema(given: Given, template: Template | None) -> dict[str, Json] | None:
+    if template is None or given.schema is not None or given.schema_multi is not None:
+        return schema_of(given.schema, given.schema_multi)
+    return schema_of(template.schema, template.schema_multi)
+
+
+def _settings(given: Given, template: Template | None) -> dict[str, Any]:
+    kept = template.options if template is not None else {}
+    pairs = [
+        (name, each)
+        for name, value in kept.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    settings = settings_of(tuple(pairs)) | settings_of(given.settings)
+    return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
+
+
+def _piped() -> str:
+    """Return the text of standard input, if something is piped in."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        raw = getattr(sys.stdin, "buffer", None)
+        text = sys.stdin.read() if raw is None else str(raw.read(), "utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        message = "what is piped in is no text; give a picture or a PDF with -a -"
+        raise click.UsageError(message)
+    return text.strip()
+
+
+def _attached(source: str) -> Text | Image | Blob:
+    """Return a file, an address or standard input as a part of the question."""
+    if source != STDIN:
+        return attachment(source)
+    if sys.stdin is None or sys.stdin.isatty():
+        message = "nothing is piped in for -a -"
+        raise click.UsageError(message)
+    return attachment(sys.stdin.buffer.read(), name="standard input")
+
+
+# -- how it travels --------------------------------------------------------------------------------
+
+
+def transport_of(given: Given) -> Transport | None:
+    """Return how the question travels: None is the network, as the client itself would do it."""
+    made: Transport | None = None
+    if given.offline:
+        from ..emulator import Emulator
+
+        made = Emulator(any_model=True)
+    if given.cassette is not None:
+        from ..transport import Cassette
+
+        made = Cassette(given.cassette, made)
+    if given.wire:
+        from ..transport import HttpTransport, Tap
+        from .ask_wire import Wire
+
+        made = Tap(made or HttpTransport(), Wire(plain=given.plain).print)
+    return made
+
+
+def async_transport_of(given: Given) -> AsyncTransport | None:
+    """Return the same for asyncio."""
+    made: AsyncTransport | None = None
+    if given.offline:
+        from ..emulator import Emulator
+
+        made = Emulator(any_model=True)
+    if given.cassette is not None:
+        from ..transport import AsyncCassette
+
+        made = AsyncCassette(given.cassette, made)
+    if given.wire:
+        from ..transport import AsyncHttpTransport, AsyncTap
+        from .ask_wire import Wire
+
+        made = AsyncTap(made or AsyncHttpTransport(), Wire(plain=given.plain).print)
+    return made

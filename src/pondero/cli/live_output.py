@@ -1,0 +1,211 @@
+"""What moves on a terminal: an answer's Markdown as it arrives, and a counter while it thinks.
+
+Both draw with rich, and leave nothing behind but the whole answer.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from time import monotonic
+from typing import ClassVar, TextIO
+
+from markdown_it import MarkdownIt
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.spinner import Spinner
+from rich.syntax import Syntax
+from rich.text import Text
+
+from ..canon import Event, ThinkingDelta, UsageNow, visible
+from .tables import Screen
+
+_OFTEN = 0.05  # seconds between two drawings, at least
+_SOON = 0.3  # seconds after which a wait is worth a word
+_LETTERS_A_TOKEN = 4  # as the chat guesses, until the service has counted
+
+
+def moves(stream: TextIO | None) -> bool:
+    """Return whether a stream is a terminal on which lines can be drawn again."""
+    dumb = os.environ.get("TERM", "") in ("dumb", "unknown", "")
+    return stream is not None and stream.isatty() and not dumb
+
+
+class _Heading(Heading):
+    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class _Code(CodeBlock):
+    """Code in the terminal's own colours, two columns in."""
+
+    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        syntax = Syntax(
+            code, self.lexer_name, theme="ansi_dark", word_wrap=True, background_color="default"
+        )
+        yield Padding(syntax, (0, 2))
+
+
+class _Document(Markdown):
+    """Markdown of somebody else's: links are words and an address, never a sequence for it."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _Code,
+        "code_block": _Code,
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__(visible(text), code_theme="ansi_dark", hyperlinks=False)
+
+
+class Block:
+    """One block of a document, without the empty lines that rich draws around some of them.
+
+    Of a block that is longer than ``most`` lines the last are drawn.
+    """
+
+    def __init__(self, text: str, *, most: int | None = None) -> None:
+        self._text = text
+        self._most = most
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(_Document(self._text), options, pad=False)
+        full = [number for number, line in enumerate(lines) if _is_full(line)]
+        shown = lines[full[0] : full[-1] + 1] if full else []
+        for line in shown[-self._most :] if self._most else shown:
+            yield from line
+            yield Segment.line()
+
+
+def _is_full(line: list[Segment]) -> bool:
+    return any(segment.text.strip() for segment in line)
+
+
+_PARSER = MarkdownIt().enable("strikethrough").enable("table")
+
+
+def blocks(text: str) -> Iterator[str]:
+    """Yield the blocks of a document, of which more text can change only the last."""
+    lines = visible(text).splitlines(keepends=True)
+    tokens = _PARSER.parse("".join(lines))
+    starts = [each.map[0] for each in tokens if each.level == 0 and each.map and each.nesting >= 0]
+    for begin, end in pairwise([*starts, len(lines)] if starts else []):
+        yield "".join(lines[begin:end])
+
+
+def drawn(text: str) -> Group:
+    """Return a whole document, its blocks apart by a line."""
+    made: list[RenderableType] = []
+    for block in blocks(text):
+        made += [Text(), Block(block)] if made else [Block(block)]
+    return Group(*made)
+
+
+class Typeset:
+    """Draws Markdown on stdout as it arrives: a block that is whole once, the last one again."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+        self._text = ""  # what may still change
+        self._begun = False
+        self._drawn = 0.0
+
+    def write(self, text: str) -> None:
+        """Take one more piece; not every piece is worth a drawing."""
+        self._text += text
+        if monotonic() - self._drawn >= _OFTEN:
+            self._draw()
+
+    def end(self) -> None:
+        """Draw what is left, and let go of the screen."""
+        whole, self._text = list(blocks(self._text)), ""
+        self._settle(whole, Text())
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _draw(self) -> None:
+        *whole, last = list(blocks(self._text)) or [""]
+        self._text = last if whole else self._text
+        if self._live is None:
+            self._live = _live(Screen())
+            self._live.start()
+        most = max(1, self._live.console.size.height - 3)
+        gap = [Text()] if self._begun or whole else []
+        self._settle(whole, Group(*gap, Block(self._text, most=most)))
+        self._live.refresh()
+        self._drawn = monotonic()
+
+    def _settle(self, whole: list[str], rest: RenderableType) -> None:
+        """Print whole blocks above the rest, which is drawn again with each, in one write."""
+        screen = Screen() if self._live is None else self._live.console
+        if self._live is not None:
+            self._live.update(rest)
+        for block in whole:
+            gap = [Text()] if self._begun else []
+            screen.print(Group(*gap, Block(block)))
+            self._begun = True
+
+
+def moving(lines: Callable[[], RenderableType]) -> Live:
+    """Return lines on stderr that are drawn again many times a second, and leave no trace."""
+    return _live(Screen(stderr=True), lines)
+
+
+def _live(screen: Screen, line: Callable[[], RenderableType] | None = None) -> Live:
+    """Return a region that is drawn again: when it is told to, or many times a second."""
+    return Live(
+        console=screen,
+        get_renderable=line,
+        auto_refresh=line is not None,
+        refresh_per_second=10,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+class Counter:
+    """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+        self._spinner = Spinner("dots")
+        self._began = 0.0
+        self._letters = 0
+        self._tokens: int | None = None
+
+    def start(self) -> None:
+        """Begin to count; nothing is drawn of a wait that is short."""
+        if self._live is not None:
+            return
+        self._began, self._letters, self._tokens = monotonic(), 0, None
+        self._live = moving(self._line)
+        self._live.start()
+
+    def feed(self, event: Event) -> None:
+        """Count what an event says of thinking."""
+        if isinstance(event, ThinkingDelta):
+            self._letters += len(event.text)
+        elif isinstance(event, UsageNow) and event.usage.thinking:
+            self._tokens = event.usage.thinking
+
+    def stop(self) -> None:
+        """Take the line away; may be called twice."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _line(self) -> Spinner | Text:
+        seconds = monotonic() - self._began
+        if seconds < _SOON:
+            return Text()
+        guess = self._letters // _LETTERS_A_TOKEN
+        count = f"~{guess:,}" if self._tokens is None else f"{self._tokens:,}"
+        tokens = f" · {count} tokens" if guess or self._tokens else ""
+        self._spinner.update(text=Text(f"thinking {seconds:.0f} s{tokens}", style="dim"))
+        return self._spinner

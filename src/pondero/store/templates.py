@@ -1,0 +1,151 @@
+"""Questions kept as templates: TOML files in the config folder, with ``$variables`` to fill in.
+
+``pondero ask --template`` fills one in, and ``pondero templates`` lists and changes them. They may
+hold a prompt, a system prompt, a model, a level, settings and a schema; the command line wins.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template as Pattern
+from typing import Any
+
+from msgspec import Struct
+
+from ..canon import Json
+from ..catalog import read_toml
+from ..errors import BadConfig, BadThinking
+from ..thinking import parse
+from .files import config_folder, text_of, write_whole
+from .secrets import hidden
+
+INPUT = "input"
+"""The variable that stands for the words on the command line and what is piped in."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
+_KEYS = ("prompt", "system", "model", "thinking", "schema", "schema_multi", "options", "defaults")
+_TABLES = ("options", "defaults")
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """One template; ``defaults`` are the variables that need not be said."""
+
+    name: str
+    prompt: str = ""
+    system: str = ""
+    model: str | None = None
+    thinking: str | int | bool | None = None
+    schema: str | dict[str, Json] | None = None
+    schema_multi: str | dict[str, Json] | None = None
+    options: dict[str, Any] = {}
+    defaults: dict[str, str] = {}
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables of prompt and system prompt, without the input."""
+        texts = (Pattern(self.prompt), Pattern(self.system))
+        found = dict.fromkeys(name for text in texts for name in text.get_identifiers())
+        return tuple(name for name in found if name != INPUT)
+
+    @property
+    def takes_input(self) -> bool:
+        """Return whether the prompt itself says where the input stands."""
+        return INPUT in Pattern(self.prompt).get_identifiers()
+
+    def filled(self, said: Mapping[str, str], given: str) -> tuple[str, str]:
+        """Return prompt and system prompt with every variable filled in; raises BadConfig.
+
+        An input that the prompt does not mention stands after it.
+        """
+        known = self.variables
+        if unknown := [name for name in said if name not in known]:
+            has = " ".join(f"${name}" for name in known) or "none"
+            message = f"template {self.name!r} has no ${unknown[0]}; its variables: {has}"
+            raise BadConfig(message)
+        values = {**self.defaults, **said, INPUT: given}
+        if missing := [name for name in known if name not in values]:
+            needs = " and ".join(f"${name}" for name in missing)
+            use = " ".join(f"-p {name} VALUE" for name in missing)
+            message = f"template {self.name!r} needs {needs}; say {use}"
+            raise BadConfig(message)
+        prompt = Pattern(self.prompt).substitute(values)
+        if given and not self.takes_input:
+            prompt = f"{prompt}\n\n{given}" if prompt else given
+        return prompt.strip(), Pattern(self.system).substitute(values).strip()
+
+
+def template_file(name: str) -> Path:
+    """Return where a template is, or would be; raises BadConfig for what is no name."""
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} is no name for a template; use letters, digits, - _ and ."
+        raise BadConfig(message)
+    return _folder() / f"{name}.toml"
+
+
+def template_names() -> tuple[str, ...]:
+    """Return the names of all templates, sorted."""
+    folder = _folder()
+    if not folder.is_dir():
+        return ()
+    found = (path.stem for path in folder.iterdir() if path.suffix == ".toml")
+    return tuple(sorted(name for name in found if _NAME.fullmatch(name)))
+
+
+def template(name: str) -> Template:
+    """Return a template; raises BadConfig where there is none, or it says what cannot be."""
+    path = template_file(name)
+    if not path.is_file():
+        known = " ".join(template_names())
+        has = f"there are: {known}" if known else "there are none"
+        message = f"there is no template {name!r}; {has} ('pondero templates edit {name}' makes it)"
+        raise BadConfig(message)
+    file = read_toml(str(path), text_of(str(path), BadConfig), BadConfig)
+    for key, value in file.values.items():
+        if wrong := _wrong(key, value):
+            message = f"{file.place(key)}: {wrong}"
+            raise BadConfig(message)
+    if hidden(file.text) != file.text:
+        message = f"{path} holds a key; keep it with 'pondero keys set PROVIDER'"
+        raise BadConfig(message)
+    defaults = {key: str(value) for key, value in file.values.get("defaults", {}).items()}
+    return Template(name=name, **{**file.values, "defaults": defaults})
+
+
+def write_template(name: str, text: str) -> Path:
+    """Write a template whole and return where it is; raises StoreError."""
+    path = template_file(name)
+    write_whole(path, text)
+    return path
+
+
+def remove_template(name: str) -> bool:
+    """Delete a template; return whether there was one."""
+    path = template_file(name)
+    there = path.is_file()
+    path.unlink(missing_ok=True)
+    return there
+
+
+def _folder() -> Path:
+    return Path(config_folder()) / "templates"
+
+
+def _wrong(key: str, value: Any) -> str | None:
+    """Return what is wrong with one key of a template; None where nothing is."""
+    if key not in _KEYS:
+        return f"a template has no {key!r}; use {' '.join(_KEYS)}"
+    if key in _TABLES:
+        return None if isinstance(value, dict) else f"this is not a table; write [{key}]"
+    if key == "thinking":
+        try:
+            parse(value)
+        except BadThinking as error:
+            return str(error)
+        return None
+    if key in ("schema", "schema_multi") and isinstance(value, dict):
+        return None
+    if not isinstance(value, str):
+        return f"{key} is a text"
+    if key in ("prompt", "system") and not Pattern(value).is_valid():
+        return "a $ stands alone; write $$ for the sign itself"
+    return None
