@@ -180,7 +180,7 @@ def test_an_unknown_address_names_itself(http):
 
 @pytest.mark.parametrize(
     ("path", "headers"),
-    [("/v1/nothing", KEY), ("/v1/messages/batches", {"x-api-key": "k"}), ("/anthropic/v1/no", {})],
+    [("/v1/nothing", KEY), ("/v1/messages/nothing", {"x-api-key": "k"}), ("/anthropic/v1/no", {})],
 )
 def test_an_unknown_address_is_refused_in_the_shape_of_who_is_meant(http, path, headers):
     answer = http.get(path, headers=headers)

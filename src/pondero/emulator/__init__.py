@@ -1,5 +1,6 @@
 """The emulator: a strict, deterministic service for every dialect, without key or network."""
 
+from .batches import BatchSettings
 from .emulator import Emulator
 from .fallible import Fallible
 from .faults import AsyncFaulty, Fault, Faulty
@@ -17,6 +18,7 @@ _SERVER = ("SERVER", "address", "app", "bind", "run", "serving")
 __all__ = [
     "SERVER",
     "AsyncFaulty",
+    "BatchSettings",
     "Call",
     "Emulator",
     "Fallible",

@@ -2,28 +2,41 @@
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ..canon import Head, HttpRequest, HttpResponse, Json
+from ..canon import Head, HttpRequest, HttpResponse, Json, Reply
 from ..dialects import Accepted, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .answer import Answered, Played, answered, whole, with_ids
-from .faults import FOREVER, AsyncSleep, Break, Fault, Pause, Sleep, asyncio_sleep, instead
+from .batches import Batches, BatchSettings, Call, Outcome, Served
+from .faults import (
+    FOREVER,
+    OF_BATCHES,
+    AsyncSleep,
+    Break,
+    Fault,
+    Pause,
+    Sleep,
+    asyncio_sleep,
+    instead,
+)
 from .log import Entry, Log
 from .models import Taken, accept_as_relative, model_answer, with_default
 from .question import read
 from .responder import Mind, ponder, settled
 from .routes import Route, meant_for, route
-from .script import Script, Scripted
+from .script import Script, Scripted, Taking
 from .stored_answers import StoredAnswers
 from .tokens import PromptCache
 
 _USUAL = Timeouts()
+_USUAL_BATCHES = BatchSettings()
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
@@ -36,9 +49,10 @@ class Emulator:
     """A transport, for sync and asyncio, that answers as any provider would. No key, no network.
 
     ``mind`` answers every request that no turn of ``script`` is meant for. ``faults`` go to the
-    next exchanges in order, None for one that goes well. ``service`` is the provider to emulate;
-    without it the URL decides. With ``any_model``, a relative answers for a model the catalog does
-    not know. ``sleep`` and ``asleep`` are how a slow answer waits.
+    next exchanges in order, None for one that goes well; those of batches wait for the next batch.
+    ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
+    relative answers for a model the catalog does not know. ``sleep`` and ``asleep`` are how a slow
+    answer waits. ``batches`` says how batches behave, and ``clock`` when they were made.
     """
 
     needs_key = False
@@ -53,12 +67,15 @@ class Emulator:
         any_model: bool = False,
         sleep: Sleep = time.sleep,
         asleep: AsyncSleep = asyncio_sleep,
+        batches: BatchSettings = _USUAL_BATCHES,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.script: Script = Script(script)
         self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
         self.log: Log = Log()
         self._cache = PromptCache()
         self._stored = StoredAnswers()
+        self._batches = Batches(self._item, self._next_fault, clock, batches)
         self._mind = mind
         self._provider = service
         self._any_model = any_model
@@ -93,12 +110,13 @@ class Emulator:
         self.script.expect(*turns)
 
     def reset(self) -> None:
-        """Forget script, faults, log, and what was cached and stored."""
+        """Forget script, faults, log, batches, and what was cached and stored."""
         self.script.clear()
         self.faults.clear()
         self.log.clear()
         self._cache.clear()
         self._stored.clear()
+        self._batches.clear()
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
@@ -114,7 +132,8 @@ class Emulator:
             return _refused(_UPGRADE, entry)
         to = route(request.url, provider=self._provider)
         if to is None:
-            return self._no_conversation(request, entry)
+            batch = self._batches.answered(request, self._provider)
+            return self._no_conversation(request, entry) if batch is None else _batch(batch, entry)
         entry.dialect, entry.service = to.wire.name, to.provider
         request = self._stored.resumed(request, to.wire)
         try:
@@ -155,20 +174,31 @@ class Emulator:
                 return Pause(FOREVER)
             if (other := instead(fault, to.wire)) is not None:
                 return _refused(_restated(other, to), entry)
+        reply = self._reply(to, accepted, turn, entry.model)
+        self._stored.keep(request, accepted, reply, to.wire)
+        return answered(to.wire, accepted, reply, fault)
+
+    def _reply(
+        self, to: Route, accepted: Accepted[Json], turn: Taking | None, model: str | None
+    ) -> Reply:
+        """Return what a turn or the mind says to a request for a model of this name."""
         mind = turn if turn is not None and turn.says else self._mind
         reply = settled(accepted, with_ids(mind(accepted), accepted, to.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
             usage = self._cache.counted(accepted, reply.usage, provider=to.provider)
             reply = msgspec.structs.replace(reply, usage=usage)
-        if entry.model != accepted.request.model and reply.model is None:
-            reply = msgspec.structs.replace(reply, model=entry.model)
-        self._stored.keep(request, accepted, reply, to.wire)
-        return answered(to.wire, accepted, reply, fault)
+        if model != accepted.request.model and reply.model is None:
+            reply = msgspec.structs.replace(reply, model=model)
+        return reply
 
     def _fault(self, accepted: Accepted[Json]) -> Fault | None:
         """Return the next fault of the list, or the one a directive in the question asks for."""
-        with suppress(IndexError):
-            return self.faults.popleft()
+        if self.faults and not _is_of_batches(self.faults[0]):
+            with suppress(IndexError):
+                return self.faults.popleft()
+        return self._directed(accepted)
+
+    def _directed(self, accepted: Accepted[Json]) -> Fault | None:
         wish = read(accepted.request.messages).directive("fault")
         if wish is None:
             return None
@@ -176,6 +206,73 @@ class Emulator:
             return Fault.of(wish)
         except BadParameter as error:
             return Fault(kind="status", status=400, message=str(error))
+
+    # -- batches ---------------------------------------------------------------------------------
+
+    def _item(self, request: HttpRequest) -> HttpResponse | Outcome:
+        """Return the answer to one request of a batch, as it would have been alone."""
+        to = route(request.url, provider=self._provider)
+        if to is None:
+            return _nowhere(request, meant_for(request, self._provider))
+        if _streams(request.body):
+            message = "stream: a request in a batch cannot be streamed"
+            return _restated(to.wire.service().error(400, message, code=None, retry_after=None), to)
+        request = self._stored.resumed(request, to.wire)
+        try:
+            accepted, name = self._taken(request, to)
+        except Rejected as no:
+            return no.response
+        accepted = with_default(accepted, to.provider)
+        turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
+        fault = (turn.fault if turn is not None else None) or self._directed(accepted)
+        if fault is not None:
+            if fault.kind in ("expired", "cancelled"):
+                return fault.kind
+            if (other := instead(fault, to.wire)) is not None:
+                return _restated(other, to)
+        reply = self._reply(to, accepted, turn, name)
+        self._stored.keep(request, accepted, reply, to.wire)
+        accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
+        return to.wire.service().reply(accepted, reply)
+
+    def _next_fault(self, call: Call, *, makes: bool) -> tuple[Fault | None, Callable[[], object]]:
+        """Return the fault of a request to a batch service, and what takes it off its list."""
+        if self.faults:
+            fault = self.faults[0]
+            waits = _is_of_batches(fault) and not makes
+            return (None, _nothing) if waits else (fault, self.faults.popleft)
+        if makes:
+            turn = self.script.batch_fault(dialect=call.wire.name, provider=call.provider)
+            if turn is not None:
+                return turn.fault, partial(self.script.drop, turn)
+        return None, _nothing
+
+
+def _nothing() -> None:
+    """Use nothing up."""
+
+
+def _is_of_batches(fault: Fault | None) -> bool:
+    return fault is not None and fault.kind in OF_BATCHES
+
+
+def _batch(served: Served, entry: Entry) -> Played | Pause | None:
+    """Return the answer of a batch service with its fault in it."""
+    response, fault, entry.dialect, entry.service = served
+    entry.fault = fault.kind if fault is not None else None
+    if fault is not None and fault.kind == "refused":
+        return None
+    if fault is not None and fault.kind == "hang" and fault.at is None:
+        return Pause(FOREVER)
+    if response.status >= 400:
+        return _refused(response, entry)
+    return whole(response, fault)
+
+
+def _streams(body: bytes) -> bool:
+    """Return whether a request asks for a stream."""
+    raw = _json(body)
+    return isinstance(raw, dict) and bool(raw.get("stream"))
 
 
 def _restated(error: HttpResponse, to: Route) -> HttpResponse:

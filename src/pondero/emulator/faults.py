@@ -13,6 +13,12 @@ cut             the answer ends after ``at`` bytes, in good order
 broken          the connection breaks after ``at`` bytes
 trickle         one byte at a time
 split           pieces end inside of characters
+lost            a batch is made, and the answer that says so is lost, or is ``status``
+stuck           a batch goes on for ``at`` more looks, or for ever
+failed          a batch fails when it is validated
+expired         a batch expires, and nothing of it was done
+partial         of a batch some requests fail, some expire
+cancelled       a batch is cancelled by somebody else, half done
 ==============  ===================================================================
 """
 
@@ -43,7 +49,17 @@ Kind = Literal[
     "broken",
     "trickle",
     "split",
+    "lost",
+    "stuck",
+    "failed",
+    "expired",
+    "partial",
+    "cancelled",
 ]
+OF_BATCHES: frozenset[Kind] = frozenset(
+    {"lost", "stuck", "failed", "expired", "partial", "cancelled"}
+)
+"""The kinds that happen to a batch: they wait for the next one that is made."""
 _KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MESSAGES = {
     400: "The request could not be read.",
@@ -62,7 +78,7 @@ _PAGE = (
 
 
 class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that goes wrong in one exchange; the module says what each kind means."""
+    """One thing that goes wrong in one exchange or one batch; the module says what each means."""
 
     kind: Kind
     status: int | None = None
@@ -85,6 +101,8 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
                 )
             if word == "slow" and rest:
                 return cls(kind="slow", seconds=float(rest))
+            if word == "lost" and rest:
+                return cls(kind="lost", status=int(rest))
             if word in _KINDS:
                 return cls(kind=_KINDS[word], at=int(rest) if rest else None)
         except ValueError:
@@ -245,8 +263,9 @@ class AsyncFaulty:
 def _checked(faults: Faults) -> deque[Fault | None]:
     found = deque(fault if fault is None else Fault.of(fault) for fault in faults)
     for fault in found:
-        if fault is not None and fault.kind in _OF_EVENTS:
-            message = f"a fault {fault.kind!r} needs an Emulator(faults=...); bytes have no events"
+        if fault is not None and fault.kind in (*_OF_EVENTS, *OF_BATCHES):
+            what = "events" if fault.kind in _OF_EVENTS else "batches"
+            message = f"a fault {fault.kind!r} needs an Emulator(faults=...); bytes have no {what}"
             raise BadParameter(message)
     return found
 

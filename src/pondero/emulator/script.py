@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from threading import Lock
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from ..canon import (
     decoded,
 )
 from ..dialects import Accepted
-from .faults import Fault
+from .faults import OF_BATCHES, Fault
 from .question import read
 from .responder import Mind
 
@@ -107,7 +108,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 Scripted = Turn | Reply | str | Mind
 
 
-def turn_of(scripted: Scripted) -> "Turn | _Minded":
+def turn_of(scripted: Scripted) -> "Taking":
     """Return an entry of a script as a turn; it may be text, a reply, a function or a turn."""
     if isinstance(scripted, Turn):
         return scripted
@@ -134,6 +135,10 @@ class _Minded:
         return self._mind(accepted)
 
 
+Taking = Turn | _Minded
+"""An entry of a script, as it is taken out."""
+
+
 class Script:
     """The queue of turns. Each is used once, by the first request it is meant for."""
 
@@ -154,16 +159,35 @@ class Script:
         with self._lock:
             self._turns.clear()
 
-    def take(
-        self, accepted: Accepted[Json], *, dialect: str, provider: str
-    ) -> "Turn | _Minded | None":
+    def take(self, accepted: Accepted[Json], *, dialect: str, provider: str) -> "Taking | None":
         """Return the first turn meant for this request, and take it out."""
         with self._lock:
             for turn in self._turns:
-                if turn.when.fits(accepted, dialect=dialect, provider=provider):
+                if not _of_batches(turn) and turn.when.fits(
+                    accepted, dialect=dialect, provider=provider
+                ):
                     self._turns.remove(turn)
                     return turn
         return None
+
+    def batch_fault(self, *, dialect: str, provider: str) -> "Taking | None":
+        """Return the first turn with a fault for a batch that is made here; it stays."""
+        with self._lock:
+            for turn in self._turns:
+                when = turn.when
+                here = when.dialect in (None, dialect) and when.service in (None, provider)
+                if here and _of_batches(turn):
+                    return turn
+        return None
+
+    def drop(self, turn: "Taking") -> None:
+        """Take a turn out."""
+        with self._lock, suppress(ValueError):
+            self._turns.remove(turn)
+
+
+def _of_batches(turn: "Taking") -> bool:
+    return turn.fault is not None and turn.fault.kind in OF_BATCHES
 
 
 def turns_of(data: bytes) -> tuple[Turn | str, ...]:

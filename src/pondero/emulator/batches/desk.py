@@ -1,0 +1,204 @@
+"""The desk: keeps the batches and files of one emulator, moves batches on, and ends them.
+
+Every shape works through it. Whose key made a thing may see it, nobody else. The oldest things are
+forgotten where there are too many, or too many bytes.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from ...canon import HttpRequest, HttpResponse, Json
+from ..faults import Fault
+from .job import Complaint, Item, Job, Outcome, Row, end_of, intended, length_of, shuffled
+
+Clock = Callable[[], float]
+Answer = Callable[[HttpRequest], HttpResponse | Outcome]
+"""Answers one request of a batch as if it had come alone, or says what became of it instead."""
+
+_MOST = 1_000
+_MOST_BYTES = 1024 * 1024 * 1024
+_FAILED = Complaint("The batch could not be validated.", "invalid_batch", 1)
+
+
+class Stored(Struct, frozen=True):
+    """A file. ``source`` is the provider that wrote it, None where the caller handed it in.
+
+    ``done`` is false while it is still being handed in, piece by piece.
+    """
+
+    id: str
+    owner: str
+    name: str
+    purpose: str
+    data: bytes
+    created: int
+    source: str | None = None
+    done: bool = True
+
+
+class Desk:
+    """The batches and files of one emulator."""
+
+    def __init__(self, answer: Answer, clock: Clock, *, looks: int) -> None:
+        self._answer = answer
+        self._clock = clock
+        self._looks = looks
+        self._kept: OrderedDict[str, Job | Stored] = OrderedDict()
+        self._made = self._bytes = 0
+
+    def now(self) -> int:
+        """Return the time in seconds."""
+        return int(self._clock())
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+        self._made = self._bytes = 0
+
+    def new_id(self, length: int = 24) -> str:
+        """Return hexadecimal digits that no other thing here has."""
+        self._made += 1
+        return blake2b(str(self._made).encode(), digest_size=32).hexdigest()[:length]
+
+    # -- batches ---------------------------------------------------------------------------------
+
+    def make(
+        self,
+        id: str,
+        owner: str,
+        provider: str,
+        *,
+        items: list[Item],
+        facts: dict[str, Json],
+        fault: Fault | None,
+        complaints: tuple[Complaint, ...] = (),
+    ) -> Job:
+        """Return a new job, which is kept."""
+        if fault is not None and fault.kind == "failed":
+            complaints = complaints or (_FAILED,)
+        job = Job(
+            id=id,
+            owner=owner,
+            provider=provider,
+            created=self.now(),
+            length=length_of(self._looks, fault),
+            items=items,
+            facts=facts,
+            fault=fault,
+            complaints=complaints,
+        )
+        self._keep(job.id, job)
+        return job
+
+    def job(self, id: str, owner: str) -> Job | None:
+        """Return a job of this owner."""
+        found = self._kept.get(id)
+        return found if isinstance(found, Job) and found.owner == owner else None
+
+    def jobs(self, owner: str, provider: str) -> list[Job]:
+        """Return the jobs of an owner at a provider, the newest first."""
+        return [
+            each
+            for each in reversed(self._kept.values())
+            if isinstance(each, Job) and (each.owner, each.provider) == (owner, provider)
+        ]
+
+    def add(self, job: Job, items: list[Item]) -> None:
+        """Put more requests into a job."""
+        job.items.extend(items)
+        self._count(sum(len(item.request.body) for item in items))
+
+    def look(self, job: Job, failed: HttpResponse) -> bool:
+        """Move a job on, because somebody looks at it; return whether it ended just now.
+
+        ``failed`` is what a request is answered that the service fails to answer.
+        """
+        if job.end is not None:
+            return False
+        job.looks += 1
+        if not job.due:
+            return False
+        if job.fault is not None and job.fault.kind == "cancelled" and job.cancelled_at is None:
+            job.cancelled_at = self.now()
+        job.rows = tuple(self._rows(job, failed))
+        job.end, job.ended_at = end_of(job), self.now()
+        job.items = [msgspec.structs.replace(i, request=_spent(i.request)) for i in job.items]
+        self._count(sum(len(row.response.body) for row in job.rows if row.response))
+        return True
+
+    def cancel(self, job: Job) -> None:
+        """Begin to cancel a job that has not ended."""
+        if job.end is None and job.cancelled_at is None:
+            job.cancelled_at = self.now()
+
+    def drop(self, id: str) -> None:
+        """Forget a job or a file."""
+        self._kept.pop(id, None)
+
+    def _rows(self, job: Job, failed: HttpResponse) -> Iterator[Row]:
+        order = shuffled(job)
+        ends = intended(job, order)
+        for item in order:
+            end = ends.get(item.id)
+            if end is not None:
+                yield Row(item.id, end, failed if end == "errored" else None)
+                continue
+            said = self._answer(item.request)
+            if isinstance(said, str):
+                yield Row(item.id, said)
+            else:
+                yield Row(item.id, "succeeded" if said.status < 400 else "errored", said)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def store(self, file: Stored) -> Stored:
+        """Keep a file, in place of one with the same id."""
+        self._keep(file.id, file)
+        return file
+
+    def file(self, id: str, owner: str) -> Stored | None:
+        """Return a file of this owner."""
+        found = self._kept.get(id)
+        whole = isinstance(found, Stored) and found.done and found.owner == owner
+        return found if isinstance(found, Stored) and whole else None
+
+    def begun(self, id: str) -> Stored | None:
+        """Return a file that is still being handed in."""
+        found = self._kept.get(id)
+        return found if isinstance(found, Stored) and not found.done else None
+
+    def files(self, owner: str) -> list[Stored]:
+        """Return the files of an owner, the newest first."""
+        kept = reversed(self._kept.values())
+        return [each for each in kept if isinstance(each, Stored) and each.owner == owner]
+
+    def _keep(self, id: str, thing: Job | Stored) -> None:
+        self._kept[id] = thing
+        self._count(_size(thing))
+        while len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+
+    def _count(self, more: int) -> None:
+        """Count bytes; where they are too many, count again and forget the oldest things."""
+        self._bytes += more
+        if self._bytes <= _MOST_BYTES:
+            return
+        self._bytes = sum(map(_size, self._kept.values()))
+        while self._bytes > _MOST_BYTES and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.popitem(last=False)[1])
+
+
+def _size(thing: Job | Stored) -> int:
+    if isinstance(thing, Stored):
+        return len(thing.data)
+    asked = sum(len(item.request.body) for item in thing.items)
+    return asked + sum(len(row.response.body) for row in thing.rows if row.response)
+
+
+def _spent(request: HttpRequest) -> HttpRequest:
+    """Return a request without its body and its key: it was answered."""
+    return msgspec.structs.replace(request, headers={}, body=b"")

@@ -1,0 +1,178 @@
+"""Batches in files: a file of requests goes in, a file of answers and one of errors come out.
+
+The file is checked when the batch is first looked at, and a batch with a bad line fails as a whole.
+A request that is refused has its own status and body, among the errors.
+"""
+
+import re
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from ...canon import HttpResponse, Json
+from . import uploads
+from .call import DAY, Call, Endpoint, json_of, lines, page, said
+from .desk import Desk, Stored
+from .job import Complaint, Job, Row
+
+_STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
+_LOST = {
+    "expired": (
+        "batch_expired",
+        "This request could not be executed before the completion window expired.",
+    ),
+    "cancelled": ("batch_cancelled", "This request was cancelled before it was executed."),
+}
+
+
+class _Create(Struct, frozen=True, forbid_unknown_fields=True):
+    input_file_id: str
+    endpoint: str
+    completion_window: str
+    metadata: dict[str, str] | None = None
+    output_expires_after: dict[str, Json] | None = None
+
+
+def _create(desk: Desk, call: Call) -> HttpResponse:
+    asked = call.body(_Create)
+    limits = call.limits
+    if asked.endpoint not in limits.endpoints:
+        call.refuse(
+            400, f"Invalid endpoint {asked.endpoint!r}; use {' or '.join(limits.endpoints)}."
+        )
+    if re.fullmatch(limits.windows, asked.completion_window) is None:
+        call.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
+    file = desk.file(asked.input_file_id, call.owner)
+    if file is None or file.purpose != "batch":
+        call.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
+    where = call.root.removesuffix("/v1") + asked.endpoint
+    read = uploads.read_lines(call, file.data, endpoint=asked.endpoint, where=where, model=None)
+    job = desk.make(
+        f"batch_{desk.new_id(32)}",
+        call.owner,
+        call.provider,
+        items=read.items,
+        facts={**msgspec.to_builtins(asked), "model": read.model},
+        fault=call.fault,
+        complaints=read.complaints,
+    )
+    return said(_told(job))
+
+
+def _retrieve(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if call.look(desk, job):
+        _write(desk, job)
+    return said(_told(job))
+
+
+def _list(desk: Desk, call: Call) -> HttpResponse:
+    jobs = desk.jobs(call.owner, call.provider)
+    ids = [job.id for job in jobs]
+    start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
+    shown = page(jobs, start, call.query.get("limit"), usual=20, most=100)
+    ends = (shown[0].id, shown[-1].id) if shown else (None, None)
+    return said(
+        {
+            "object": "list",
+            "data": [_told(job) for job in shown],
+            "first_id": ends[0],
+            "last_id": ends[1],
+            "has_more": start + len(shown) < len(jobs),
+        }
+    )
+
+
+def _cancel(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if job.end is not None:
+        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+    desk.cancel(job)
+    return said(_told(job))
+
+
+def _write(desk: Desk, job: Job) -> None:
+    """Write the files of a job that has just ended."""
+    if job.end == "failed":
+        return
+    for fact, good in (("output", True), ("error", False)):
+        rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
+        name, data = f"{job.id}_{fact}.jsonl", lines(line(job, row) for row in rows)
+        job.facts[f"{fact}_file_id"] = uploads.write_file(desk, job, name, data)
+
+
+def line(job: Job, row: Row) -> Json:
+    """Return what became of one request, as these services write it."""
+    response, error = None, None
+    if row.response is not None:
+        said = row.response
+        request_id = said.headers.get("x-request-id") or f"req_{job.id[-12:]}"
+        body = json_of(said)
+        response = {"status_code": said.status, "request_id": request_id, "body": body}
+    else:
+        code, message = _LOST[row.outcome]
+        error = {"code": code, "message": message}
+    digest = blake2b(f"{job.id} {row.id}".encode("utf-8", "surrogatepass"), digest_size=12)
+    return {
+        "id": f"batch_req_{digest.hexdigest()}",
+        "custom_id": row.id,
+        "response": response,
+        "error": error,
+    }
+
+
+def _told(job: Job) -> Json:
+    ended = {f"{job.end}_at": job.ended_at} if job.end is not None else {}
+    times = {
+        "in_progress_at": job.created if job.looks else None,
+        "expires_at": job.created + DAY,
+        "finalizing_at": job.ended_at if job.end in ("completed", "expired") else None,
+        "completed_at": None,
+        "failed_at": None,
+        "expired_at": None,
+        "cancelling_at": job.cancelled_at,
+        "cancelled_at": None,
+        **ended,
+    }
+    done = job.count("succeeded")
+    counted = 0 if job.complaints or not job.looks else len(job.items)
+    return {
+        "id": job.id,
+        "object": "batch",
+        "endpoint": job.facts["endpoint"],
+        "model": job.facts["model"],
+        "errors": _errors(job.complaints) if job.end == "failed" else None,
+        "input_file_id": job.facts["input_file_id"],
+        "completion_window": job.facts["completion_window"],
+        "status": _STATUS.get(job.stage, job.end),
+        "output_file_id": job.facts.get("output_file_id"),
+        "error_file_id": job.facts.get("error_file_id"),
+        "created_at": job.created,
+        **times,
+        "request_counts": {
+            "total": counted,
+            "completed": done,
+            "failed": 0 if job.complaints else len(job.rows) - done,
+        },
+        "metadata": job.facts["metadata"],
+    }
+
+
+def _errors(complaints: tuple[Complaint, ...]) -> Json:
+    return {"object": "list", "data": [msgspec.to_builtins(each) for each in complaints]}
+
+
+def _described(file: Stored) -> Json:
+    return {**uploads.described(file), "status": "processed", "expires_at": None}
+
+
+_BATCHES = r"(?<!v1beta)(?<!messages)/batches"
+_ONE = rf"{_BATCHES}/(?P<id>[\w-]+)"
+ENDPOINTS = (
+    Endpoint("POST", _BATCHES, _create, makes=True),
+    Endpoint("GET", _BATCHES, _list),
+    Endpoint("GET", _ONE, _retrieve),
+    Endpoint("POST", f"{_ONE}/cancel", _cancel),
+    *uploads.endpoints(_described),
+)

@@ -1,0 +1,122 @@
+"""A batch on its way: its requests, how far it is, and what became of each.
+
+The desk moves jobs on; each shape writes them down in its own words. A job goes on by looks, not
+by time: somebody asks how it is, and that moves it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Literal
+
+from msgspec import Struct
+
+from ...canon import HttpRequest, HttpResponse, Json
+from ..faults import Fault
+
+Outcome = Literal["succeeded", "errored", "expired", "cancelled"]
+Stage = Literal["made", "running", "cancelling", "ended"]
+End = Literal["completed", "failed", "expired", "cancelled"]
+_PARTIAL: tuple[Outcome, ...] = ("errored", "succeeded", "expired")
+
+
+class Item(Struct, frozen=True):
+    """One request of a batch, as it would have been sent alone; ``id`` is the caller's name."""
+
+    id: str
+    request: HttpRequest
+
+
+class Row(Struct, frozen=True):
+    """What became of one request; ``response`` is what it would have been answered alone."""
+
+    id: str
+    outcome: Outcome
+    response: HttpResponse | None = None
+
+
+class Complaint(Struct, frozen=True):
+    """Why a batch cannot be begun: what is wrong, and in which line (from 1) of its file."""
+
+    message: str
+    code: str = "invalid_request"
+    line: int | None = None
+    param: str | None = None
+
+
+class Job(Struct, kw_only=True):
+    """One batch. ``facts`` are what its shape repeats: an endpoint, a name, files."""
+
+    id: str
+    owner: str
+    provider: str
+    created: int
+    length: float
+    items: list[Item] = []
+    facts: dict[str, Json] = {}
+    fault: Fault | None = None
+    complaints: tuple[Complaint, ...] = ()
+    looks: int = 0
+    cancelled_at: int | None = None
+    ended_at: int | None = None
+    end: End | None = None
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def stage(self) -> Stage:
+        """Return how far it is."""
+        if self.end is not None:
+            return "ended"
+        if self.cancelled_at is not None:
+            return "cancelling"
+        return "running" if self.looks else "made"
+
+    @property
+    def due(self) -> bool:
+        """Return whether it ends with this look."""
+        return bool(self.complaints) or self.cancelled_at is not None or self.looks >= self.length
+
+    def count(self, *outcomes: Outcome) -> int:
+        """Return how many requests came to one of these ends."""
+        return sum(row.outcome in outcomes for row in self.rows)
+
+
+def length_of(looks: int, fault: Fault | None) -> float:
+    """Return the look that ends a job."""
+    if fault is None or fault.kind != "stuck":
+        return looks
+    return math.inf if fault.at is None else looks + fault.at
+
+
+def shuffled(job: Job) -> list[Item]:
+    """Return the requests in another order than they came in, always the same for one job."""
+    order = list(job.items)
+    Random(job.id).shuffle(order)  # noqa: S311 - an order, not a secret
+    if len(order) > 1 and order == job.items:
+        order.append(order.pop(0))
+    return order
+
+
+def intended(job: Job, order: Sequence[Item]) -> Mapping[str, Outcome]:
+    """Return what is to become of each request, by its id; one that is missing is answered."""
+    kind = job.fault.kind if job.fault is not None else None
+    if job.cancelled_at is not None or kind == "cancelled":
+        done = len(order) // 2 if job.looks > 1 else 0
+        return {item.id: "cancelled" for item in order[done:]}
+    if job.complaints:
+        return {item.id: "errored" for item in order}
+    if kind == "expired":
+        return {item.id: "expired" for item in order}
+    if kind == "partial":
+        ends = ((item.id, _PARTIAL[at % len(_PARTIAL)]) for at, item in enumerate(order))
+        return {id: end for id, end in ends if end != "succeeded"}
+    return {}
+
+
+def end_of(job: Job) -> End:
+    """Return how a job ended, from what became of its requests."""
+    if job.complaints:
+        return "failed"
+    if job.cancelled_at is not None:
+        return "cancelled"
+    return "expired" if job.count("expired") else "completed"

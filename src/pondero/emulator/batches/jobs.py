@@ -1,0 +1,201 @@
+"""Batch jobs: one model and one endpoint for all requests, which stand in files or in the body.
+
+The answers are in a file, the errors in another; asked for ``inline``, both stand in the job.
+"""
+
+from msgspec import Raw, Struct
+
+from ...canon import HttpResponse, Json
+from . import uploads
+from .call import Call, Endpoint, check_names, lines, page, said
+from .desk import Desk, Stored
+from .files import line
+from .job import Complaint, Item, Job
+
+_STATUS = {"made": "QUEUED", "running": "RUNNING", "cancelling": "CANCELLATION_REQUESTED"}
+_END = {
+    "completed": "SUCCESS",
+    "failed": "FAILED",
+    "expired": "TIMEOUT_EXCEEDED",
+    "cancelled": "CANCELLED",
+}
+_MOST_HOURS = 168
+
+
+class _Request(Struct, frozen=True, forbid_unknown_fields=True):
+    body: Raw
+    custom_id: str | None = None
+
+
+class _Create(Struct, frozen=True, forbid_unknown_fields=True):
+    endpoint: str
+    input_files: list[str] | None = None
+    requests: list[_Request] | None = None
+    model: str | None = None
+    agent_id: str | None = None
+    metadata: dict[str, str] | None = None
+    timeout_hours: int = 24
+
+
+def _create(desk: Desk, call: Call) -> HttpResponse:
+    asked = call.body(_Create)
+    if asked.endpoint not in call.limits.endpoints:
+        call.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
+    if asked.model is None:
+        call.refuse(400, "model: a batch job needs one")
+    if bool(asked.input_files) == bool(asked.requests):
+        call.refuse(400, "one of input_files and requests is needed, and not both")
+    if not 1 <= asked.timeout_hours <= _MOST_HOURS:
+        call.refuse(400, f"timeout_hours: from 1 to {_MOST_HOURS}")
+    where = call.root.removesuffix("/v1") + asked.endpoint
+    items, complaints = (
+        _from_files(desk, call, asked, where) if asked.input_files else _inline(call, asked, where)
+    )
+    facts = {
+        "endpoint": asked.endpoint,
+        "model": asked.model,
+        "agent_id": asked.agent_id,
+        "metadata": asked.metadata,
+        "input_files": asked.input_files or [],
+    }
+    job = desk.make(
+        _uuid(desk.new_id(32)),
+        call.owner,
+        call.provider,
+        items=items,
+        facts=facts,
+        fault=call.fault,
+        complaints=complaints,
+    )
+    return said(_told(job))
+
+
+def _from_files(
+    desk: Desk, call: Call, asked: _Create, where: str
+) -> tuple[list[Item], tuple[Complaint, ...]]:
+    data = b"\n".join(uploads.file_of(desk, call, id).data for id in asked.input_files or ())
+    endpoint = asked.endpoint
+    read = uploads.read_lines(call, data, endpoint=endpoint, where=where, model=asked.model)
+    return read.items, read.complaints
+
+
+def _inline(call: Call, asked: _Create, where: str) -> tuple[list[Item], tuple[Complaint, ...]]:
+    requests = asked.requests or []
+    ids = [each.custom_id or str(at) for at, each in enumerate(requests)]
+    if (wrong := check_names(call, ids)) is not None:
+        call.refuse(400, wrong)
+    items = []
+    for id, each in zip(ids, requests, strict=True):
+        bare = call.item(id, where, bytes(each.body))
+        item, named = uploads.with_model(call, bare, asked.model)
+        if named not in (None, asked.model):
+            call.refuse(400, f"requests: {named!r} is not the job's model {asked.model!r}")
+        items.append(item)
+    return items, ()
+
+
+def _retrieve(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk, "batch job")
+    if call.look(desk, job) and job.end != "failed":
+        for fact, good in (("output_file", True), ("error_file", False)):
+            rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
+            name, data = f"{job.id}_{fact}.jsonl", lines(line(job, row) for row in rows)
+            job.facts[fact] = uploads.write_file(desk, job, name, data)
+    return said(_told(job, inline=call.query.get("inline") == "true"))
+
+
+def _list(desk: Desk, call: Call) -> HttpResponse:
+    query = call.query
+    jobs = [
+        job
+        for job in desk.jobs(call.owner, call.provider)
+        if query.get("model") in (None, job.facts["model"])
+        and query.get("status") in (None, _status(job))
+    ]
+    size = query.get("page_size", "100")
+    number = int(query["page"]) if query.get("page", "").isdecimal() else 0
+    per = int(size) if size.isdecimal() else 100
+    shown = page(jobs, number * per, size, usual=100, most=1_000)
+    return said({"object": "list", "data": [_told(job) for job in shown], "total": len(jobs)})
+
+
+def _cancel(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk, "batch job")
+    if job.end is not None:
+        call.refuse(400, f"The job has ended with status {_status(job)}.")
+    desk.cancel(job)
+    return said(_told(job))
+
+
+def _delete(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk, "batch job")
+    if job.end is None:
+        call.refuse(400, "The job has not ended; cancel it before it is deleted.")
+    desk.drop(job.id)
+    return said({"id": job.id, "object": "batch", "deleted": True})
+
+
+def _status(job: Job) -> str:
+    return _STATUS.get(job.stage) or _END[job.end or "completed"]
+
+
+def _told(job: Job, *, inline: bool = False) -> Json:
+    done = job.count("succeeded")
+    failed = 0 if job.end == "failed" else len(job.rows) - done
+    told = {
+        "id": job.id,
+        "object": "batch",
+        "input_files": job.facts["input_files"],
+        "metadata": job.facts["metadata"],
+        "endpoint": job.facts["endpoint"],
+        "model": job.facts["model"],
+        "agent_id": job.facts["agent_id"],
+        "output_file": job.facts.get("output_file"),
+        "error_file": job.facts.get("error_file"),
+        "errors": [
+            {"message": each.message, "count": 1}
+            for each in (job.complaints if job.end == "failed" else ())
+        ],
+        "outputs": None,
+        "status": _status(job),
+        "created_at": job.created,
+        "started_at": job.created if job.looks else None,
+        "completed_at": job.ended_at,
+        "total_requests": len(job.items),
+        "completed_requests": done + failed,
+        "succeeded_requests": done,
+        "failed_requests": failed,
+    }
+    if inline and job.end not in (None, "failed"):
+        told["outputs"] = [line(job, row) for row in job.rows]
+    return told
+
+
+def _uuid(digits: str) -> str:
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _described(file: Stored) -> Json:
+    output = file.source is not None
+    return {
+        **uploads.described(file),
+        "purpose": "batch",
+        "sample_type": "batch_result" if output else "batch_request",
+        "source": file.source or "upload",
+        "num_lines": len(file.data.splitlines()),
+        "mimetype": "application/jsonl",
+        "signature": None,
+        "deleted": False,
+    }
+
+
+_JOBS = "/batch/jobs"
+_ONE = rf"{_JOBS}/(?P<id>[\w-]+)"
+ENDPOINTS = (
+    Endpoint("POST", _JOBS, _create, makes=True),
+    Endpoint("GET", _JOBS, _list),
+    Endpoint("GET", _ONE, _retrieve),
+    Endpoint("DELETE", _ONE, _delete),
+    Endpoint("POST", f"{_ONE}/cancel", _cancel),
+    *uploads.endpoints(_described),
+)

@@ -1,0 +1,127 @@
+"""Message batches: the requests stand in the body, the results are lines at an address of theirs.
+
+Only names are checked when a batch comes in; what is wrong with a request is in its result.
+"""
+
+from msgspec import Raw, Struct
+
+from ...canon import HttpResponse, Json
+from .call import DAY, Call, Endpoint, check_names, date, json_of, lines, page, public_root, said
+from .desk import Desk
+from .job import Job, Row
+
+_STATUS = {
+    "made": "in_progress",
+    "running": "in_progress",
+    "cancelling": "canceling",
+    "ended": "ended",
+}
+_OUTCOME = {"cancelled": "canceled"}
+
+
+class _Request(Struct, frozen=True, forbid_unknown_fields=True):
+    custom_id: str
+    params: Raw
+
+
+class _Create(Struct, frozen=True, forbid_unknown_fields=True):
+    requests: list[_Request]
+
+
+def _create(desk: Desk, call: Call) -> HttpResponse:
+    asked = call.body(_Create)
+    if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
+        call.refuse(400, wrong)
+    where = f"{call.root}/messages"
+    items = [call.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
+    id = f"msgbatch_01{desk.new_id(22)}"
+    job = desk.make(id, call.owner, call.provider, items=items, facts={}, fault=call.fault)
+    return said(_told(job, call))
+
+
+def _retrieve(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    call.look(desk, job)
+    return said(_told(job, call))
+
+
+def _list(desk: Desk, call: Call) -> HttpResponse:
+    jobs = desk.jobs(call.owner, call.provider)
+    query, ids = call.query, [job.id for job in jobs]
+    limit = query.get("limit")
+    if (before := query.get("before_id")) in ids:
+        shown = page(jobs[: ids.index(before)][::-1], 0, limit, usual=20, most=1_000)[::-1]
+        more = bool(shown) and shown[0] is not jobs[0]
+    else:
+        start = ids.index(query["after_id"]) + 1 if query.get("after_id") in ids else 0
+        shown = page(jobs, start, limit, usual=20, most=1_000)
+        more = start + len(shown) < len(jobs)
+    ends = (shown[0].id, shown[-1].id) if shown else (None, None)
+    data = [_told(job, call) for job in shown]
+    return said({"data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]})
+
+
+def _cancel(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if job.end is not None:
+        call.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
+    desk.cancel(job)
+    return said(_told(job, call))
+
+
+def _delete(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if job.end is None:
+        call.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
+    desk.drop(job.id)
+    return said({"id": job.id, "type": "message_batch_deleted"})
+
+
+def _results(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if job.end is None:
+        call.refuse(404, f"Batch {job.id} has no results yet.")
+    headers = {"content-type": "application/x-jsonl"}
+    return HttpResponse(200, headers, lines(map(_line, job.rows)))
+
+
+def _told(job: Job, call: Call) -> Json:
+    ended = job.end is not None
+    counts = {
+        "processing": 0 if ended else len(job.items),
+        "succeeded": job.count("succeeded"),
+        "errored": job.count("errored"),
+        "canceled": job.count("cancelled"),
+        "expired": job.count("expired"),
+    }
+    return {
+        "id": job.id,
+        "type": "message_batch",
+        "processing_status": _STATUS[job.stage],
+        "request_counts": counts,
+        "created_at": date(job.created),
+        "expires_at": date(job.created + DAY),
+        "ended_at": date(job.ended_at),
+        "archived_at": None,
+        "cancel_initiated_at": date(job.cancelled_at),
+        "results_url": f"{public_root(call)}/messages/batches/{job.id}/results" if ended else None,
+    }
+
+
+def _line(row: Row) -> Json:
+    result: dict[str, Json] = {"type": _OUTCOME.get(row.outcome, row.outcome)}
+    if row.response is not None:
+        result["message" if row.outcome == "succeeded" else "error"] = json_of(row.response)
+    return {"custom_id": row.id, "result": result}
+
+
+_BATCHES = "/messages/batches"
+_ONE = rf"{_BATCHES}/(?P<id>[\w-]+)"
+ENDPOINTS = (
+    Endpoint("POST", _BATCHES, _create, makes=True),
+    Endpoint("GET", _BATCHES, _list),
+    Endpoint("GET", _ONE, _retrieve),
+    Endpoint("DELETE", _ONE, _delete),
+    Endpoint("POST", f"{_ONE}/cancel", _cancel),
+    Endpoint("GET", f"{_ONE}/results", _results),
+)

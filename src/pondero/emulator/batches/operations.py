@@ -1,0 +1,330 @@
+"""Batches as long-running operations: requests stand in the body, or in a file handed in before.
+
+A request is what would have been sent alone, configuration included, beside a key of the caller's.
+Answers stand in the operation, or in a file. What stands in the body without keys is answered in
+its order, since nothing else tells the answers apart.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ...canon import HttpResponse, Json
+from .call import DAY, Call, Endpoint, check_names, date, json_of, lines, page, public_root, said
+from .desk import Desk, Stored
+from .job import Complaint, Item, Job, Row
+
+_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
+_STATE = {"made": "PENDING", "running": "RUNNING", "cancelling": "RUNNING"}
+_END = {
+    "completed": "SUCCEEDED",
+    "failed": "FAILED",
+    "expired": "EXPIRED",
+    "cancelled": "CANCELLED",
+}
+_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 429: 8, 500: 13, 503: 14, 504: 4}
+_INTERNAL, _CANCELLED, _DEADLINE = 13, 1, 4
+_SNAKE = re.compile(r"_([a-z])")
+
+
+class _Config(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    requests: dict[str, list[dict[str, Json]]] | None = None
+    file_name: str | None = None
+
+
+class _Batch(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    input_config: dict[str, Json]
+    display_name: str = ""
+    model: str | None = None
+    priority: Json = None
+    webhook_config: Json = None
+
+
+class _Create(Struct, frozen=True, forbid_unknown_fields=True):
+    batch: dict[str, Json]
+
+
+def _create(desk: Desk, call: Call) -> HttpResponse:
+    batch: _Batch = _camel(call, _read(call).batch, _Batch)
+    config: _Config = _camel(call, batch.input_config, _Config)
+    model = call.named["model"]
+    where = f"{call.root}/models/{model}:generateContent"
+    if (config.requests is None) is (config.file_name is None):
+        call.refuse(400, "input_config: one of requests and file_name is needed, and not both")
+    complaints: tuple[Complaint, ...] = ()
+    if config.requests is not None:
+        items, keyed = _inline(call, config.requests.get("requests", []), where)
+    else:
+        items, complaints = _from_file(desk, call, config.file_name or "", where)
+        keyed = True
+    facts = {
+        "model": f"models/{model}",
+        "display_name": batch.display_name,
+        "file": config.file_name,
+        "keyed": keyed,
+    }
+    job = desk.make(
+        desk.new_id(32),
+        call.owner,
+        call.provider,
+        items=items,
+        facts=facts,
+        fault=call.fault,
+        complaints=complaints,
+    )
+    return said(_told(job, call))
+
+
+def _read(call: Call) -> _Create:
+    created: _Create = call.body(_Create)
+    return created
+
+
+def _camel(call: Call, raw: dict[str, Json], kind: type[Any]) -> Any:
+    """Return part of the envelope as a type: fields may be written in either case."""
+    named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
+    return call.read(msgspec.json.encode(named), kind)
+
+
+def _inline(call: Call, requests: list[dict[str, Json]], where: str) -> tuple[list[Item], bool]:
+    keys = []
+    for at, each in enumerate(requests):
+        if unknown := each.keys() - {"request", "metadata"}:
+            call.refuse(400, f"requests[{at}]: unknown name {min(unknown)!r}")
+        if not isinstance(each.get("request"), dict):
+            call.refuse(400, f"requests[{at}].request: an object is needed")
+        metadata = each.get("metadata") or {}
+        keys.append(metadata.get("key") if isinstance(metadata, dict) else None)
+    keyed = any(key is not None for key in keys)
+    ids = [str(at) if key is None else str(key) for at, key in enumerate(keys)]
+    if (wrong := check_names(call, ids, "metadata.key")) is not None:
+        call.refuse(400, wrong)
+    bodies = [_unnamed(call, each["request"]) for each in requests]
+    return [call.item(id, where, body) for id, body in zip(ids, bodies, strict=True)], keyed
+
+
+def _from_file(
+    desk: Desk, call: Call, name: str, where: str
+) -> tuple[list[Item], tuple[Complaint, ...]]:
+    file = desk.file(name.removeprefix("files/"), call.owner)
+    if file is None:
+        call.refuse(404, f"File {name!r} was not found.")
+    items: list[Item] = []
+    for number, text in enumerate(file.data.splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            raw = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return [], (Complaint(f"Line {number} is not JSON.", line=number),)
+        if not isinstance(raw, dict) or not isinstance(raw.get("request"), dict):
+            return [], (Complaint(f"Line {number} has no request.", line=number),)
+        key = str(raw.get("key", number - 1))
+        items.append(call.item(key, where, _unnamed(call, raw["request"])))
+    wrong = check_names(call, [item.id for item in items], "key")
+    return items, () if wrong is None else (Complaint(wrong),)
+
+
+def _unnamed(call: Call, request: dict[str, Json]) -> bytes:
+    """Return a request without the model's name, which the address has."""
+    named = str(request.get("model", "")).removeprefix("models/")
+    if named not in ("", call.named["model"]):
+        call.refuse(400, f"request.model: {named!r} is not the batch's model")
+    return msgspec.json.encode({key: value for key, value in request.items() if key != "model"})
+
+
+def _retrieve(desk: Desk, call: Call) -> HttpResponse:
+    job = call.job(desk)
+    if call.look(desk, job) and job.facts["file"] is not None:
+        rows = [{"key": row.id, **_result(row)} for row in _shown(job)]
+        id = desk.new_id()
+        file = Stored(id, job.owner, id, "output", lines(rows), desk.now(), job.provider)
+        job.facts["responses_file"] = f"files/{desk.store(file).id}"
+    return said(_told(job, call))
+
+
+def _list(desk: Desk, call: Call) -> HttpResponse:
+    jobs = desk.jobs(call.owner, call.provider)
+    token = call.query.get("pageToken", "")
+    start = int(token) if token.isdecimal() else 0
+    shown = page(jobs, start, call.query.get("pageSize"), usual=10, most=100)
+    told: dict[str, Json] = {"operations": [_told(job, call) for job in shown]}
+    if start + len(shown) < len(jobs):
+        told["nextPageToken"] = str(start + len(shown))
+    return said(told)
+
+
+def _cancel(desk: Desk, call: Call) -> HttpResponse:
+    desk.cancel(call.job(desk))
+    return said({})
+
+
+def _delete(desk: Desk, call: Call) -> HttpResponse:
+    desk.drop(call.job(desk).id)
+    return said({})
+
+
+def _end(job: Job) -> str:
+    """Return the last state; a batch of which a part was done in time did not expire."""
+    if job.end == "expired" and job.count("expired") < len(job.rows):
+        return _END["completed"]
+    return _END[job.end or "completed"]
+
+
+def _shown(job: Job) -> tuple[Row, ...]:
+    """Return the rows that are told: none of a batch that came to nothing."""
+    if job.end is None or _end(job) != _END["completed"]:
+        return ()
+    if job.facts["keyed"]:
+        return job.rows
+    return tuple(sorted(job.rows, key=lambda row: int(row.id)))
+
+
+def _told(job: Job, call: Call) -> Json:
+    ended = job.end is not None
+    state = _STATE.get(job.stage) or _end(job)
+    done, failed = job.count("succeeded"), job.count("errored")
+    metadata: dict[str, Json] = {
+        "@type": _TYPE,
+        "model": job.facts["model"],
+        "displayName": job.facts["display_name"],
+        "state": f"{call.settings.states}_{state}",
+        "createTime": date(job.created),
+        "updateTime": date(job.ended_at or job.created),
+        "name": f"batches/{job.id}",
+        "batchStats": {
+            "requestCount": str(len(job.items)),
+            "pendingRequestCount": str(len(job.items) - done - failed),
+            "successfulRequestCount": str(done),
+            "failedRequestCount": str(failed),
+        },
+    }
+    told: dict[str, Json] = {"name": f"batches/{job.id}", "metadata": metadata}
+    if not ended:
+        return told
+    told["done"], metadata["endTime"] = True, date(job.ended_at)
+    if state == _END["failed"]:
+        told["error"] = {"code": 3, "message": job.complaints[0].message}
+    elif state == _END["completed"]:
+        metadata["output"] = _output(job)
+        told["response"] = {"@type": f"{_TYPE}Output", **_output(job)}
+    return told
+
+
+def _output(job: Job) -> dict[str, Json]:
+    if job.facts["file"] is not None:
+        return {"responsesFile": job.facts.get("responses_file")}
+    named = job.facts["keyed"]
+    rows = [
+        {**_result(row), **({"metadata": {"key": row.id}} if named else {})} for row in _shown(job)
+    ]
+    return {"inlinedResponses": {"inlinedResponses": rows}}
+
+
+def _result(row: Row) -> dict[str, Json]:
+    if row.response is None:
+        late = row.outcome == "expired"
+        code, message = (_DEADLINE, "expired") if late else (_CANCELLED, "cancelled")
+        return {"error": {"code": code, "message": f"The request was {message}."}}
+    raw = json_of(row.response)
+    if row.outcome == "succeeded":
+        return {"response": raw}
+    error = raw.get("error", {}) if isinstance(raw, dict) else {}
+    code = _CODES.get(row.response.status, _INTERNAL)
+    return {"error": {"code": code, "message": error.get("message", str(raw))}}
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+class _Upload(Struct, frozen=True):
+    file: dict[str, Json] = {}
+
+
+def _begin(desk: Desk, call: Call) -> HttpResponse:
+    """Begin to take a file; where it goes is in the headers."""
+    if call.request.headers.get("x-goog-upload-protocol") != "resumable":
+        call.refuse(400, "only resumable uploads are served here")
+    asked = call.read(call.request.body or b"{}", _Upload)
+    id, facts = desk.new_id(), asked.file
+    name = str(facts.get("displayName") or facts.get("display_name") or "")
+    desk.store(Stored(id, call.owner, name, "batch", b"", desk.now(), None, done=False))
+    where = f"{public_root(call)}/files/{id}/upload"
+    headers = {"content-type": "application/json", "x-goog-upload-url": where}
+    return HttpResponse(200, {**headers, "x-goog-upload-status": "active"}, b"{}")
+
+
+def _continue(desk: Desk, call: Call) -> HttpResponse:
+    """Take a piece of a file; its address is a secret, so no key is needed."""
+    file = desk.begun(call.named["id"])
+    command = call.request.headers.get("x-goog-upload-command", "")
+    if file is None or "upload" not in command:
+        call.refuse(404, "no such upload")
+    data = file.data + call.request.body
+    if len(data) > (call.limits.file_bytes or call.limits.bytes):
+        call.refuse(413, f"The file is larger than {call.limits.file_bytes} bytes.")
+    done = "finalize" in command
+    file = desk.store(msgspec.structs.replace(file, data=data, done=done))
+    answer = said({"file": _described(file, call)} if done else {})
+    status = {"x-goog-upload-status": "final" if done else "active"}
+    return msgspec.structs.replace(answer, headers={**answer.headers, **status})
+
+
+def _file(desk: Desk, call: Call) -> Stored:
+    found = desk.file(call.named["id"], call.owner)
+    if found is None:
+        call.refuse(404, f"File {call.named['id']!r} was not found.")
+    return found
+
+
+def _file_facts(desk: Desk, call: Call) -> HttpResponse:
+    return said(_described(_file(desk, call), call))
+
+
+def _file_content(desk: Desk, call: Call) -> HttpResponse:
+    headers = {"content-type": "application/octet-stream"}
+    return HttpResponse(200, headers, _file(desk, call).data)
+
+
+def _file_delete(desk: Desk, call: Call) -> HttpResponse:
+    desk.drop(_file(desk, call).id)
+    return said({})
+
+
+def _file_list(desk: Desk, call: Call) -> HttpResponse:
+    return said({"files": [_described(file, call) for file in desk.files(call.owner)]})
+
+
+def _described(file: Stored, call: Call) -> Json:
+    return {
+        "name": f"files/{file.id}",
+        "displayName": file.name,
+        "mimeType": "application/jsonl",
+        "sizeBytes": str(len(file.data)),
+        "createTime": date(file.created),
+        "updateTime": date(file.created),
+        "expirationTime": date(file.created + 2 * DAY),
+        "uri": f"{public_root(call).replace('/upload/', '/')}/files/{file.id}",
+        "state": "ACTIVE",
+        "source": "UPLOADED" if file.source is None else "GENERATED",
+    }
+
+
+_BATCHES, _FILES = "/batches", "/files"
+_ONE, _ONE_FILE = rf"{_BATCHES}/(?P<id>\w+)", rf"{_FILES}/(?P<id>\w+)"
+_MODEL = r"/(?:models|tunedModels)/(?P<model>[^/:]+)"
+ENDPOINTS = (
+    Endpoint("POST", f"{_MODEL}:batchGenerateContent", _create, makes=True),
+    Endpoint("GET", _BATCHES, _list),
+    Endpoint("GET", _ONE, _retrieve),
+    Endpoint("DELETE", _ONE, _delete),
+    Endpoint("POST", f"{_ONE}:cancel", _cancel),
+    Endpoint("POST", _FILES, _begin),
+    Endpoint("POST", f"{_ONE_FILE}/upload", _continue, keyless=True),
+    Endpoint("GET", _FILES, _file_list),
+    Endpoint("GET", _ONE_FILE, _file_facts),
+    Endpoint("GET", f"{_ONE_FILE}:download", _file_content),
+    Endpoint("DELETE", _ONE_FILE, _file_delete),
+)

@@ -1,0 +1,155 @@
+"""The batch services of one emulator: which one a request is for, its key, faults, its answer."""
+
+from collections.abc import Callable, Mapping
+from threading import RLock
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ...canon import HttpRequest, HttpResponse
+from ...catalog import BatchShape
+from ...dialects import NAMES, Rejected, dialect
+from ...store import lookup
+from ..faults import OF_BATCHES, Fault, instead
+from ..routes import home_providers, meant_for, provider_at, provider_living_at
+from . import files, inline, jobs, messages, operations, requests
+from .call import BatchSettings, Call, Endpoint
+from .desk import Answer, Clock, Desk
+
+_SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
+    "messages": messages.ENDPOINTS,
+    "files": files.ENDPOINTS,
+    "operations": operations.ENDPOINTS,
+    "jobs": jobs.ENDPOINTS,
+    "requests": requests.ENDPOINTS,
+    "inline": inline.ENDPOINTS,
+}
+
+
+class NextFault(Protocol):
+    """A function that finds the fault which is next for a call."""
+
+    def __call__(self, call: Call, /, *, makes: bool) -> tuple[Fault | None, Callable[[], object]]:
+        """Return it, one of batches only where one is made, and what uses it up."""
+        ...
+
+
+class Served(NamedTuple):
+    """The answer to a request, the fault that damages it, and who gave it."""
+
+    response: HttpResponse
+    fault: Fault | None
+    dialect: str
+    provider: str
+
+
+class Batches:
+    """The batch services; ``answer`` answers one request of a batch."""
+
+    def __init__(
+        self, answer: Answer, next_fault: NextFault, clock: Clock, settings: BatchSettings
+    ) -> None:
+        self._desk = Desk(answer, clock, looks=settings.looks)
+        self._next_fault = next_fault
+        self._settings = settings
+        self._lock = RLock()
+
+    def clear(self) -> None:
+        """Forget every batch and file."""
+        with self._lock:
+            self._desk.clear()
+
+    def answered(self, request: HttpRequest, provider: str | None) -> Served | None:
+        """Return the answer to a request; None where it is for no batch service."""
+        found = _found(request, provider)
+        if found is None:
+            return None
+        call, endpoint = found
+        call = msgspec.structs.replace(call, settings=self._settings)
+        fault: Fault | None = None
+        with self._lock:
+            try:
+                if not endpoint.keyless:
+                    _check_key(call)
+                response, fault = self._handled(call, endpoint)
+            except Rejected as no:
+                response = no.response
+        return Served(response, fault, call.wire.name, call.provider)
+
+    def _handled(self, call: Call, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
+        """Return the answer, and the fault that is still to happen to it.
+
+        What is done is done before its answer is lost, cut or delayed; a refused request uses up
+        no fault.
+        """
+        fault, use_up = self._next_fault(call, makes=endpoint.makes)
+        if fault is not None and (other := _instead(call, fault)) is not None:
+            use_up()
+            return other, fault
+        of_batches = fault is not None and fault.kind in OF_BATCHES
+        asked = msgspec.structs.replace(call, fault=fault) if of_batches else call
+        response = endpoint.handler(self._desk, asked)
+        use_up()
+        if fault is not None and fault.kind == "lost":
+            return _lost(call, fault, response)
+        return response, None if of_batches else fault
+
+
+def _instead(call: Call, fault: Fault) -> HttpResponse | None:
+    """Return what is answered without anything being done; None where something is."""
+    if fault.kind == "refused":
+        return HttpResponse(503, {})
+    other = instead(fault, call.wire)
+    restated = call.wire.service().restated
+    return other if other is None or restated is None else restated(other, call.provider)
+
+
+def _lost(call: Call, fault: Fault, response: HttpResponse) -> tuple[HttpResponse, Fault | None]:
+    if fault.status is None:
+        return response, Fault(kind="broken", at=0)
+    return call.error(fault.status, fault.message or "Internal server error"), None
+
+
+def _found(request: HttpRequest, provider: str | None) -> tuple[Call, Endpoint] | None:
+    """Return the call and the endpoint of the first provider that has one at this address."""
+    parts = urlsplit(request.url)
+    known = lookup().catalog.providers
+    for name in dict.fromkeys([provider] if provider else _candidates(request)):
+        here = known.get(name)
+        if here is None or here.batch is None:
+            continue
+        for endpoint in _SHAPES[here.batch.shape]:
+            found = endpoint.named(request.method, parts.path)
+            if found is None:
+                continue
+            named = found.groupdict()
+            root = f"{parts.scheme}://{parts.netloc}{named.pop('root')}"
+            wire = dialect(here.dialect)
+            call = Call(request=request, wire=wire, provider=name, root=root, named=named)
+            return call, endpoint
+    return None
+
+
+def _candidates(request: HttpRequest) -> list[str]:
+    """Return the providers that may be meant: who lives there, else who is named, else all.
+
+    Of all, those whose callers send such headers come first, then the homes of the wires.
+    """
+    for where in (provider_living_at, provider_at):
+        if here := [found for name in NAMES if (found := where(request.url, name)) is not None]:
+            return here
+    homes = [each.name for each in home_providers()]
+    meant = meant_for(request, None)
+    return [*([meant.service().home] if meant else ()), *homes, *lookup().catalog.providers]
+
+
+def _check_key(call: Call) -> None:
+    """Refuse a request without a key, in the service's words: those of its list of models."""
+    models = call.wire.service().models
+    if models is None:
+        return
+    parts = urlsplit(call.request.url)
+    url = f"{parts.scheme}://{parts.netloc}/v1beta/models?{parts.query}"
+    asked = msgspec.structs.replace(call.request, method="GET", url=url)
+    models.listed(asked, (), call.provider)

@@ -1,0 +1,211 @@
+"""Files of requests: how they come in, are read line by line, and are given out.
+
+The shapes whose batches stand in files share these endpoints; ``described`` is the one difference,
+what each service says about a file.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...canon import HttpResponse, Json, decoded
+from .call import Call, Endpoint, page, said, said_of
+from .desk import Desk, Stored
+from .job import Complaint, Item, Job
+
+_BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,]+)"?', re.IGNORECASE)
+_FIELD = re.compile(rb'\bname="?([^";\r\n]*)"?', re.IGNORECASE)
+_FILE = re.compile(rb'\bfilename="?([^";\r\n]*)"?', re.IGNORECASE)
+
+Described = Callable[[Stored], Json]
+
+
+class Line(Struct, frozen=True, forbid_unknown_fields=True):
+    """One request in a file; its address stands with it, or is the batch's."""
+
+    body: Raw
+    custom_id: str | None = None
+    method: str | None = None
+    url: str | None = None
+
+
+class Read(Struct, frozen=True):
+    """The requests of a file, and what is wrong with it."""
+
+    items: list[Item]
+    complaints: tuple[Complaint, ...]
+    model: str | None = None
+
+
+def endpoints(
+    described: Described, *, purposes: Sequence[str] = ("batch",)
+) -> tuple[Endpoint, ...]:
+    """Return the endpoints of files; without ``purposes`` none is asked for."""
+
+    def upload(desk: Desk, call: Call) -> HttpResponse:
+        fields = _fields(call)
+        if "file" not in fields:
+            call.refuse(400, "'file' is a required property")
+        name, data = fields["file"]
+        purpose = fields.get("purpose", ("", b""))[1].decode("utf-8", "replace")
+        if purposes and purpose not in purposes:
+            call.refuse(400, f"'{purpose}' is not one of {list(purposes)} - 'purpose'")
+        if len(data) > (call.limits.file_bytes or call.limits.bytes):
+            call.refuse(413, f"The file is larger than {call.limits.bytes} bytes.")
+        id = f"file-{desk.new_id()}"
+        file = Stored(id, call.owner, name or "upload", purpose or "batch", data, desk.now())
+        return said(described(desk.store(file)))
+
+    def retrieve(desk: Desk, call: Call) -> HttpResponse:
+        return said(described(file_of(desk, call)))
+
+    def content(desk: Desk, call: Call) -> HttpResponse:
+        headers = {"content-type": "application/octet-stream"}
+        return HttpResponse(200, headers, file_of(desk, call).data)
+
+    def delete(desk: Desk, call: Call) -> HttpResponse:
+        file = file_of(desk, call)
+        desk.drop(file.id)
+        return said({"id": file.id, "object": "file", "deleted": True})
+
+    def listed(desk: Desk, call: Call) -> HttpResponse:
+        files = desk.files(call.owner)
+        ids = [file.id for file in files]
+        start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
+        shown = page(files, start, call.query.get("limit"), usual=100, most=10_000)
+        more = start + len(shown) < len(files)
+        data = [described(file) for file in shown]
+        ends = {"first_id": shown[0].id, "last_id": shown[-1].id} if shown else {}
+        total = {"object": "list", "has_more": more, "total": len(files)}
+        return said({"data": data, **total, **ends})
+
+    here = r"(?<!v1beta)/files"  # Gemini's, below v1beta, are another thing
+    one = rf"{here}/(?P<id>[\w-]+)"
+    return (
+        Endpoint("POST", here, upload),
+        Endpoint("GET", here, listed),
+        Endpoint("GET", one, retrieve),
+        Endpoint("DELETE", one, delete),
+        Endpoint("GET", f"{one}/content", content),
+    )
+
+
+def described(file: Stored) -> dict[str, Json]:
+    """Return what every service says about a file."""
+    return {
+        "id": file.id,
+        "object": "file",
+        "bytes": len(file.data),
+        "created_at": file.created,
+        "filename": file.name,
+        "purpose": file.purpose,
+    }
+
+
+def file_of(desk: Desk, call: Call, id: str | None = None) -> Stored:
+    """Return the file that is named; refuse what is not there for this key."""
+    found = desk.file(id or call.named["id"], call.owner)
+    if found is None:
+        call.refuse(404, f"No such File object: {id or call.named['id']}")
+    return found
+
+
+def write_file(desk: Desk, job: Job, name: str, data: bytes) -> str | None:
+    """Keep what came out of a batch as a file and return its id; None where it is nothing."""
+    if not data:
+        return None
+    id = f"file-{desk.new_id()}"
+    now, made_by = desk.now(), job.provider
+    return desk.store(Stored(id, job.owner, name, "batch_output", data, now, made_by)).id
+
+
+def read_lines(call: Call, data: bytes, *, endpoint: str, where: str, model: str | None) -> Read:
+    """Return the requests of a file, each bound for ``where``.
+
+    ``endpoint`` is what a line must say where it says an address at all; with a ``model`` the
+    requests need not name one.
+    """
+    items: list[Item] = []
+    wrong: list[Complaint] = []
+    seen: set[str] = set()
+    models: set[str] = set() if model is None else {model}
+    for number, text in enumerate(data.splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            line: Line = decoded(text, Line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            wrong.append(Complaint(said_of(error), "invalid_json_line", number))
+            continue
+        wrong += _complaints(call, line, number, seen, endpoint)
+        if line.custom_id is None:
+            continue
+        seen.add(line.custom_id)
+        item, named = with_model(call, call.item(line.custom_id, where, bytes(line.body)), model)
+        items.append(item)
+        models |= set() if named is None else {named}
+        if call.limits.one_model and len(models) > 1:
+            message = f"{named!r} is another model than above; a batch has one model"
+            wrong.append(Complaint(message, "mismatched_model", number, "body.model"))
+    if not items and not wrong:
+        wrong.append(Complaint("The file has no requests.", "empty_file"))
+    if len(items) > call.limits.requests:
+        most = f"{len(items)} requests are more than {call.limits.requests}"
+        wrong.append(Complaint(most, "maximum_requests_exceeded"))
+    return Read(items, tuple(wrong), next(iter(models), None))
+
+
+def with_model(call: Call, item: Item, model: str | None) -> tuple[Item, str | None]:
+    """Return a request with the batch's model where it names none, and the model it is for."""
+    named = call.wire.service().model_of(item.request)
+    if named is not None or model is None:
+        return item, named
+    try:
+        raw: Any = msgspec.json.decode(item.request.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return item, None
+    if not isinstance(raw, dict) or "model" in raw:
+        return item, None
+    body = msgspec.json.encode({"model": model, **raw})
+    request = msgspec.structs.replace(item.request, body=body)
+    return msgspec.structs.replace(item, request=request), model
+
+
+def _complaints(
+    call: Call, line: Line, number: int, seen: set[str], endpoint: str
+) -> list[Complaint]:
+    found = []
+    if line.custom_id is None:
+        message = "Missing required parameter: 'custom_id'."
+        return [Complaint(message, "missing_required_parameter", number, "custom_id")]
+    if re.fullmatch(call.limits.ids, line.custom_id) is None:
+        message = f"Invalid 'custom_id': it must match '^{call.limits.ids}$'."
+        found.append(Complaint(message, "invalid_custom_id", number, "custom_id"))
+    if line.custom_id in seen:
+        message = f"The custom_id {line.custom_id!r} is used twice; it must be unique in a batch."
+        found.append(Complaint(message, "duplicate_custom_id", number, "custom_id"))
+    if line.method not in (None, "POST"):
+        message = f"Invalid method {line.method!r}; only 'POST' is supported."
+        found.append(Complaint(message, "invalid_method", number, "method"))
+    if line.url not in (None, endpoint):
+        message = f"The url {line.url!r} does not match the batch's endpoint {endpoint!r}."
+        found.append(Complaint(message, "mismatched_url", number, "url"))
+    return found
+
+
+def _fields(call: Call) -> dict[str, tuple[str, bytes]]:
+    """Return the fields of a form by their names, each with the name of its file."""
+    boundary = _BOUNDARY.match(call.request.headers.get("content-type", ""))
+    if boundary is None:
+        call.refuse(400, "a file is sent as multipart/form-data")
+    fields: dict[str, tuple[str, bytes]] = {}
+    for part in call.request.body.split(b"--" + boundary[1].encode("latin-1"))[1:]:
+        head, found, data = part.partition(b"\r\n\r\n")
+        if found and (named := _FIELD.search(head)):
+            file = _FILE.search(head)
+            name = file[1].decode("utf-8", "replace") if file else ""
+            fields[named[1].decode("utf-8", "replace")] = (name, data.removesuffix(b"\r\n"))
+    return fields
