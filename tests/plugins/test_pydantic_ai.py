@@ -1,0 +1,105 @@
+"""The settings for pydantic-ai, sent by the real one to the emulator over HTTP."""
+
+import json
+
+import pytest
+
+pytest.importorskip("pydantic_ai")
+
+from pydantic_ai import Agent
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.bedrock import BedrockConverseModel
+from pydantic_ai.models.google import GoogleModel
+from pydantic_ai.models.groq import GroqModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.bedrock import BedrockProvider
+from pydantic_ai.providers.google import GoogleProvider
+from pydantic_ai.providers.groq import GroqProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai_pondero import settings
+from tests.plugins.fields import within
+
+import pondero
+from pondero.emulator import Emulator, serving
+
+pytestmark = [pytest.mark.judge, pytest.mark.filterwarnings("ignore")]
+MODELS = {
+    "claude-opus-5": lambda url: AnthropicModel(
+        "claude-opus-5", provider=AnthropicProvider(api_key="k", base_url=url)
+    ),
+    "claude-sonnet-4-5": lambda url: AnthropicModel(
+        "claude-sonnet-4-5", provider=AnthropicProvider(api_key="k", base_url=url)
+    ),
+    "gpt-5.5": lambda url: OpenAIResponsesModel(
+        "gpt-5.5", provider=OpenAIProvider(api_key="k", base_url=f"{url}/v1")
+    ),
+    "openai-chat:gpt-5.5": lambda url: OpenAIChatModel(
+        "gpt-5.5", provider=OpenAIProvider(api_key="k", base_url=f"{url}/v1")
+    ),
+    "groq:openai/gpt-oss-120b": lambda url: GroqModel(
+        "openai/gpt-oss-120b", provider=GroqProvider(api_key="k", base_url=f"{url}/groq")
+    ),
+    "gemini-2.5-pro": lambda url: GoogleModel(
+        "gemini-2.5-pro", provider=GoogleProvider(api_key="k", base_url=url)
+    ),
+    "gemini-3-flash-preview": lambda url: GoogleModel(
+        "gemini-3-flash-preview", provider=GoogleProvider(api_key="k", base_url=url)
+    ),
+    "bedrock:us.anthropic.claude-opus-4-20250514-v1:0": lambda url: BedrockConverseModel(
+        "us.anthropic.claude-opus-4-20250514-v1:0",
+        provider=BedrockProvider(api_key="k", base_url=url, region_name="us-east-1"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    return Emulator()
+
+
+@pytest.fixture(scope="module")
+def url(emulator):
+    with serving(emulator) as where:
+        yield where
+
+
+@pytest.fixture(autouse=True)
+def _fresh(emulator, monkeypatch):
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    emulator.reset()
+
+
+@pytest.mark.parametrize("level", ["off", "high", 6000])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_plan_arrives_as_it_was_planned(emulator, url, name, level):
+    asked = {"max_tokens": 16000, "temperature": 0.5}
+    made = settings(name, level, **asked)
+    answer = Agent(MODELS[name](url)).run_sync("What is 17 * 23?", model_settings=made)
+    assert "391" in answer.output
+    (entry,) = emulator.log.entries
+    plan = pondero.plan(name, level, **asked)
+    assert within(plan.fields, entry.body), json.dumps(entry.body)
+    if "temperature" in plan.dropped:
+        assert "temperature" not in json.dumps(entry.body)
+
+
+def test_headers_that_a_plan_needs_go_along(emulator, url):
+    made = settings("claude-sonnet-4-5", "high", tools=True, max_tokens=16000)
+    agent = Agent(MODELS["claude-sonnet-4-5"](url), model_settings=made)
+
+    @agent.tool_plain
+    def get_weather(city: str) -> str:
+        """Return the weather in a city."""
+        return f"{city}: sunny"
+
+    assert "sunny" in agent.run_sync("What is the weather in Paris?").output
+    first, second = emulator.log.entries
+    assert "interleaved-thinking" in first.headers["anthropic-beta"]
+    assert '"signature"' in json.dumps(second.body)
+
+
+@pytest.mark.parametrize("name", ["cohere:command-a-reasoning-08-2025", "ollama:qwen3"])
+def test_a_wire_that_pydantic_ai_cannot_send_is_refused_in_words(name):
+    with pytest.raises(pondero.UsageError, match="extra_body"):
+        settings(name, "high")
