@@ -15,6 +15,7 @@ import click
 from .command import Group, examples, print_json
 from .completion import model as complete_model
 from .output import echo, styled
+from .sweep_report import demo, export, report
 
 if TYPE_CHECKING:
     from ..sweep import Engine, Judge, Outline, Results, Run, Runner
@@ -35,10 +36,16 @@ _KINDS = "exact includes numeric regex choice json_schema python command model"
         "pondero sweep run questions.jsonl -m gpt-5.5 --offline   no key, no cost",
         "pondero sweep resume last",
         "pondero sweep show last --json",
+        "pondero sweep report last --html report.html",
+        "pondero sweep demo                                       no key, no data",
     ),
 )
 def sweep() -> None:
     """Measure which level is enough for your own questions."""
+
+
+for _command in (report, export, demo):
+    sweep.add_command(_command)
 
 
 def _options(command: Command) -> Command:
@@ -258,10 +265,17 @@ def _driven(
     """Ask what a run needs, and print what it found; return the exit code."""
     from ..sweep import results_of
 
-    echo(styled(f"run {begun.facts.run}", bold=True), err=True)
-    code = asyncio.run(_run(begun, engine, grader, outline, shown=not as_json))
+    code = asked(begun, engine, grader, outline, shown=not as_json)
     _print(results_of(begun), as_json=as_json)
     return code
+
+
+def asked(
+    begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
+) -> int:
+    """Ask what a run needs, with a line for each arm where that is ``shown``."""
+    echo(styled(f"run {begun.facts.run}", bold=True), err=True)
+    return asyncio.run(_run(begun, engine, grader, outline, shown=shown))
 
 
 async def _run(

@@ -83,32 +83,8 @@ def duration(seconds: float) -> str:
 
 def print_results(results: "Results") -> None:
     """Print the table, what is recommended, and on a terminal the plot."""
-    echo(results.table())
+    from .sweep_plot import print_plot
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    echo(results.table(width))
     print_plot(results)
-
-
-def print_plot(results: "Results") -> None:
-    """Print accuracy against cost, if this is a terminal; arms that nothing beats are filled."""
-    from ..sweep import measure_of
-
-    known = [arm for arm in results.arms if arm.accuracy is not None]
-    if not sys.stdout.isatty() or len(known) < 2:
-        return
-    try:
-        import plotext
-    except ImportError:
-        echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
-        return
-    measure, best = measure_of(known), results.pareto()
-    figure = plotext.figure
-    figure.clear()
-    figure.plot_size(min(90, shutil.get_terminal_size().columns), 18)
-    places = [(measure.get(arm), 100 * (arm.accuracy or 0.0), arm) for arm in known]
-    for across, up, arm in places:
-        mark = "●" if arm in best else "○"
-        figure.draw(figure.text(across, up, f"{mark} {arm.level}", alignment="left"))
-    figure.ruler("x").lim(0, 1.15 * max(across for across, _, _ in places) or 1)
-    figure.ruler("y").lim(max(0, min(up for _, up, _ in places) - 5), 102)
-    figure.title(f"right answers in percent against {measure.name} of an answer")
-    # The marks tell the arms apart; plotext's colours would bring a background of their own.
-    echo(figure.build().string(colorless=True))

@@ -14,16 +14,21 @@ from .spec import Spec, SweepOptions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .arms import Arm, arms_of
+    from .axes import Axis, amount_axis, share_axis
     from .calibration import Calibration
     from .data import Data, Question, questions_of
+    from .demo import demo_outline
     from .engine import Ask, Engine, Purse, Settled
+    from .export import jsonl_of
+    from .inspect_log import inspect_logs
     from .judges import KINDS, Grade, Judge, judge_of
     from .library import ENGINES, asked, asweep, begin, compared, engine_of, sweep
     from .live import LiveEngine
     from .outline import Outline, outlined
+    from .report import report_of
     from .results import ArmResult, Measure, Recommendation, Results, dollars, measure_of
     from .runner import PILOT, Progress, Runner, Tally
-    from .runs import Listed, Run, all_runs, named
+    from .runs import Listed, Run, all_runs, folder, named
     from .schema_check import problem
     from .verdicts import results_of
 
@@ -31,6 +36,7 @@ _HOMES = {
     "Arm": "arms",
     "ArmResult": "results",
     "Ask": "engine",
+    "Axis": "axes",
     "Calibration": "calibration",
     "Data": "data",
     "ENGINES": "library",
@@ -52,21 +58,28 @@ _HOMES = {
     "Runner": "runner",
     "Settled": "engine",
     "Tally": "runner",
+    "amount_axis": "axes",
     "arms_of": "arms",
     "asked": "library",
     "asweep": "library",
     "begin": "library",
     "compared": "library",
+    "demo_outline": "demo",
     "dollars": "results",
     "engine_of": "library",
+    "folder": "runs",
+    "inspect_logs": "inspect_log",
+    "jsonl_of": "export",
     "judge_of": "judges",
     "measure_of": "results",
     "named": "runs",
     "outlined": "outline",
     "problem": "schema_check",
     "questions_of": "data",
+    "report_of": "report",
     "results_of": "verdicts",
     "all_runs": "runs",
+    "share_axis": "axes",
     "sweep": "library",
 }
 
@@ -77,6 +90,7 @@ __all__ = [
     "Arm",
     "ArmResult",
     "Ask",
+    "Axis",
     "Calibration",
     "Data",
     "Engine",
@@ -98,20 +112,27 @@ __all__ = [
     "SweepOptions",
     "Tally",
     "all_runs",
+    "amount_axis",
     "arms_of",
     "asked",
     "asweep",
     "begin",
     "compared",
+    "demo_outline",
     "dollars",
     "engine_of",
+    "folder",
+    "inspect_logs",
+    "jsonl_of",
     "judge_of",
     "measure_of",
     "named",
     "outlined",
     "problem",
     "questions_of",
+    "report_of",
     "results_of",
+    "share_axis",
     "sweep",
 ]
 

@@ -4,20 +4,23 @@ The command line, reports, exports and ``adopt`` read this and nothing else of a
 makes it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from ..canon import Json
 from ..errors import UsageError
+from .axes import money, seconds, tokens
 from .calibration import Calibration, catalog_revision, hash_of, today, write
 from .data import Question
-from .intervals import Interval, bootstrap_ratio
+from .engine import Settled
+from .intervals import RESAMPLES, Interval, bootstrap_ratio
 from .judges import Agreement
-from .runs import Facts, State
+from .runs import Facts, Graded, State
 from .significance import Check
 
 Verdict = Literal[
@@ -76,18 +79,46 @@ _SHOWN = (
 )  # fmt: skip
 
 
-class Cell(Struct, frozen=True):
-    """One arm on one question, its repeats together: score, thinking tokens, dollars, seconds.
+Outcome = Literal["right", "partly", "wrong", "exhausted", "refused", "failed", "ungraded"]
+"""How one answer ended. ``failed`` and ``ungraded`` are missing: neither right nor wrong."""
 
-    ``answers`` are the texts that came, ``ends`` how each of them ended.
-    """
+
+class Answer(Struct, frozen=True):
+    """One answer to one question, and what the judge said of it; ``repeat`` counts from 1."""
+
+    repeat: int
+    settled: Settled
+    grade: Graded | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how it ended, in one word."""
+        if self.settled.error is not None:
+            return "failed"
+        if self.settled.is_exhausted:
+            return "exhausted"
+        if self.settled.is_refused:
+            return "refused"
+        if self.grade is None or self.grade.score is None:
+            return "ungraded"
+        return "right" if self.grade.score == 1 else "partly" if self.grade.score else "wrong"
+
+    @property
+    def score(self) -> float | None:
+        """Return what it counts as; None where it is missing."""
+        if self.outcome in ("failed", "ungraded"):
+            return None
+        return self.grade.score if self.grade else 0.0
+
+
+class Cell(Struct, frozen=True):
+    """One arm on one question, its repeats together: score, thinking tokens, dollars, seconds."""
 
     score: float | None
     thinking: float | None
     cost: float | None
     seconds: float
-    answers: tuple[str, ...]
-    ends: tuple[str, ...]
+    answers: tuple[Answer, ...]
 
 
 _MEASURED: dict[str, Callable[[Cell], float | None]] = {
@@ -122,6 +153,8 @@ class Results(Struct, frozen=True, kw_only=True):
     run: str
     state: State
     facts: Facts
+    judge: str
+    """Whose grades these are: the run's own judge, or another one that has graded it since."""
     arms: tuple[ArmResult, ...]
     rows: tuple[Row, ...]
     recommendation: Recommendation | None
@@ -139,6 +172,25 @@ class Results(Struct, frozen=True, kw_only=True):
     def reference(self) -> ArmResult:
         """Return the arm that the others were held against."""
         return self.arms[self.facts.reference]
+
+    def models(self) -> tuple[str, ...]:
+        """Return the models, each once, in the order they were named."""
+        return tuple(dict.fromkeys(arm.model for arm in self.arms))
+
+    def model_number(self, arm: int) -> int:
+        """Return which of the models an arm is of."""
+        return self.models().index(self.arms[arm].model)
+
+    def labels(self) -> tuple[str, ...]:
+        """Return a short name for each arm: its level, after a letter where models are several."""
+        if len(models := self.models()) == 1:
+            return tuple(arm.level for arm in self.arms)
+        return tuple(f"{letter_of(models.index(arm.model))} {arm.level}" for arm in self.arms)
+
+    def legend(self) -> list[str]:
+        """Return which letter is which model, a line each; nothing where there is one model."""
+        models = self.models()
+        return [f"{letter_of(n)} {name}" for n, name in enumerate(models)] if models[1:] else []
 
     def recommend(self) -> Recommendation | None:
         """Return what is recommended; None where nothing can honestly be."""
@@ -173,17 +225,24 @@ class Results(Struct, frozen=True, kw_only=True):
             )
         )
 
-    def pareto(self) -> tuple[ArmResult, ...]:
-        """Return the arms that no other arm beats in both accuracy and cost, the cheapest first."""
-        known = [arm for arm in self.arms if arm.accuracy is not None]
-        taken = measure_of(known).get
-        kept = [arm for arm in known if not any(_beats(other, arm, taken) for other in known)]
-        return tuple(sorted(kept, key=taken))
+    def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
+        """Return the arms that no other arm beats in both accuracy and cost, the cheapest first.
 
-    def ratio(self, arm: int, what: Literal["cost", "thinking"]) -> Interval | None:
+        ``measure`` is what they cost, where that is not money; arms of which it is not known are
+        left out.
+        """
+        graded = [arm for arm in self.arms if arm.accuracy is not None]
+        chosen = measure or measure_of(graded)
+        known = [arm for arm in graded if chosen.get(arm) is not None]
+        kept = [arm for arm in known if not any(_beats(other, arm, chosen) for other in known)]
+        return tuple(sorted(kept, key=chosen.taken))
+
+    def ratio(
+        self, arm: int, what: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
+    ) -> Interval | None:
         """Return how many times the reference's money or thinking an arm takes.
 
-        Whole questions are drawn again 10,000 times; None where too little is known.
+        Whole questions are drawn again so many times; None where too little is known.
         """
         get = _MEASURED[what]
         pairs = ((row.cells[arm], row.cells[self.facts.reference]) for row in self.rows)
@@ -192,7 +251,7 @@ class Results(Struct, frozen=True, kw_only=True):
         if not any(other for _, other in known):
             return None
         above, below = zip(*known, strict=True)
-        return bootstrap_ratio(above, below, seed=self.facts.spec.seed)
+        return bootstrap_ratio(above, below, seed=self.facts.spec.seed, resamples=resamples)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values; the keys are a stable contract."""
@@ -204,29 +263,38 @@ class Results(Struct, frozen=True, kw_only=True):
             "why": self.why,
         }
 
-    def table(self) -> str:
-        """Return the arms as a table, and below it what is recommended and why."""
-        rows = [_HEAD, *(_row(arm) for arm in self.arms)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    def table(self, width: int | None = None) -> str:
+        """Return the arms as a table, and below it what is recommended and why.
+
+        Where it is wider than ``width``, one model's name is left out, and then the columns that
+        matter least.
+        """
+        columns = dict(zip(_HEAD, zip(*(_row(arm) for arm in self.arms), strict=True), strict=True))
+        if width is not None and _width(columns) > width and len(self.models()) == 1:
+            columns["arm"] = tuple(map(_levels, self.arms))
+        for least in _LEAST:
+            if width is not None and _width(columns) > width:
+                del columns[least]
+        sizes = [max(map(len, (name, *cells))) for name, cells in columns.items()]
         lines = [
             "  ".join(
-                cell.ljust(width) if not column else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+                cell.ljust(size) if not number else cell.rjust(size)
+                for number, (cell, size) in enumerate(zip(row, sizes, strict=True))
             ).rstrip()
-            for row in rows
+            for row in (tuple(columns), *zip(*columns.values(), strict=True))
         ]
         return "\n".join((*lines, "", *self.lines()))
 
     def lines(self) -> list[str]:
         """Return what was found in words, one finding a line."""
-        label = f"{'recommend':<11}" if self.recommendation else f"{'nothing':<11}"
-        found = [label + (self.recommendation.name + "   " if self.recommendation else "")]
-        found[0] += self.why
-        found += _labelled(self._findings())
-        return found
+        return [f"{label:<11}{text}" for label, text in self.findings()]
 
-    def _findings(self) -> Iterator[tuple[str, str]]:
-        if self.recommendation is not None:
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Yield what was found: a label and a sentence; without a label it goes on."""
+        if self.recommendation is None:
+            yield "nothing", self.why
+        else:
+            yield "recommend", f"{self.recommendation.name}   {self.why}"
             yield "", self._evidence(self.recommendation)
         for arm in self.arms:
             if arm.verdict in _SAID:
@@ -272,21 +340,31 @@ class Measure(Struct, frozen=True):
     """What arms are compared by when the cheapest is wanted, and its name."""
 
     name: str
-    get: Callable[[ArmResult], float]
+    get: Callable[[ArmResult], float | None]
+    write: Callable[[float], str]
+    """How an amount of it is written beside an axis."""
+
+    def taken(self, arm: ArmResult) -> float:
+        """Return what an arm takes of it; 0 where that is not known."""
+        return self.get(arm) or 0.0
+
+
+MEASURES = (
+    Measure("cost", lambda arm: arm.cost, money),
+    Measure("thinking tokens", lambda arm: arm.thinking_tokens, tokens),
+    Measure("seconds", lambda arm: arm.seconds, seconds),
+)
 
 
 def measure_of(arms: Sequence[ArmResult]) -> Measure:
     """Return the first measure that is known of all arms: money, thinking tokens, or time."""
-    if all(arm.cost is not None for arm in arms):
-        return Measure("cost", lambda arm: arm.cost or 0.0)
-    if all(arm.thinking_tokens is not None for arm in arms):
-        return Measure("thinking tokens", lambda arm: arm.thinking_tokens or 0.0)
-    return Measure("seconds", lambda arm: arm.seconds or 0.0)
+    known = (each for each in MEASURES if all(each.get(arm) is not None for arm in arms))
+    return next(known, MEASURES[-1])
 
 
-def _beats(one: ArmResult, other: ArmResult, taken: Callable[[ArmResult], float]) -> bool:
+def _beats(one: ArmResult, other: ArmResult, measure: Measure) -> bool:
     better = (one.accuracy or 0.0) - (other.accuracy or 0.0)
-    cheaper = taken(other) - taken(one)
+    cheaper = measure.taken(other) - measure.taken(one)
     return better >= 0 and cheaper >= 0 and (better > 0 or cheaper > 0)
 
 
@@ -294,11 +372,18 @@ def _plain(value: Json) -> Json:
     return list(value) if isinstance(value, tuple) else value
 
 
+def letter_of(number: int) -> str:
+    """Return the letter of a model: A, B and so on to Z, then AA."""
+    before, at = divmod(number, len(ascii_uppercase))
+    return (letter_of(before - 1) if before else "") + ascii_uppercase[at]
+
+
 # -- words -----------------------------------------------------------------------------------------
 
 _HEAD = (
     "arm", "n", "right", "95%", "thinking", "cost", "seconds", "difference", "bounds", "verdict",
 )  # fmt: skip
+_LEAST = ("seconds", "95%", "n", "bounds", "thinking", "difference")
 _SAID: dict[str, str] = {
     "undecided": "undecided",
     "worse": "worse",
@@ -326,12 +411,19 @@ def dollars(amount: Decimal | float | None) -> str:
     return f"${value:,.{digits}f}"
 
 
+def _width(columns: Mapping[str, Iterable[str]]) -> int:
+    return sum(max(map(len, (name, *cells))) + 2 for name, cells in columns.items()) - 2
+
+
+def _levels(arm: ArmResult) -> str:
+    return "=".join(dict.fromkeys((arm.level, *arm.levels)))
+
+
 def _row(arm: ArmResult) -> tuple[str, ...]:
-    names = "=".join(dict.fromkeys((arm.level, *arm.levels)))
     between = arm.low is not None and arm.high is not None
     bounds = arm.lower is not None and arm.upper is not None
     return (
-        f"{arm.model}/{names}",
+        f"{arm.model}/{_levels(arm)}",
         f"{arm.n:,}",
         percent(arm.accuracy),
         f"{percent(arm.low)}..{percent(arm.high)}" if between else "-",
@@ -385,7 +477,3 @@ def _many(count: int, noun: str) -> str:
 
 def _list(texts: Iterable[str]) -> str:
     return ", ".join(texts)
-
-
-def _labelled(found: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{label:<11}{text}" for label, text in found]

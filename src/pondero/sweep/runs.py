@@ -285,6 +285,11 @@ class Run:
         sql = "SELECT question, key, score FROM grades WHERE judge = ?"
         return {(question, key): score for question, key, score in self._rows(sql, judge)}
 
+    def graded(self, judge: str) -> dict[tuple[str, str], Graded]:
+        """Return all that a judge said, by question and key."""
+        sql = "SELECT question, key, judge, score, note, cost FROM grades WHERE judge = ?"
+        return {(row[0], row[1]): Graded(*row) for row in self._rows(sql, judge)}
+
     def judging_cost(self, judge: str) -> Decimal:
         """Return what a judge's grades cost, those of labelled answers among them."""
         rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)

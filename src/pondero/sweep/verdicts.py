@@ -4,7 +4,7 @@
 clusters), where more than 2 % are missing, or before the looks are over.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from msgspec.structs import replace
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from .engine import Settled
 from .intervals import accuracy
 from .planner import pass_all, pass_at, questions_missing
-from .results import ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of
-from .runs import Run
+from .results import Answer, ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of
+from .runs import Graded, Run
 from .significance import Check, mcnemar, thinks_more
 from .standing import Scores, Standing, obstacle, standing
 
@@ -34,8 +34,9 @@ def results_of(run: Run, *, judge: str | None = None) -> Results:
         run=run.facts.run,
         state=run.state,
         facts=run.facts,
+        judge=name,
         arms=tuple(replace(arm, verdict=word) for arm, word in zip(arms, verdicts, strict=True)),
-        rows=tuple(_rows(scores)),
+        rows=tuple(_rows(scores, run.graded(name))),
         recommendation=found,
         why=forbidden or (found.why if found else "no arm is good enough against every other"),
         questions=now.questions - dropped,
@@ -113,23 +114,30 @@ def _thought(settled: Settled) -> float | None:
     return settled.usage.thinking
 
 
-def _rows(scores: Scores) -> Iterator[Row]:
+Grades = Mapping[tuple[str, str], Graded]
+
+
+def _rows(scores: Scores, grades: Grades) -> Iterator[Row]:
     for at, question in enumerate(scores.questions):
-        cells = (_cell(scores, arm, at) for arm in range(len(scores.facts.arms)))
+        cells = (_cell(scores, arm, at, grades) for arm in range(len(scores.facts.arms)))
         yield Row(question, tuple(cells))
 
 
-def _cell(scores: Scores, arm: int, at: int) -> Cell | None:
-    settled = scores.settled(arm, at)
-    if not settled:
+def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
+    question = scores.questions[at].id
+    answers = tuple(
+        Answer(repeat, scores.answers[ask.key], grades.get((question, ask.key)))
+        for repeat, ask in enumerate(scores.asks[arm, at], 1)
+        if ask.key in scores.answers
+    )
+    if not answers:
         return None
     return Cell(
         scores.score(arm, at),
         _total(scores, arm, at, _thought),
         _total(scores, arm, at, _paid),
-        sum(each.seconds for each in settled),
-        tuple(each.text for each in settled),
-        tuple(each.error or each.finish for each in settled),
+        sum(each.settled.seconds for each in answers),
+        answers,
     )
 
 
@@ -215,7 +223,7 @@ class _Against:
 
     def _dearness(self, arm: int) -> tuple[float, bool]:
         """Return what an arm takes, as measured; where two take the same, the reference is last."""
-        taken = measure_of(self._arms).get(self._arms[arm])
+        taken = measure_of(self._arms).taken(self._arms[arm])
         return taken, arm == self._facts.reference
 
     def why(self, chosen: int) -> str:

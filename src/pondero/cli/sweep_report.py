@@ -1,0 +1,122 @@
+"""``sweep report``, ``export`` and ``demo``: what a run found, for a browser and other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .command import check_free, examples, force_option, print_json
+from .output import echo, styled
+
+if TYPE_CHECKING:
+    from ..sweep import Results
+
+_RUN = click.argument("name", metavar="RUN")
+_JUDGE = click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(
+    epilog=examples(
+        "pondero sweep report last --html report.html",
+        "pondero sweep report last --html report.html --force",
+    )
+)
+@_RUN
+@click.option("--html", type=_FILE, required=True, metavar="FILE", help="Where to write it.")
+@_JUDGE
+@force_option
+def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
+    """Write what a run found as one HTML page that needs nothing else.
+
+    It has the recommendation in words, accuracy against thinking tokens, cost and latency, every
+    question with who got it right, what was sent, and the method. It works while a run goes on.
+    """
+    check_free(html, force=force)
+    _write_report(_found(name, judge), html)
+
+
+@click.command(
+    epilog=examples(
+        "pondero sweep export last --jsonl answers.jsonl",
+        "pondero sweep export last --inspect logs     then: inspect view --log-dir logs",
+    )
+)
+@_RUN
+@click.option("--jsonl", type=_FILE, metavar="FILE", help="One line for each answer.")
+@click.option(
+    "--inspect", "logs", type=_FOLDER, metavar="FOLDER",
+    help="Logs that inspect_ai reads, one for each arm; repeats are epochs.",
+)  # fmt: skip
+@_JUDGE
+@force_option
+def export(
+    name: str, *, jsonl: Path | None, logs: Path | None, judge: str | None, force: bool
+) -> None:
+    """Write the answers of a run for other programs."""
+    from ..store import write_whole
+    from ..sweep import inspect_logs, jsonl_of
+
+    if jsonl is None and logs is None:
+        message = "say what to write: --jsonl FILE, or --inspect FOLDER"
+        raise click.UsageError(message)
+    check_free(jsonl, force=force)
+    results = _found(name, judge)
+    if jsonl is not None:
+        lines = list(jsonl_of(results))
+        write_whole(jsonl, "".join(f"{line}\n" for line in lines))
+        echo(f"wrote {len(lines):,} answers to {jsonl}", err=True)
+    if logs is not None:
+        written = list(inspect_logs(results))
+        for file, _ in written:
+            check_free(logs / file, force=force)
+        for file, text in written:
+            write_whole(logs / file, text)
+        many = "1 log" if len(written) == 1 else f"{len(written)} logs"
+        echo(f"wrote {many} to {logs}; 'inspect view --log-dir {logs}' shows them", err=True)
+
+
+@click.command(epilog=examples("pondero sweep demo", "pondero sweep demo --html demo.html"))
+@click.option("--html", type=_FILE, metavar="FILE", help="The report; unsaid, beside the run.")
+@force_option
+@click.option("--seed", type=int, default=0, metavar="N", help="Draws questions and answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
+    """See a sweep from beginning to end; no key needed.
+
+    The built-in emulator answers, which errs less the more it thinks. What is found is found by the
+    same means as with real models, and says nothing about them.
+    """
+    from ..sweep import begin, demo_outline, engine_of, folder, judge_of, results_of
+    from .sweep import asked
+    from .sweep_output import print_outline, print_results
+
+    check_free(html, force=force)
+    outline = demo_outline(seed)
+    print_outline(outline, err=True)
+    engine = engine_of(outline.spec)
+    with begin(outline, engine) as begun:
+        code = asked(begun, engine, judge_of(outline.spec.judge), None, shown=not as_json)
+        results = results_of(begun)
+    if as_json:
+        print_json(results.to_json())
+    else:
+        print_results(results)
+    _write_report(results, html or folder() / f"{results.run}.html")
+    return code
+
+
+def _found(name: str, judge: str | None) -> "Results":
+    from ..sweep import Run, named, results_of
+
+    with Run.open(named(name)) as run:
+        return results_of(run, judge=judge)
+
+
+def _write_report(results: "Results", path: Path) -> None:
+    from ..store import write_whole
+    from ..sweep import report_of
+
+    write_whole(path, report_of(results))
+    echo("the report is ", styled(str(path), fg="cyan"), err=True)

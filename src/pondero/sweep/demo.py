@@ -1,0 +1,46 @@
+"""The demo: a sweep without a key, over sums that the emulator's fallible mind works out or not.
+
+Nothing of what it finds is written here. The model is one whose medium and high levels are told to
+the service apart, and make the emulator think alike: so there is a level without effect to find.
+"""
+
+from collections.abc import Iterator
+from random import Random
+
+from ..canon import Json
+from .outline import Outline, outlined
+
+MODEL = "gemini-2.5-flash"
+QUESTIONS = 600
+MARGIN = 0.02
+SEED = 0
+
+
+def demo_outline(seed: int = SEED) -> Outline:
+    """Return the demo's sweep, before anything is asked."""
+    options = {
+        "models": [MODEL],
+        "judge": "numeric",
+        "margin": MARGIN,
+        "offline": True,
+        "seed": seed,
+    }
+    return outlined(list(_sums(seed)), options)
+
+
+def _sums(seed: int) -> Iterator[dict[str, Json]]:
+    """Yield questions with one operation or two, each with its result."""
+    draw = Random(seed)  # noqa: S311 - the same questions every time
+    for number in range(1, QUESTIONS + 1):
+        a, b, c = draw.randrange(12, 99), draw.randrange(12, 99), draw.randrange(100, 999)
+        kind, asked, right = (
+            ("product", f"{a} * {b}", a * b),
+            ("sum", f"{c} + {a}", c + a),
+            ("both", f"{a} * {b} + {c}", a * b + c),
+        )[number % 3]
+        yield {
+            "id": f"{kind}-{number}",
+            "input": f"What is {asked}?",
+            "target": str(right),
+            "metadata": {"kind": kind},
+        }

@@ -1,0 +1,65 @@
+"""Markup: how every element of a report is written, so that nothing from outside becomes markup.
+
+``element`` escapes each text that it is given; only what ``element`` and its neighbours made is an
+``Html`` and goes in as it is. Control characters, marks that turn text round and lone surrogates
+are spelled out, as on a terminal.
+"""
+
+from collections.abc import Iterable
+from html import escape
+
+from ...canon import visible
+
+Attribute = str | int | float | bool | None
+
+
+class Html(str):
+    """Markup that is finished: whatever came from outside is escaped in it."""
+
+    __slots__ = ()
+
+
+def text(words: str) -> Html:
+    """Return a text as markup; it reads the same, and nothing in it is obeyed."""
+    return Html(escape(visible(words), quote=True))
+
+
+def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:
+    """Return an element around texts and markup.
+
+    An attribute's name may end in an underscore (``class_``), and an underscore inside is a hyphen.
+    One that is None or False is left out, True stands alone.
+    """
+    said = "".join(_attribute(key, value) for key, value in attributes.items())
+    inside = joined(children)
+    if not inside and kind in _ALONE:
+        return Html(f"<{kind}{said}/>")
+    return Html(f"<{kind}{said}>{inside}</{kind}>")
+
+
+_ALONE = frozenset({"br", "circle", "input", "line", "meta", "path", "polygon", "rect"})
+
+
+def joined(pieces: Iterable[str]) -> Html:
+    """Return texts and markup one after another."""
+    return Html("".join(piece if isinstance(piece, Html) else text(piece) for piece in pieces))
+
+
+def _attribute(key: str, value: Attribute) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return f" {name}"
+    said = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return f' {_SPELLED.get(name, name)}="{text(said)}"'
+
+
+_SPELLED = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
+
+
+def cut(words: str, most: int) -> str:
+    """Return the beginning of a text, and how much is left out where it is longer."""
+    if len(words) <= most:
+        return words
+    return f"{words[:most]}… ({len(words) - most:,} more characters)"

@@ -1,0 +1,292 @@
+"""The page of a report: its sections, from the recommendation down to the method."""
+
+import time
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib import metadata
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from ..data import Question
+from ..intervals import RESAMPLES
+from ..results import MEASURES, ArmResult, Results, dollars, letter_of, percent, points
+from .charts import Plot, mark, scatter, span, tone_of, undrawn
+from .markup import Html, cut, element, joined
+from .method import colophon, method
+from .questions import gains, section
+
+_COST, _THINKING, _SECONDS = MEASURES
+_PLOTS = (
+    Plot(_THINKING, "thinking", "thinking tokens"),
+    Plot(_COST, "cost", "dollars"),
+    Plot(_SECONDS, "latency", "time"),
+)
+_EXAMPLES = 3
+_DRAWS, _RESAMPLES = 200_000, 200  # questions drawn again for one ratio, and the least of draws
+_WORDS = 1_500  # characters of an example
+
+
+def report_of(results: Results) -> str:
+    """Return a run's report as one HTML page."""
+    style, script = _own("style.css"), _own("script.js")
+    title = f"{_headline(results)} · run {results.run}"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        Html(f"<style>{style}</style>"),
+    )
+    body = element("body", _top(results), _main(results), Html(f"<script>{script}</script>"))
+    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+
+
+@cache
+def _own(name: str) -> str:
+    """Return a file of this room; none of them holds anything from outside."""
+    return (files(__package__ or "") / name).read_text("utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
+
+
+def _headline(results: Results) -> str:
+    found = results.recommendation
+    return f"Recommended: {found.name}" if found else "Nothing is recommended"
+
+
+def _top(results: Results) -> Html:
+    theme = element("button", "dark / light", type="button", id="theme", hidden=True)
+    return element(
+        "header",
+        element("span", "pondero sweep", class_="brand"),
+        element("span", f"run {results.run}", class_="run"),
+        theme,
+    )
+
+
+def _main(results: Results) -> Html:
+    made = colophon(results, version=metadata.version("pondero"), now=time.time())
+    entries = (
+        joined((element("dt", name), element("dd", words))) for name, words in method(results)
+    )
+    return element(
+        "main",
+        _found(results),
+        _part("What it takes to be right", *_charts(results), id="charts"),
+        _part("Every arm", _arms(results), id="arms"),
+        _part("Question by question", section(results), id="questions"),
+        _part("What was asked and sent", *_sent(results), id="sent"),
+        _part("Method", element("dl", *entries), element("p", made, class_="aside"), id="method"),
+    )
+
+
+def _part(title: str, *inside: str, id: str) -> Html:
+    return element("section", element("h2", title), *inside, id=id)
+
+
+# -- what was found --------------------------------------------------------------------------------
+
+
+def _found(results: Results) -> Html:
+    """Return what was found in the terminal's own words, before anything else."""
+    lines = (_finding(label, words) for label, words in results.findings())
+    offline = element(
+        "p",
+        "An offline run: the built-in emulator answered. It says nothing about real models.",
+        class_="notice",
+    )
+    return element(
+        "section",
+        element("h1", _headline(results)),
+        offline if results.facts.spec.offline else Html(),
+        element("dl", *lines, class_="found"),
+        id="found",
+    )
+
+
+def _finding(label: str, words: str) -> Html:
+    kind = f"say-{label.replace(' ', '-')}"
+    return joined((element("dt", label, class_=kind), element("dd", words)))
+
+
+# -- charts and arms -------------------------------------------------------------------------------
+
+
+def _charts(results: Results) -> Iterator[Html]:
+    yield _models(results)
+    yield element("div", *(_figure(results, plot) for plot in _PLOTS), class_="charts")
+    yield element(
+        "p",
+        "Bars are 95 % intervals of an arm by itself. The stepped line joins the arms that no "
+        "other beats in both directions; the band is what lies within the margin of the reference. "
+        "Whether an arm is good enough is decided by its paired difference, in the table below, "
+        "and not by bars that overlap.",
+        class_="aside",
+    )
+
+
+def _models(results: Results) -> Html:
+    """Return which letter and which mark is which model, where there are several."""
+    models = results.models()
+    if len(models) == 1:
+        return Html()
+    keys = (
+        element("li", _key(number), f" {letter_of(number)}  {model}")
+        for number, model in enumerate(models)
+    )
+    return element("ul", *keys, class_="models")
+
+
+def _key(model: int) -> Html:
+    shape = mark(model, 9, 9, "mark tone-4")
+    return element("svg", shape, viewbox="0 0 18 18", class_="shape", aria_hidden="true")
+
+
+def _figure(results: Results, plot: Plot) -> Html:
+    left_out = undrawn(results, plot)
+    note = element("p", left_out, class_="none") if left_out else Html()
+    caption = element("figcaption", f"Right answers against {plot.title}")
+    return element("figure", caption, scatter(results, plot), note)
+
+
+_HEAD = ("arm", "verdict", "right", "difference", "better, worse", "thinking", "cost", "time", "n")
+
+
+def _arms(results: Results) -> Html:
+    margin = results.facts.spec.margin
+    bounds = [abs(end) for arm in results.arms for end in (arm.lower, arm.upper) if end is not None]
+    reach = min(5 * margin, max([2 * margin, *(1.1 * end for end in bounds)]))
+    counts = list(gains(results))
+    rows = (
+        element("tr", *_cells(results, number, counts[number], margin=margin, reach=reach),
+                class_="chosen" if arm.verdict == "recommended" else None)
+        for number, arm in enumerate(results.arms)
+    )  # fmt: skip
+    heads = (element("th", name, scope="col") for name in _HEAD)
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows),
+                    class_="sortable")  # fmt: skip
+    note = (
+        "Thinking tokens, cost and time are means of one answer; × is how many times the "
+        "reference's, with a 95 % interval of questions drawn again. 'Better, worse' counts the "
+        "questions on which an arm did better or worse than the reference, with McNemar's p."
+    )
+    return joined((element("div", table, class_="scroll"), element("p", note, class_="aside")))
+
+
+def _cells(
+    results: Results, number: int, counts: tuple[int, int], *, margin: float, reach: float
+) -> Iterator[Html]:
+    arm = results.arms[number]
+    shape = mark(results.model_number(number), 9, 9, f"mark tone-{tone_of(results, number)}")
+    drawn = element("svg", shape, viewbox="0 0 18 18", class_="shape", aria_hidden="true")
+    same = [level for level in arm.levels if level != arm.level]
+    also = element("small", f" also {', '.join(same)}") if same else Html()
+    model = element("small", arm.model) if len(results.models()) > 1 else Html()
+    yield element("th", drawn, " ", results.labels()[number], also, model, scope="row")
+    verdict = arm.verdict.replace("_", " ")
+    yield _cell("verdict", element("span", verdict, class_=f"verdict {arm.verdict}"))
+    between = f"{percent(arm.low)} to {percent(arm.high)}" if arm.low is not None else ""
+    yield _cell("right", percent(arm.accuracy), element("small", between), value=arm.accuracy)
+    yield _difference(arm, margin=margin, reach=reach)
+    better, worse = counts
+    p = "" if arm.p is None else f"p {arm.p:.2g}"
+    both = f"+{better:,}  −{worse:,}" if p else "–"
+    yield _cell("better, worse", both, element("small", p), value=better - worse)
+    thought = "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}"
+    yield _cell("thinking", thought, _times(results, number, "thinking"), value=arm.thinking_tokens)
+    yield _cell("cost", dollars(arm.cost) if arm.cost is not None else "unknown",
+                _times(results, number, "cost"), value=arm.cost)  # fmt: skip
+    spent = "–" if arm.seconds is None else _SECONDS.write(float(f"{arm.seconds:.3g}"))
+    yield _cell("time", spent, value=arm.seconds)
+    yield _cell("n", f"{arm.n:,}", _repeated(arm), value=arm.n)
+
+
+def _cell(name: str, *inside: str, value: float | None = None) -> Html:
+    """Return a cell; its column's name is shown where the table is a list of cards."""
+    return element("td", *inside, data_name=name, data_value=None if value is None else repr(value))
+
+
+def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
+    if arm.difference is None:
+        return _cell("difference", "–")
+    bounds = element("small", f"{points(arm.lower)} to {points(arm.upper)}")
+    drawn = span(arm, margin=margin, reach=reach)
+    figures = element("span", points(arm.difference), bounds)
+    return _cell("difference", element("div", drawn, figures), value=arm.difference)
+
+
+def _times(results: Results, number: int, what: Literal["cost", "thinking"]) -> Html:
+    """Return how many times the reference's an arm takes, with the interval."""
+    if number == results.facts.reference or results.arms[number].n < 2:
+        return Html()
+    resamples = max(_RESAMPLES, min(RESAMPLES, _DRAWS // len(results.rows)))
+    found = results.ratio(number, what, resamples=resamples)
+    if found is None:
+        return Html()
+    return element("small", f"×{found.value:.2f} ({found.low:.2f} to {found.high:.2f})")
+
+
+def _repeated(arm: ArmResult) -> Html:
+    if arm.always_right is None or arm.ever_right is None:
+        return Html()
+    always, ever = percent(arm.always_right), percent(arm.ever_right)
+    return joined((element("small", f"always right {always}"), element("small", f"ever {ever}")))
+
+
+# -- what was sent ---------------------------------------------------------------------------------
+
+
+def _sent(results: Results) -> Iterator[Html]:
+    merged = [arm for arm in results.facts.arms if len(arm.levels) > 1]
+    if merged:
+        words = (
+            element("li", f"{_listed(arm.levels)} send the same to {arm.model}: they are one arm.")
+            for arm in merged
+        )
+        yield element("ul", *words, class_="plain")
+    yield element("div", *(_fields(results, n) for n in range(len(results.arms))), class_="fields")
+    spec = results.facts.spec
+    limit = "" if spec.max_tokens is None else f"At most {spec.max_tokens:,} tokens an answer. "
+    system = "There was no system prompt." if spec.system is None else "The system prompt:"
+    yield element("p", limit + system)
+    if spec.system is not None:
+        yield element("pre", cut(spec.system, _WORDS))
+    shown = results.rows[:_EXAMPLES]
+    yield element(
+        "h3", f"The first {len(shown)} of {len(results.rows):,} prompts, as they were sent"
+    )
+    yield joined(_example(row.question) for row in shown)
+
+
+def _fields(results: Results, number: int) -> Html:
+    arm = results.facts.arms[number]
+    fields = msgspec.json.format(msgspec.json.encode(arm.fields), indent=2).decode()
+    changes = (
+        element("li", f"{each.what}: {each.asked} became {each.got} ", element("small", each.why))
+        for each in arm.adjustments
+    )
+    adjusted = element("ul", *changes, class_="plain") if arm.adjustments else Html()
+    sent = element("pre", fields) if arm.fields else element("p", "no field", class_="none")
+    return element("article", element("h3", arm.name), sent, adjusted)
+
+
+def _example(question: Question) -> Html:
+    name = element("p", element("code", cut(question.id, 80)))
+    return joined((name, element("pre", cut(question.words, _WORDS))))
+
+
+def _listed(words: Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
