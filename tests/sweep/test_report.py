@@ -83,7 +83,7 @@ def test_every_section_has_what_the_run_has():
     page = Page(report_of(told))
     assert "minimal and low send the same to anthropic:claude-opus-5: they are one arm" in page.text
     assert '"effort": "high"' in page.text
-    for words in ("the seed 0", told.facts.data, "O'Brien and Fleming", "30 (z 3.45", "sign test",
+    for words in ("the seed 0", told.facts.data, "O'Brien and Fleming", "30 (z 3.466), 60 (z 2.451)", "sign test",
                   "Wilson's", "5 points", "fixed sequence", "No cap was set", "The judge is 'numeric'",
                   "pondero 0.", "It says nothing about real models"):  # fmt: skip
         assert words in page.text, words

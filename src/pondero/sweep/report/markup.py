@@ -37,7 +37,7 @@ def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:
     return Html(f"<{kind}{said}>{inside}</{kind}>")
 
 
-_ALONE = frozenset({"br", "circle", "input", "line", "meta", "path", "polygon", "rect"})
+_ALONE = frozenset({"br", "circle", "input", "line", "path", "polygon", "rect"})
 
 
 def joined(pieces: Iterable[str]) -> Html:

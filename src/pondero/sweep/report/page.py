@@ -40,10 +40,10 @@ def report_of(results: Results) -> str:
     )
     head = element(
         "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
+        Html('<meta charset="utf-8">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html('<meta name="color-scheme" content="light dark">'),
         element("title", title),
         Html(f"<style>{style}</style>"),
     )
