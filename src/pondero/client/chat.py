@@ -9,17 +9,18 @@ from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
 from ..canon import Event, Message, Reply
 from ..catalog import Entry
-from ..errors import BadParameter, UsageError
+from ..errors import BadParameter, Unsupported, UsageError
 from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
 from ..store import ServerLike, lookup
 from ..thinking import Policy, ThinkingLike
-from .attachments import attachments_of, check_readable
+from .attachments import Attachment, attachments_of, check_readable
 from .client import AsyncClient, Client, ashared, shared
 from .dial import asked_of, planned, policy_of
+from .fallbacks import Models, names_of
 from .messages import Prompt, messages_of
 from .options import ChatOptions, Common, Options, check
-from .saved_chat import dump_chat, load_chat, options_of
+from .saved_chat import Saved, dump_chat, load_chat, options_of
 from .stream import AsyncStream, Stream
 from .tools import Approve, OfferedTool, ToolLike, Tools
 from .turn import AsyncTurn, Turn
@@ -43,7 +44,7 @@ class _Chat(Generic[C]):
 
     def __init__(
         self,
-        model: str,
+        model: Models,
         thinking: ThinkingLike = None,
         *,
         tools: Iterable[ToolLike] | Tools = (),
@@ -68,19 +69,27 @@ class _Chat(Generic[C]):
         self._steps = steps
         self._options = options
         self._context: int | None = None
-        self._entry(model, thinking)
-        self._model, self._thinking = model, thinking
+        self._models = self._known(names_of(model), thinking)
+        self._thinking = thinking
 
     @property
     def model(self) -> str:
-        """Return the model as it was named; a level in the name counts until another is set."""
-        return self._model
+        """Return the model as it was named; a level in the name counts until another is set.
+
+        It may be set to a list: then it is the first, and the others answer where it cannot.
+        """
+        return self._models[0]
 
     @model.setter
-    def model(self, model: str) -> None:
-        thinking = None if lookup().split(model).wish else self._thinking
-        self._entry(model, thinking)
-        self._model, self._thinking = model, thinking
+    def model(self, model: Models) -> None:
+        names = names_of(model)
+        thinking = None if lookup().split(names[0]).wish else self._thinking
+        self._models, self._thinking = self._known(names, thinking), thinking
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """Return the models that are asked in turn where the first does not answer."""
+        return self._models[1:]
 
     @property
     def thinking(self) -> ThinkingLike:
@@ -89,7 +98,7 @@ class _Chat(Generic[C]):
 
     @thinking.setter
     def thinking(self, thinking: ThinkingLike) -> None:
-        self._entry(self._model, thinking)
+        self._known(self._models, thinking)
         self._thinking = thinking
 
     @property
@@ -100,7 +109,7 @@ class _Chat(Generic[C]):
     @property
     def handoff(self) -> Manifest:
         """Return what of the history the present model is not shown, or shown otherwise."""
-        entry = self._entry(self._model, self._thinking)
+        entry = self._entry(self.model, self._thinking)
         to = destination(entry, self.policy, refused=seals_of(refused_by(entry, self.refusals)))
         return handoff(self.messages, to).manifest
 
@@ -110,19 +119,22 @@ class _Chat(Generic[C]):
         Of MCP servers it has the tools of those that are connected already.
         """
         check(options)
-        messages = (*self.messages, *self._question(prompt, options))
+        attachments: tuple[Attachment, ...] = attachments_of(options.pop("attachments", None))
+        self._readers(attachments)
+        messages = (*self.messages, *messages_of(prompt, attachments))
         asked = self._asked(options, last=self._steps <= 1)
-        return self._client.prepare(self._model, messages, self._thinking, **asked)
+        return self._client.prepare(self.model, messages, self._thinking, **asked)
 
     def to_json(self) -> str:
         """Return the chat as JSON text: history and seals, model, level, options; no tools."""
         return dump_chat(
-            self._model,
+            self.model,
             self._thinking,
             self.messages,
             self._steps,
             self._options,
             refusals=self.refusals,
+            fallbacks=self.fallbacks,
         )
 
     @classmethod
@@ -136,9 +148,9 @@ class _Chat(Generic[C]):
         client: C | None = None,
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
-        saved = load_chat(text)
+        saved: Saved = load_chat(text)
         chat = cls(
-            saved.model,
+            (saved.model, *saved.fallbacks),
             saved.thinking,
             tools=tools,
             mcp=mcp,
@@ -153,7 +165,7 @@ class _Chat(Generic[C]):
 
     def __repr__(self) -> str:
         wish = "" if self._thinking is None else f" at {self._thinking!r}"
-        what = f"{self._model!r}{wish}, {len(self.messages)} messages"
+        what = f"{self.model!r}{wish}, {len(self.messages)} messages"
         return f"<pondero.{type(self).__name__} {what}>"
 
     def _repr_markdown_(self) -> str:
@@ -163,18 +175,34 @@ class _Chat(Generic[C]):
         """Return the client to ask through; raises UsageError for one of the other kind."""
         raise NotImplementedError
 
+    def _known(self, models: tuple[str, ...], thinking: ThinkingLike) -> tuple[str, ...]:
+        """Return the models; raises where one is unknown, or the wish is not one."""
+        for model in models:
+            self._entry(model, thinking)
+        return models
+
     def _entry(self, model: str, thinking: ThinkingLike) -> Entry:
         """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
         return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]
 
-    def _question(self, prompt: Prompt, options: ChatOptions) -> tuple[Message, ...]:
-        """Return what is asked, with its attachments, which are taken out of the options."""
-        attachments = attachments_of(options.pop("attachments", None))
-        if attachments:
-            check_readable(attachments, self._entry(self._model, self._thinking), self.policy)
-        return messages_of(prompt, attachments)
+    def _readers(self, attachments: Sequence[Attachment]) -> Models:
+        """Return the models that can be shown the attachments; raises Unsupported for none."""
+        if not self.fallbacks:
+            check_readable(attachments, self._entry(self.model, self._thinking), self.policy)
+            return self.model
+        refusals: list[Unsupported] = []
+        able: list[str] = []
+        for model in self._models:
+            try:
+                check_readable(attachments, self._entry(model, self._thinking), self.policy)
+                able.append(model)
+            except Unsupported as error:
+                refusals.append(error)
+        if not able:
+            raise refusals[0]
+        return able
 
     def _asked(self, options: ChatOptions, *, last: bool) -> Options:
         """Return the options of one exchange: those of the turn over those of the chat."""
@@ -252,10 +280,12 @@ class Chat(_Chat[Client]):
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
         check(options)
+        attachments = attachments_of(options.pop("attachments", None))
+        models = self._readers(attachments)
         return Turn(
-            lambda turn: self._run(turn, options, keep=keep),
+            lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            self._question(prompt, options),
+            messages_of(prompt, attachments),
             tools=self._tools,
             steps=self._steps,
         )
@@ -265,14 +295,16 @@ class Chat(_Chat[Client]):
             raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
         return client or shared()
 
-    def _run(self, turn: Turn, options: ChatOptions, *, keep: bool) -> Generator[Event, None, None]:
-        model, thinking = self.model, self.thinking
+    def _run(
+        self, turn: Turn, models: Models, options: ChatOptions, *, keep: bool
+    ) -> Generator[Event, None, None]:
+        thinking = self.thinking
         stream: Stream | None = None
         try:
             self._tools.open()
             while not turn.is_over:
                 asked = self._asked(options, last=turn.is_last)
-                stream = self._client.stream(model, turn.messages, thinking, **asked)
+                stream = self._client.stream(models, turn.messages, thinking, **asked)
                 with stream:
                     yield from stream
                 self._learn(stream.refusals)
@@ -334,10 +366,12 @@ class AsyncChat(_Chat[AsyncClient]):
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
         check(options)
+        attachments = attachments_of(options.pop("attachments", None))
+        models = self._readers(attachments)
         return AsyncTurn(
-            lambda turn: self._run(turn, options, keep=keep),
+            lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            self._question(prompt, options),
+            messages_of(prompt, attachments),
             tools=self._tools,
             steps=self._steps,
         )
@@ -348,15 +382,15 @@ class AsyncChat(_Chat[AsyncClient]):
         return client or ashared()
 
     async def _run(
-        self, turn: AsyncTurn, options: ChatOptions, *, keep: bool
+        self, turn: AsyncTurn, models: Models, options: ChatOptions, *, keep: bool
     ) -> AsyncGenerator[Event, None]:
-        model, thinking = self.model, self.thinking
+        thinking = self.thinking
         stream: AsyncStream | None = None
         try:
             await self._tools.aopen()
             while not turn.is_over:
                 asked = self._asked(options, last=turn.is_last)
-                stream = self._client.stream(model, turn.messages, thinking, **asked)
+                stream = self._client.stream(models, turn.messages, thinking, **asked)
                 async with stream:
                     async for event in stream:
                         yield event

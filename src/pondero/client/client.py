@@ -4,7 +4,7 @@ import atexit
 from collections.abc import Mapping
 from time import time
 from types import TracebackType
-from typing import Generic, Self, TypeVar, Unpack, overload
+from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
 from ..canon import Reply
 from ..errors import BadParameter, UsageError
@@ -13,8 +13,10 @@ from ..handoff import Refusal
 from ..store import Credentials, lookup
 from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
-from .dial import PolicyLike, planned, policy_of, warn
-from .messages import Prompt
+from .dial import PolicyLike, asked_of, planned, policy_of, warn
+from .fallbacks import Candidates, Models, in_turn, names_of
+from .hooks import Hooks, OnReply, OnRequest
+from .messages import Prompt, messages_of
 from .options import (
     RUNNING,
     Options,
@@ -44,6 +46,8 @@ class _Client(Generic[T]):
         timeouts: Timeouts | None = None,
         keys: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
+        on_request: OnRequest | None = None,
+        on_reply: OnReply | None = None,
     ) -> None:
         self._policy = policy_of(policy)
         self._transport = transport
@@ -53,6 +57,7 @@ class _Client(Generic[T]):
         for name in (*(keys or ()), *(urls or ())):
             lookup().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
+        self._hooks = self._checked(Hooks(on_request, on_reply))
         self._refusals: tuple[Refusal, ...] = ()
         self._made: dict[str, T] = {}
         self._closed = False
@@ -99,9 +104,33 @@ class _Client(Generic[T]):
             warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
         return prepared
 
-    def _waits(self, prepared: Prepared, options: Options) -> Timeouts:
-        usual = self._timeouts if prepared.exchange.stream else self._whole_timeouts
+    def _waits(self, options: Options) -> Timeouts:
+        usual = self._timeouts if options.get("stream", True) else self._whole_timeouts
         return timeouts_of(options["timeout"], usual) if "timeout" in options else usual
+
+    def _checked(self, hooks: Hooks) -> Hooks:
+        """Return the hooks; raises UsageError for one that this client cannot call."""
+        return hooks
+
+    def _asked(
+        self, model: Models, prompt: Prompt, thinking: ThinkingLike, options: Options
+    ) -> Prepared | Candidates:
+        """Return what is to be asked: of one model, or of several in turn."""
+        if isinstance(model, str):
+            return self.prepare(model, prompt, thinking, **options)
+        names = names_of(model)
+        once = _read_once(options)
+        messages = messages_of(prompt, attachments_of(once.get("attachments")))
+        policy = policy_of(options.get("policy", self._policy)).but(unsupported="adjust")
+        effort = options.get("thinking_effort")
+        entries = {
+            name: planned(name, thinking, effort, asked=asked_of(), policy=policy)[0]
+            for name in names
+        }
+        return Candidates(
+            in_turn(names, entries.__getitem__, messages),
+            lambda name: self.prepare(name, prompt, thinking, **once),
+        )
 
     def _way(self) -> T:
         """Return what moves the bytes, one for all threads; raises UsageError after closing."""
@@ -128,12 +157,17 @@ class Client(_Client[Transport]):
 
     ``transport`` is how bytes move: over the network, or an emulator, or a cassette. ``keys``
     and ``urls`` are by provider; what is not there comes from each provider's own variables.
+    ``on_request`` is called with each request before it is sent, ``on_reply`` with each whole
+    answer; neither is given a key, and what they raise goes to whoever asked.
+
+    >>> with pondero.Client(timeouts=pondero.Timeouts(first_byte=120)) as client:
+    ...     client.ask(["claude-opus-5/high", "gpt-5.5/high"], "Is 3,599 prime?").text
     """
 
     @overload
     def ask(
         self,
-        model: str,
+        model: Models,
         prompt: Prompt,
         thinking: ThinkingLike = None,
         *,
@@ -142,10 +176,18 @@ class Client(_Client[Transport]):
     ) -> Reply[V]: ...
     @overload
     def ask(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Reply: ...
     def ask(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run.
 
@@ -165,7 +207,7 @@ class Client(_Client[Transport]):
     @overload
     def stream(
         self,
-        model: str,
+        model: Models,
         prompt: Prompt,
         thinking: ThinkingLike = None,
         *,
@@ -174,21 +216,33 @@ class Client(_Client[Transport]):
     ) -> Stream[V]: ...
     @overload
     def stream(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Stream: ...
     def stream(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Stream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
-        prepared = self.prepare(model, prompt, thinking, **options)
         return Stream(
-            prepared,
+            self._asked(model, prompt, thinking, options),
             self._way(),
             retry=self._retry,
-            timeouts=self._waits(prepared, options),
+            timeouts=self._waits(options),
             remember=self._remember,
             kind=kind_of(options.get("output")),
+            hooks=self._hooks,
         )
+
+    def _checked(self, hooks: Hooks) -> Hooks:
+        hooks.check_waiting()
+        return hooks
 
     def close(self) -> None:
         """Close every connection; nothing can be asked after that. May be called twice."""
@@ -225,6 +279,8 @@ class AsyncClient(_Client[AsyncTransport]):
         timeouts: Timeouts | None = None,
         keys: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
+        on_request: OnRequest | None = None,
+        on_reply: OnReply | None = None,
     ) -> None:
         if transport is not None and not hasattr(transport, "aclose"):
             name = type(transport).__name__
@@ -237,12 +293,14 @@ class AsyncClient(_Client[AsyncTransport]):
             timeouts=timeouts,
             keys=keys,
             urls=urls,
+            on_request=on_request,
+            on_reply=on_reply,
         )
 
     @overload
     async def ask(
         self,
-        model: str,
+        model: Models,
         prompt: Prompt,
         thinking: ThinkingLike = None,
         *,
@@ -251,10 +309,18 @@ class AsyncClient(_Client[AsyncTransport]):
     ) -> Reply[V]: ...
     @overload
     async def ask(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Reply: ...
     async def ask(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run.
 
@@ -272,7 +338,7 @@ class AsyncClient(_Client[AsyncTransport]):
     @overload
     def stream(
         self,
-        model: str,
+        model: Models,
         prompt: Prompt,
         thinking: ThinkingLike = None,
         *,
@@ -281,20 +347,28 @@ class AsyncClient(_Client[AsyncTransport]):
     ) -> AsyncStream[V]: ...
     @overload
     def stream(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> AsyncStream: ...
     def stream(
-        self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+        self,
+        model: Models,
+        prompt: Prompt,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
     ) -> AsyncStream:
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
-        prepared = self.prepare(model, prompt, thinking, **options)
         return AsyncStream(
-            prepared,
+            self._asked(model, prompt, thinking, options),
             self._way(),
             retry=self._retry,
-            timeouts=self._waits(prepared, options),
+            timeouts=self._waits(options),
             remember=self._remember,
             kind=kind_of(options.get("output")),
+            hooks=self._hooks,
         )
 
     async def aclose(self) -> None:
@@ -322,7 +396,7 @@ class AsyncClient(_Client[AsyncTransport]):
 
 @overload
 def ask(
-    model: str,
+    model: Models,
     prompt: Prompt,
     thinking: ThinkingLike = None,
     *,
@@ -331,18 +405,24 @@ def ask(
 ) -> Reply[V]: ...
 @overload
 def ask(
-    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply: ...
 def ask(
-    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
-    """Return a model's whole answer, through a client that all such calls share."""
+    """Return a model's whole answer, through a client that all such calls share.
+
+    Of a list of models the first answers that can: the next is asked where one fails before
+    anything was shown, and ``reply.adjustments`` say why.
+
+    >>> pondero.ask("claude-opus-5/high", "What is 17 * 23?").text
+    """
     return shared().ask(model, prompt, thinking, **options)
 
 
 @overload
 async def aask(
-    model: str,
+    model: Models,
     prompt: Prompt,
     thinking: ThinkingLike = None,
     *,
@@ -351,13 +431,27 @@ async def aask(
 ) -> Reply[V]: ...
 @overload
 async def aask(
-    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply: ...
 async def aask(
-    model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
     """Return a model's whole answer, through an async client that all such calls share."""
     return await ashared().ask(model, prompt, thinking, **options)
+
+
+def _read_once(options: Options) -> Options:
+    """Return the options with lists that can be read again for the next model."""
+    again = {
+        name: tuple(value)
+        for name, value in (
+            ("attachments", attachments_of(options.get("attachments"))),
+            ("tools", options.get("tools", ())),
+            ("refusals", options.get("refusals", ())),
+        )
+        if name in options
+    }
+    return cast("Options", {**options, **again})
 
 
 def shared() -> Client:

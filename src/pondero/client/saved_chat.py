@@ -35,6 +35,7 @@ class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps: int = 20
     messages: tuple[Message, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
 
 _PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
@@ -48,6 +49,7 @@ def dump_chat(
     options: ChatOptions,
     *,
     refusals: tuple[Refusal, ...] = (),
+    fallbacks: tuple[str, ...] = (),
 ) -> str:
     """Return a chat as JSON text."""
     stop = options.get("stop") or ()
@@ -65,6 +67,7 @@ def dump_chat(
             steps=steps,
             messages=messages,
             refusals=refusals,
+            fallbacks=fallbacks,
             **plain,
         )
     )

@@ -5,28 +5,34 @@ from random import random
 from types import TracebackType
 from typing import Any, Generic, Self
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ..canon import Assembler, Event, Message, Reply, V
+from ..canon import Assembler, Event, Message, Note, Reply, TextDelta, V
 from ..dialects import Repair
 from ..errors import PonderoError, UsageError
 from ..exchange import (
     AsyncTransport,
     Emit,
+    Flow,
     Prepared,
     Retry,
     Timeouts,
     Transport,
     flow,
+    hurried,
     refusal_of,
 )
 from ..handoff import Manifest, Refusal
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .dial import warn
+from .fallbacks import Candidates
+from .hooks import Hooks
 from .tracing import Span, log_retry, span_of
 
 Remember = Callable[[Refusal], None]
+_NO_HOOKS = Hooks()
 
 
 class _Stream(Generic[V]):
@@ -36,15 +42,23 @@ class _Stream(Generic[V]):
     What it refuses of every request to this model is given to ``remember``.
     """
 
-    def __init__(self, prepared: Prepared, retry: Retry, remember: Remember, kind: Any) -> None:
+    def __init__(
+        self,
+        asked: Prepared | Candidates,
+        *,
+        retry: Retry,
+        remember: Remember,
+        kind: Any,
+        hooks: Hooks,
+    ) -> None:
         self.refusals: tuple[Refusal, ...] = ()
-        self._prepared = prepared
+        self._candidates = asked if isinstance(asked, Candidates) else None
+        self._prepared = asked.first() if isinstance(asked, Candidates) else asked
+        self._retry = retry
         self._remember = remember
-        self._flow = flow(
-            prepared.exchange, retry=retry, jitter=random, learn=self._learn, again=self._again
-        )
         self._so_far: Assembler | None = None
         self._kind = kind
+        self._hooks = hooks
         self._reply: Reply[V] | None = None
 
     def __repr__(self) -> str:
@@ -75,6 +89,31 @@ class _Stream(Generic[V]):
             raise UsageError("the answer has not ended; read its events to the end first")
         return self._reply
 
+    def _flow(self) -> Flow:
+        """Return the steps to ask the present model; with others left, it is tried less often."""
+        others = self._candidates is not None and self._candidates.are_left
+        return flow(
+            self._prepared.exchange,
+            retry=hurried(self._retry) if others else self._retry,
+            jitter=random,
+            learn=self._learn,
+            again=self._again,
+        )
+
+    def _moves_on(self, error: BaseException) -> bool:
+        """Return whether another model is asked now; never after something was shown."""
+        if self._candidates is None or self._so_far is not None:
+            return False
+        found = self._candidates.after(error) if isinstance(error, PonderoError) else None
+        if found is not None:
+            self._prepared = found
+        return found is not None
+
+    def _notes(self) -> list[Event]:
+        """Return why models did not answer, as events that stand before the answer."""
+        notes = self._candidates.notes() if self._candidates is not None else ()
+        return [Note(to_builtins(note)) for note in notes]
+
     def _learn(self, repair: Repair) -> None:
         exchange = self._prepared.exchange
         refusal = refusal_of(exchange.origin, repair)
@@ -91,6 +130,8 @@ class _Stream(Generic[V]):
             span.end(error=error)
 
     def _end(self, reply: Reply, span: Span | None) -> None:
+        if self._candidates is not None:
+            reply = self._candidates.noted(reply)
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
         if span is not None:
             span.end(reply)
@@ -103,24 +144,32 @@ class Stream(_Stream[V]):
 
     def __init__(
         self,
-        prepared: Prepared,
+        asked: Prepared | Candidates,
         transport: Transport,
         *,
         retry: Retry,
         timeouts: Timeouts,
         remember: Remember,
         kind: Any = None,
+        hooks: Hooks = _NO_HOOKS,
     ) -> None:
-        super().__init__(prepared, retry, remember, kind)
-        if (signing := prepared.exchange.signing) is not None:
-            from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
-
-            transport = SigningTransport(transport, signing)
-        self._shell = Shell(self._flow, transport, timeouts)
+        super().__init__(asked, retry=retry, remember=remember, kind=kind, hooks=hooks)
+        self._transport = transport
+        self._timeouts = timeouts
         self._events: Generator[Event, None, None] | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return self._begun()
+
+    def text(self) -> Iterator[str]:
+        """Yield the words of the answer as they come, and nothing of the thinking.
+
+        >>> for words in client.stream("claude-opus-5/high", "Why is the sky blue?").text():
+        ...     print(words, end="", flush=True)
+        """
+        for event in self:
+            if isinstance(event, TextDelta) and event.text:
+                yield event.text
 
     def close(self) -> None:
         """Stop reading and let go of the connection; may be called twice."""
@@ -139,17 +188,21 @@ class Stream(_Stream[V]):
 
     def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
-        span = span_of(self._prepared.exchange)
-        try:
-            while isinstance(step := self._shell.next(), Emit):
-                pass
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
-        finally:
-            self._shell.close()
-        return self.reply
+        while self._reply is None:
+            self._hooks.request(self._prepared)
+            span, shell = span_of(self._prepared.exchange), self._shell()
+            try:
+                while isinstance(step := shell.next(), Emit):
+                    self._so_far = step.so_far
+                self._end(step, span)
+            except BaseException as error:
+                self._fail(error, span)
+                if not self._moves_on(error):
+                    raise
+            finally:
+                shell.close()
+        self._hooks.reply(self._reply)
+        return self._reply
 
     def _begun(self) -> Generator[Event, None, None]:
         if self._events is None:
@@ -157,17 +210,31 @@ class Stream(_Stream[V]):
         return self._events
 
     def _run(self) -> Generator[Event, None, None]:
-        span = span_of(self._prepared.exchange)
-        try:
-            while isinstance(step := self._shell.next(), Emit):
-                self._so_far = step.so_far
-                yield from step.events
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
-        finally:
-            self._shell.close()
+        while self._reply is None:
+            self._hooks.request(self._prepared)
+            span, shell = span_of(self._prepared.exchange), self._shell()
+            try:
+                while isinstance(step := shell.next(), Emit):
+                    if self._so_far is None and self._candidates is not None:
+                        yield from self._notes()
+                    self._so_far = step.so_far
+                    yield from step.events
+                self._end(step, span)
+            except BaseException as error:
+                self._fail(error, span)
+                if not self._moves_on(error):
+                    raise
+            finally:
+                shell.close()
+        self._hooks.reply(self._reply)
+
+    def _shell(self) -> Shell:
+        transport = self._transport
+        if (signing := self._prepared.exchange.signing) is not None:
+            from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
+
+            transport = SigningTransport(transport, signing)
+        return Shell(self._flow(), transport, self._timeouts)
 
 
 class AsyncStream(_Stream[V]):
@@ -175,24 +242,28 @@ class AsyncStream(_Stream[V]):
 
     def __init__(
         self,
-        prepared: Prepared,
+        asked: Prepared | Candidates,
         transport: AsyncTransport,
         *,
         retry: Retry,
         timeouts: Timeouts,
         remember: Remember,
         kind: Any = None,
+        hooks: Hooks = _NO_HOOKS,
     ) -> None:
-        super().__init__(prepared, retry, remember, kind)
-        if (signing := prepared.exchange.signing) is not None:
-            from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
-
-            transport = AsyncSigningTransport(transport, signing)
-        self._shell = AsyncShell(self._flow, transport, timeouts)
+        super().__init__(asked, retry=retry, remember=remember, kind=kind, hooks=hooks)
+        self._transport = transport
+        self._timeouts = timeouts
         self._events: AsyncGenerator[Event, None] | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._begun()
+
+    async def text(self) -> AsyncIterator[str]:
+        """Yield the words of the answer as they come, and nothing of the thinking."""
+        async for event in self:
+            if isinstance(event, TextDelta) and event.text:
+                yield event.text
 
     async def aclose(self) -> None:
         """Stop reading and let go of the connection; may be called twice."""
@@ -211,17 +282,21 @@ class AsyncStream(_Stream[V]):
 
     async def read_all(self) -> Reply[V]:
         """Return the reply to a question whose answer nobody watches as it comes."""
-        span = span_of(self._prepared.exchange)
-        try:
-            while isinstance(step := await self._shell.next(), Emit):
-                pass
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
-        finally:
-            await self._shell.aclose()
-        return self.reply
+        while self._reply is None:
+            await self._hooks.arequest(self._prepared)
+            span, shell = span_of(self._prepared.exchange), self._shell()
+            try:
+                while isinstance(step := await shell.next(), Emit):
+                    self._so_far = step.so_far
+                self._end(step, span)
+            except BaseException as error:
+                self._fail(error, span)
+                if not self._moves_on(error):
+                    raise
+            finally:
+                await shell.aclose()
+        await self._hooks.areply(self._reply)
+        return self._reply
 
     def _begun(self) -> AsyncGenerator[Event, None]:
         if self._events is None:
@@ -229,15 +304,30 @@ class AsyncStream(_Stream[V]):
         return self._events
 
     async def _run(self) -> AsyncGenerator[Event, None]:
-        span = span_of(self._prepared.exchange)
-        try:
-            while isinstance(step := await self._shell.next(), Emit):
-                self._so_far = step.so_far
-                for event in step.events:
-                    yield event
-            self._end(step, span)
-        except BaseException as error:
-            self._fail(error, span)
-            raise
-        finally:
-            await self._shell.aclose()
+        while self._reply is None:
+            await self._hooks.arequest(self._prepared)
+            span, shell = span_of(self._prepared.exchange), self._shell()
+            try:
+                while isinstance(step := await shell.next(), Emit):
+                    if self._so_far is None and self._candidates is not None:
+                        for note in self._notes():
+                            yield note
+                    self._so_far = step.so_far
+                    for event in step.events:
+                        yield event
+                self._end(step, span)
+            except BaseException as error:
+                self._fail(error, span)
+                if not self._moves_on(error):
+                    raise
+            finally:
+                await shell.aclose()
+        await self._hooks.areply(self._reply)
+
+    def _shell(self) -> AsyncShell:
+        transport = self._transport
+        if (signing := self._prepared.exchange.signing) is not None:
+            from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
+
+            transport = AsyncSigningTransport(transport, signing)
+        return AsyncShell(self._flow(), transport, self._timeouts)

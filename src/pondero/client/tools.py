@@ -15,6 +15,7 @@ from ..errors import BadParameter
 from ..store import ServerLike
 from ..thinking import Adjustment
 from .schemas import arguments_of, schema_of, summary_of
+from .tracing import log_lost, log_tool
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
 Content = tuple[Text | Image | Blob, ...]
@@ -122,10 +123,9 @@ class Tools:
 
     def news(self) -> tuple[Adjustment, ...]:
         """Return which tools were renamed and which servers were lost, each once."""
-        lost = self._servers.lost() if self._servers is not None else ()
-        self._notes += (
-            Adjustment("tool_server_lost", "tools", name, None, why) for name, why in lost
-        )
+        for name, why in self._servers.lost() if self._servers is not None else ():
+            log_lost(name)
+            self._notes.append(Adjustment("tool_server_lost", "tools", name, None, why))
         notes, self._notes = self._notes, []
         return tuple(notes)
 
@@ -136,7 +136,7 @@ class Tools:
     def run_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """Return the results of calls, one after the other; each is approved before it runs."""
         return [
-            self.run(call) if self._allows(call, self._asked(call)) else _refused(call)
+            _logged(self.run(call) if self._allows(call, self._asked(call)) else _refused(call))
             for call in calls
         ]
 
@@ -150,7 +150,7 @@ class Tools:
             said = await said if inspect.isawaitable(said) else said
             allowed.append((call, self._allows(call, said)))
         runs = (self.arun(call) if allows else _arefused(call) for call, allows in allowed)
-        return list(await gather(*runs))
+        return [_logged(result) for result in await gather(*runs)]
 
     def run(self, call: ToolCall) -> ToolResult:
         """Return a tool's result; an async tool runs in an event loop of its own."""
@@ -296,6 +296,11 @@ def _told(call: ToolCall, outcome: "Outcome") -> ToolResult:
 def _refused(call: ToolCall) -> ToolResult:
     words = "the user did not allow this call"
     return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+
+
+def _logged(result: ToolResult) -> ToolResult:
+    log_tool(result.name or "", error=result.error)
+    return result
 
 
 async def _arefused(call: ToolCall) -> ToolResult:

@@ -1,9 +1,8 @@
 """A span for each exchange, where the application traces with OpenTelemetry, and lines of log.
 
 An application that traces or logs has imported OpenTelemetry's API, or ``logging``, itself: as long
-as nobody has, nothing is imported here. The logger is called "pondero". The request and its outcome
-are lines for debugging, each retry is information; no line names a key, a header or anything that
-was said.
+as nobody has, nothing is imported here. The logger is called "pondero"; docs/python.md has a table
+of its lines. None names a key, a header or anything that was said, at any level.
 """
 
 import sys
@@ -80,11 +79,31 @@ def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
         )
 
 
+def log_fallback(before: str, after: str, error: PonderoError) -> None:
+    """Log that the next model of a list is asked, and the kind of failure of the one before."""
+    if "logging" in sys.modules:
+        _logger().info("%s: %s, asking %s", before, _name(error), after)
+
+
+def log_tool(name: str, *, error: bool) -> None:
+    """Log that a tool was run; nothing of its arguments or its result."""
+    if "logging" in sys.modules and (logger := _logger()).isEnabledFor(_DEBUG):
+        logger.debug("tool %s: %s", name, "error" if error else "done")
+
+
+def log_lost(server: str) -> None:
+    """Log that an MCP server ended while it was needed."""
+    if "logging" in sys.modules:
+        _logger().warning("the MCP server %s was lost", server)
+
+
 @cache
 def _logger() -> Any:
     import logging  # noqa: PLC0415 - only where the application has imported it
 
-    return logging.getLogger("pondero")
+    logger = logging.getLogger("pondero")
+    logger.addHandler(logging.NullHandler())  # who configures no logging gets no lines on stderr
+    return logger
 
 
 def _outcome(reply: Reply | None, error: BaseException | None) -> str:

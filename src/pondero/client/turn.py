@@ -10,7 +10,7 @@ from typing import Generic, Self
 
 from msgspec.structs import replace
 
-from ..canon import Event, Message, Part, Reply, Text, ToolCall, ToolResult, V
+from ..canon import Event, Message, Part, Reply, Text, TextDelta, ToolCall, ToolResult, V
 from ..errors import UsageError
 from ..thinking import Adjustment
 from .tools import Tools
@@ -111,6 +111,12 @@ class Turn(_Turn[V]):
     def __iter__(self) -> Iterator[Event]:
         return self._events
 
+    def text(self) -> Iterator[str]:
+        """Yield the words of the turn's answers as they come, and nothing of the thinking."""
+        for event in self:
+            if isinstance(event, TextDelta) and event.text:
+                yield event.text
+
     def close(self) -> None:
         """Stop, and let go of the connection; may be called twice."""
         self._events.close()
@@ -144,6 +150,12 @@ class AsyncTurn(_Turn[V]):
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
+
+    async def text(self) -> AsyncIterator[str]:
+        """Yield the words of the turn's answers as they come, and nothing of the thinking."""
+        async for event in self:
+            if isinstance(event, TextDelta) and event.text:
+                yield event.text
 
     async def aclose(self) -> None:
         """Stop, and let go of the connection; may be called twice."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .allowance import Allowance, allowances
     from .cache_marks import marked
     from .decoded import Decoded, decode
+    from .fallback import PATIENCE, hurried, is_fault, is_home, moves_on
     from .foreign_tools import TextCalls
     from .patch import patched, thinking_paths, with_fields, with_list_headers
     from .refusals import refusal_of, refused_by, seals_of
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "Allowance": "allowance",
     "allowances": "allowance",
+    "PATIENCE": "fallback",
+    "hurried": "fallback",
+    "is_fault": "fallback",
+    "is_home": "fallback",
+    "moves_on": "fallback",
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
@@ -54,6 +60,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "PATIENCE",
     "Allowance",
     "Answer",
     "AsyncAnswer",
@@ -77,8 +84,12 @@ __all__ = [
     "decode",
     "destination",
     "flow",
+    "hurried",
     "insist",
+    "is_fault",
+    "is_home",
     "marked",
+    "moves_on",
     "patched",
     "plan",
     "prepare",

@@ -13,16 +13,8 @@ import msgspec
 from ..canon import Event, Json, Note, Reply
 from ..catalog import Entry
 from ..dialects import Rejected, dialect
-from ..errors import (
-    BadRequest,
-    ContextTooLong,
-    Overloaded,
-    PonderoError,
-    ServerFailed,
-    TransportError,
-    WireError,
-)
-from ..exchange import Emit, flow
+from ..errors import Overloaded, PonderoError
+from ..exchange import Emit, flow, is_fault, moves_on
 from ..transport import AsyncShell
 from .admission import Admission, admit
 from .failures import failure, with_headers
@@ -36,7 +28,6 @@ from .receipt import Receipt
 from .returned import remembered
 from .translating import Translation, answering
 
-_FAULTS = (Overloaded, ServerFailed, TransportError, WireError)  # of a deployment, not of a request
 _LONGEST_HEADER = 2_000
 _EVENTS = {"content-type": "text/event-stream"}
 
@@ -105,11 +96,11 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
             await _Asking(gate, question, job, outlet, progress).run()
         except PonderoError as error:
             failed = error
-            if isinstance(error, _FAULTS):
+            if is_fault(error):
                 await gate.breakers.failed(entry.id)
             if outlet.ended:
                 return
-            if not _may_go_on(error):
+            if not moves_on(error):
                 break
         except CancelledError:
             await gate.breakers.left(entry.id)
@@ -139,11 +130,6 @@ async def _tell_failure(
     writer = question.service.stream(answering(question.service, question.parsed, id=call.id))
     await outlet.write(writer.fail(response))
     await outlet.end()
-
-
-def _may_go_on(error: PonderoError) -> bool:
-    """Return whether another model might do: not where the request itself is wrong."""
-    return isinstance(error, ContextTooLong) or not isinstance(error, BadRequest)
 
 
 # -- one model ------------------------------------------------------------------------------------

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 from ..canon import Message
 from ..catalog import Entry, Provider
 from ..dialects import Repair
-from ..exchange import AsyncTransport, Exchange, Retry, Timeouts, refusal_of
+from ..exchange import (
+    PATIENCE,
+    AsyncTransport,
+    Exchange,
+    Retry,
+    Timeouts,
+    is_home,
+    refusal_of,
+)
 from ..handoff import Refusal
 from ..store import cost, lookup
 from ..transport import AsyncSigningTransport
@@ -34,7 +42,6 @@ from .state import State
 
 LOG = logging.getLogger("pondero.gateway")
 
-PATIENCE = 5.0
 """Seconds that the gateway waits before it tries again; a longer wait is the client's to decide."""
 _REMEMBERED = 512
 _USUAL = Route(match="*", to=("*",))
@@ -89,12 +96,9 @@ class Gate:
 
     def order(self, entries: Sequence[Entry], messages: Sequence[Message]) -> list[Entry]:
         """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
-        home = next((m.origin for m in reversed(messages) if m.origin is not None), None)
-        if home is None or len(entries) == 1:
+        if len(entries) == 1:
             return list(entries)
-        return sorted(
-            entries, key=lambda e: (e.provider.name, e.model) != (home.provider, home.model)
-        )
+        return sorted(entries, key=lambda entry: not is_home(entry, messages))
 
     def address(self, provider: Provider) -> tuple[str, str | None]:
         """Return where a provider is and the key for it; raises MissingKey."""

@@ -58,13 +58,14 @@ CODES: dict[str, str] = {
     "medium_unseen": "the model takes no such picture or file; words stand in its place",
     "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
     "tool_loop_retold": "a tool loop that another model began is told in words, to think in it",
+    "fell_back": "a model of the list did not answer, and the next one was asked",
     "route_changed": "the request goes another way than asked, because this one refuses it",
 }
 """Code -> meaning. Nothing else is ever recorded."""
 
 BENIGN = frozenset(
     {
-        *("answer_room", "context_cap", "level_as_budget", "model_spelt", "off_floor"),
+        *("answer_room", "context_cap", "fell_back", "level_as_budget", "model_spelt", "off_floor"),
         *("on_as_level", "tool_loop_retold", "tool_renamed", "tool_replaced"),
         *("tool_server_lost", "unknown_model"),
     }

@@ -1,0 +1,114 @@
+"""Several models for one question: the next is asked where one fails before anything was shown.
+
+The rules are the gateway's (``exchange/fallback``). The clients make a ``Candidates`` where they
+are given a list, and streams move on to the next of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ..canon import Message, Reply, V
+from ..catalog import Entry
+from ..errors import BadParameter, PonderoError
+from ..exchange import Prepared, is_home, moves_on
+from ..thinking import Adjustment
+from .tracing import log_fallback
+
+Models = str | Sequence[str]
+
+_LONGEST = 300
+
+
+class Candidates:
+    """The models that are left to ask; each is prepared when its turn comes."""
+
+    def __init__(self, models: Sequence[str], prepare: Callable[[str], Prepared]) -> None:
+        self._left = list(models)
+        self._prepare = prepare
+        self._model = ""
+        self._failed: list[tuple[str, PonderoError]] = []
+
+    @property
+    def are_left(self) -> bool:
+        """Return whether another model could answer."""
+        return bool(self._left)
+
+    def first(self) -> Prepared:
+        """Return the first that can be asked; raises the last failure where none can."""
+        found = self._next()
+        if found is None:
+            raise self._last_failure()
+        return found
+
+    def after(self, error: PonderoError) -> Prepared | None:
+        """Return the next that can be asked after a failure; None where the failure counts."""
+        self._failed.append((self._model, error))
+        if not moves_on(error):
+            self._left.clear()
+        found = self._next()
+        if found is not None:
+            return found
+        last = self._last_failure()
+        if last is not error:
+            raise last from error
+        return None
+
+    def notes(self) -> tuple[Adjustment, ...]:
+        """Return an adjustment for each model that did not answer."""
+        return tuple(
+            Adjustment("fell_back", "model", model, self._model, _why(model, error))
+            for model, error in self._failed
+        )
+
+    def noted(self, reply: Reply[V]) -> Reply[V]:
+        """Return the reply with these in its plan."""
+        plan, notes = reply.plan, self.notes()
+        if plan is None or not notes:
+            return reply
+        return replace(reply, plan=replace(plan, adjustments=(*plan.adjustments, *notes)))
+
+    def _next(self) -> Prepared | None:
+        while self._left:
+            before, self._model = self._model, self._left.pop(0)
+            if before:
+                log_fallback(before, self._model, self._failed[-1][1])
+            try:
+                return self._prepare(self._model)
+            except PonderoError as error:
+                self._failed.append((self._model, error))
+                if not moves_on(error):
+                    break
+        return None
+
+    def _last_failure(self) -> PonderoError:
+        *before, (_, last) = self._failed
+        for model, error in before:
+            last.add_note(_why(model, error))
+        return last
+
+
+def names_of(models: Models) -> tuple[str, ...]:
+    """Return the models of a list; raises BadParameter for an empty one."""
+    names = (models,) if isinstance(models, str) else tuple(models)
+    if not names or not all(isinstance(name, str) for name in names):
+        message = f"a model is a name, or a list of names in order of preference, not {models!r}"
+        raise BadParameter(message)
+    return names
+
+
+def in_turn(
+    names: Sequence[str], entry_of: Callable[[str], Entry], messages: Sequence[Message]
+) -> list[str]:
+    """Return the models in the order to ask: a conversation stays where its seals are."""
+    return sorted(names, key=lambda name: not is_home(entry_of(name), messages))
+
+
+def _why(model: str, error: PonderoError) -> str:
+    words = " ".join(_said(error))[:_LONGEST]
+    return f"{model} did not answer: {words}"
+
+
+def _said(error: PonderoError) -> Iterator[str]:
+    yield f"{type(error).__name__}:"
+    yield str(error)
