@@ -142,7 +142,7 @@ def test_the_right_program_runs():
 
 def test_the_words_for_type_checkers_are_those_of_the_dial():
     words = {word for part in get_args(Word) for word in get_args(part) or (part,)}
-    assert words == {*LEVELS, *ALIASES, "on"}
+    assert words == {*LEVELS, *ALIASES, "on", "auto"}
 
 
 def test_the_choices_for_type_checkers_are_those_of_the_policy():

@@ -1,7 +1,7 @@
 """What each model can do and where it is served: facts in rows of TOML, none in code."""
 
 from ..lazy import Loader, lazily
-from .load import TomlFile, did_you_mean, extended, from_files, read_toml, shipped
+from .load import TomlFile, did_you_mean, extended, from_files, read_toml, revision, shipped
 from .lookup import SCHEMA, Entry, Lookup, Name
 from .schema import Batch, BatchShape, Catalog, Family, Fill, Group, Provider
 
@@ -76,6 +76,7 @@ __all__ = [
     "provider_map",
     "read_listing",
     "read_toml",
+    "revision",
     "rows",
     "second_list",
     "settled_rows",

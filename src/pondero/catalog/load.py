@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -213,6 +214,15 @@ def shipped() -> Catalog:
     """Return the catalog that came with the package."""
     with open(COMPILED, "rb") as file:
         return decoded(file.read(), Catalog)
+
+
+@lru_cache(maxsize=1)
+def revision() -> str:
+    """Return the hash of the catalog that came with the package."""
+    from hashlib import blake2b  # noqa: PLC0415 - a plan needs none
+
+    with open(COMPILED, "rb") as file:
+        return blake2b(file.read(), digest_size=8).hexdigest()
 
 
 def from_files(files: Mapping[str, str]) -> Catalog:

@@ -1,6 +1,7 @@
 """Finds a model by its name: what it can do, and which provider serves it."""
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from ..canon import decoded
 from ..errors import BadThinking, UnknownModel, UnknownProvider
-from ..thinking import NOTHING, NOWHERE, Capability, Evidence, Placement, is_wish, parse
+from ..thinking import NOTHING, NOWHERE, Capability, Evidence, Placement, auto_of, is_wish, parse
 from .index import Hit, Index, Kin
 from .lines import fold
 from .schema import Catalog, Family, Group, Names, Provider
@@ -113,10 +114,15 @@ class Name(Struct, frozen=True):
 
 
 class Lookup:
-    """Finds entries in one catalog; its indexes are built once."""
+    """Finds entries in one catalog; its indexes are built once.
 
-    def __init__(self, catalog: Catalog) -> None:
+    ``calibrated`` returns the model that a calibration is for, by its name: who says ``auto:NAME``
+    and no model means that one.
+    """
+
+    def __init__(self, catalog: Catalog, calibrated: Callable[[str], str] | None = None) -> None:
         self.catalog = catalog
+        self._calibrated = calibrated
         self._words = catalog.extra_words()
         self._indexes: dict[str, Index] = {}
         self._relatives: dict[str, Kin] = {}
@@ -148,13 +154,43 @@ class Lookup:
                     f"{text!r} has nothing {'after' if not tail else 'before'} its {model[cut]!r}"
                 )
                 raise UnknownModel(message)
-            if (tail == "0" or tail[0] != "0") and is_wish(tail, words=self._words):
+            if self._is_level(tail, model):
                 model, wish = model[:cut], tail
                 self._check_one_level(text, model, wish)
+        elif (named := self._model_of(model)) is not None:
+            model, wish = named, model
         prefix, colon, rest = model.partition(":")
         if colon and prefix.lower() in self.catalog.providers and rest:
             return Name(prefix.lower(), rest, wish)
         return Name(None, model, wish)
+
+    def apart(self, text: str) -> tuple[str, str | None]:
+        """Return a model string without its level, and the level."""
+        model, wish = text.strip(), self.split(text).wish
+        if wish is None:
+            return model, None
+        return self._model_of(model) or model[: -len(wish) - 1], wish
+
+    def _is_level(self, tail: str, whole: str) -> bool:
+        """Return whether what a model string ends in is a level, and not part of a name."""
+        if (tail != "0" and tail[0] == "0") or not is_wish(tail, words=self._words):
+            return False
+        return auto_of(tail) is None or fold(whole) not in self._autos
+
+    @cached_property
+    def _autos(self) -> frozenset[str]:
+        """Return the names in the catalog that end as if their level were ``auto``."""
+        known = self.catalog.providers.values()
+        names = ((at.name, name) for at in known for name in (*self._served(at), *at.aliases))
+        ending = (each for each in names if auto_of(re.split("[/@]", each[1])[-1]) is not None)
+        return frozenset(fold(each) for at, name in ending for each in (name, f"{at}:{name}"))
+
+    def _model_of(self, text: str) -> str | None:
+        """Return the model of the calibration that ``auto:NAME`` names; None for other texts."""
+        auto = auto_of(text)
+        if auto is None or auto.name is None or self._calibrated is None:
+            return None
+        return None if "auto" in self.catalog.providers else self._calibrated(auto.name)
 
     def entry(self, text: str, *, unknown: Literal["family", "omit", "error"] = "family") -> Entry:
         """Return the entry of a model string; a level in it is not looked at."""
@@ -338,7 +374,7 @@ class Lookup:
         """Raise BadThinking where a second level stands after a model that is known."""
         cut = max(model.rfind("/"), model.rfind("@"))
         first = model[cut + 1 :]
-        if cut <= 0 or first.startswith("0") or not is_wish(first, words=self._words):
+        if cut <= 0 or not self._is_level(first, model):
             return
         name = self.split(model[:cut])
         try:

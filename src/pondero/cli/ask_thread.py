@@ -123,8 +123,7 @@ def continued(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[s
 
 def _apart(model: str) -> tuple[str, Json]:
     """Return a model's name and the level after its slash."""
-    model, wish = model.strip(), lookup().split(model).wish
-    return (model, None) if wish is None else (model[: -len(wish) - 1], wish)
+    return lookup().apart(model)
 
 
 def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from ..lazy import Loader, lazily
 from ..store import lookup
-from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of
+from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of, wishes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ __all__ = [
     "plan",
     "policy_of",
     "set_level",
+    "wishes_of",
 ]
 
 # Load what talks on first use: a plan needs none of it.

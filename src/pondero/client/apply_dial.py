@@ -12,7 +12,7 @@ from ..errors import UnknownModel
 from ..exchange import patched
 from ..exchange import plan as make_plan
 from ..framing import json_of
-from ..store import lookup
+from ..store import lookup, settled
 from ..thinking import SAMPLING, Asked, Plan, Policy, parse
 from .dial import wish_for
 
@@ -31,6 +31,7 @@ def set_level(
     intent = parse(wish, words=entry.capability.extra_words)
     if intent.kind == "unset":
         return request, None
+    intent = settled(entry, intent, policy=policy)
     made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
     return patched(request, entry, made), made
 

@@ -10,8 +10,18 @@ import msgspec
 from ..catalog import Entry, Lookup, read_toml
 from ..errors import BadConfig, BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
-from ..store import config_text, lookup
-from ..thinking import LEVELS, Adjustment, Asked, Choices, Intent, Plan, Policy, ThinkingLike, parse
+from ..store import config_text, lookup, settled
+from ..thinking import (
+    LEVELS,
+    Adjustment,
+    Asked,
+    Choices,
+    Intent,
+    Plan,
+    Policy,
+    ThinkingLike,
+    parse,
+)
 
 PolicyLike = Policy | Choices | None
 
@@ -32,8 +42,9 @@ def plan(
     """Return what would be sent to this model for this wish, and why.
 
     ``model`` is ``[provider:]model[/level]``. ``thinking`` is a level, True, False, a number of
-    tokens, the service's own fields as a mapping, or a mapping of any of these by provider or
-    dialect, where ``"*"`` is for all others; it wins over the model's suffix.
+    tokens, ``"auto"`` for the level that a sweep found, the service's own fields as a mapping, or a
+    mapping of any of these by provider or dialect, where ``"*"`` is for all others; it wins over
+    the model's suffix.
     """
     asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
     return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
@@ -45,13 +56,15 @@ def planned(
     """Return a model's entry, and what would be sent to it for this wish."""
     given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
-        entry, made, fields = _remembered(*given)
+        entry, made, fields = _remembered(None, *given)
+        if isinstance(made.asked, str) and made.asked.startswith("auto"):
+            entry, made, fields = _remembered(_adopted(made.asked), *given)
         # A caller may change the plan it gets; the remembered one must stay as it is.
         made = msgspec.structs.replace(
             made, fields=msgspec.json.decode(fields), headers=dict(made.headers)
         )
     else:
-        entry, made = _made(*given)
+        entry, made = _made(None, *given)
     if policy.unsupported == "warn":
         warn(made, made.adjustments)
     return entry, made
@@ -60,21 +73,40 @@ def planned(
 _PLAIN = str | int | None
 
 
+def _adopted(model: str) -> object:
+    """Return the user's calibrations where a name may say ``auto``; nothing is read for others."""
+    if "auto" not in model.lower():
+        return None
+    from ..store import calibrations  # noqa: PLC0415 - only where auto is said
+
+    return calibrations()
+
+
 @lru_cache(maxsize=1024, typed=True)
 def _remembered(*given: Any) -> tuple[Entry, Plan, bytes]:
-    """Return entry, plan and its fields as JSON; the same questions are asked again and again."""
+    """Return entry, plan and its fields as JSON; the same questions are asked again and again.
+
+    The first of what is given is what the user adopted, where the others say ``auto``.
+    """
     entry, made = _made(*given)
     return entry, made, msgspec.json.encode(made.fields)
 
 
 def _made(
-    finder: Lookup, model: str, thinking: object, effort: object, policy: Policy, *asked: Any
+    adopted: object,
+    finder: Lookup,
+    model: str,
+    thinking: object,
+    effort: object,
+    policy: Policy,
+    *asked: Any,
 ) -> tuple[Entry, Plan]:
-    entry, wish = _entry(finder, model, policy.unknown)
+    entry, wish = _entry(finder, model, policy.unknown, adopted)
     thinking = wish_for(entry, thinking, finder)
     if thinking is None and effort is None:
         thinking = wish
     intent = parse(thinking, effort, words=entry.capability.extra_words)
+    intent = settled(entry, intent, policy=policy)
     return entry, make_plan(entry, intent, asked=Asked(*asked), policy=policy)
 
 
@@ -97,12 +129,17 @@ def wish_for(entry: Entry, thinking: object, finder: Lookup) -> object:
 
 
 def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = None) -> list[Plan]:
-    """Return the whole ladder of a model: one plan for each level, weakest first."""
+    """Return the whole ladder of a model: one plan for each level, weakest first.
+
+    For a model with ``auto`` behind it, the last plan is what that becomes.
+    """
     rules = policy_of(policy).but(unsupported="adjust")
-    entry, _ = _entry(lookup(), model, rules.unknown)
+    entry, said = _entry(lookup(), model, rules.unknown, _adopted(model))
     asked = asked_of(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
     wishes = [parse(word, words=entry.capability.extra_words) for word in words]
+    if said is not None and said.kind == "auto":
+        wishes.append(settled(entry, said, policy=rules))
     return [make_plan(entry, wish, asked=asked, policy=rules) for wish in wishes]
 
 
@@ -122,7 +159,7 @@ def complete(text: str) -> tuple[str, ...]:
     if names := _beginning(text, _names(text)):  # first: there are slashes in names, too
         return names
     model, slash, _ = text.rpartition("/")
-    return _beginning(text, (f"{model}/{level}" for level in levels_of(model))) if slash else ()
+    return _beginning(text, (f"{model}/{level}" for level in wishes_of(model))) if slash else ()
 
 
 def _names(text: str) -> Iterable[str]:
@@ -132,7 +169,27 @@ def _names(text: str) -> Iterable[str]:
         return sorted(entry.id for entry in models(provider))
     homes = {group.home for group in catalog.groups.values() if group.home in catalog.providers}
     bare = sorted({entry.model for home in homes for entry in models(home)})
-    return (*bare, *(f"{each}:" for each in catalog.providers))
+    autos = (f"auto:{name}" for name in _calibrations())
+    return (*bare, *(f"{each}:" for each in catalog.providers), *autos)
+
+
+def _calibrations(model: str | None = None) -> list[str]:
+    """Return the names of what the user adopted, for one model or for any; none if unreadable."""
+    from ..store import calibrations  # noqa: PLC0415 - only while somebody types
+
+    try:
+        known = calibrations().known
+    except UsageError:
+        return []
+    return [name for name, each in known.items() if model in (None, each.model)]
+
+
+def wishes_of(model: str) -> tuple[str, ...]:
+    """Return what may stand behind a model: its levels, and auto where one was adopted for it."""
+    entry = _known(model)
+    names = _calibrations(entry.id) if entry is not None else []
+    autos = ("auto", *(f"auto:{name}" for name in names)) if names else ()
+    return (*levels_of(model), *autos)
 
 
 def levels_of(model: str) -> tuple[str, ...]:
@@ -178,8 +235,9 @@ def your_policy() -> Policy:
 
 @lru_cache(maxsize=4096)
 def _entry(
-    finder: Lookup, model: str, unknown: Literal["family", "omit", "error"]
+    finder: Lookup, model: str, unknown: Literal["family", "omit", "error"], _adopted: object
 ) -> tuple[Entry, Intent | None]:
+    """Return a model's entry and the level behind its name; ``auto:NAME`` depends on the disk."""
     entry = finder.entry(model, unknown=unknown)
     wish = finder.split(model).wish
     return entry, parse(wish, words=entry.capability.extra_words) if wish else None

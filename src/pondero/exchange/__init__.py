@@ -7,6 +7,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .allowance import Allowance, allowances
     from .cache_marks import marked
+    from .calibration import (
+        OLDEST,
+        Calibration,
+        Calibrations,
+        Finding,
+        evidence,
+        fingerprint,
+        sent_now,
+        settled,
+    )
     from .decoded import Decoded, decode
     from .fallback import PATIENCE, hurried, is_fault, is_home, moves_on
     from .foreign_tools import TextCalls
@@ -28,10 +38,14 @@ _HOMES = {
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
+    "Calibration": "calibration",
+    "Calibrations": "calibration",
     "Decoded": "decoded",
     "Emit": "steps",
     "Exchange": "request",
+    "Finding": "calibration",
     "Flow": "steps",
+    "OLDEST": "calibration",
     "Prepared": "request",
     "Read": "steps",
     "Retry": "retry",
@@ -45,6 +59,8 @@ _HOMES = {
     "compose": "request",
     "decode": "decoded",
     "destination": "request",
+    "evidence": "calibration",
+    "fingerprint": "calibration",
     "flow": "steps",
     "marked": "cache_marks",
     "patched": "patch",
@@ -52,6 +68,8 @@ _HOMES = {
     "prepare": "request",
     "refused_by": "refusals",
     "seals_of": "refusals",
+    "sent_now": "calibration",
+    "settled": "calibration",
     "thinking_paths": "patch",
     "verdict": "steps",
     "with_fields": "patch",
@@ -60,14 +78,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "OLDEST",
     "PATIENCE",
     "Allowance",
     "Answer",
     "AsyncAnswer",
     "AsyncTransport",
+    "Calibration",
+    "Calibrations",
     "Decoded",
     "Emit",
     "Exchange",
+    "Finding",
     "Flow",
     "Prepared",
     "Read",
@@ -83,6 +105,8 @@ __all__ = [
     "compose",
     "decode",
     "destination",
+    "evidence",
+    "fingerprint",
     "flow",
     "hurried",
     "insist",
@@ -96,6 +120,8 @@ __all__ = [
     "refusal_of",
     "refused_by",
     "seals_of",
+    "sent_now",
+    "settled",
     "thinking_paths",
     "verdict",
     "with_fields",

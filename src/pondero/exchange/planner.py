@@ -37,7 +37,11 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
     decision = resolve(
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
     )
-    adjustments = (*_names(entry), *_hiding(entry, decision, policy))
+    adjustments = (
+        *_names(entry),
+        *_calibration(intent, decision),
+        *_hiding(entry, decision, policy),
+    )
     if policy.unsupported == "strict":
         insist(entry, adjustments)
     return Plan(
@@ -55,6 +59,15 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
         adjustments=adjustments,
         facts=_facts(entry),
     )
+
+
+def _calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
+    """Return what was found for ``auto``; without a look for a calibration there is none."""
+    if intent.auto is None:
+        return ()
+    found = intent.auto.found or (("no_calibration", "nobody looked for a calibration"),)
+    got = decision.level if decision.budget is None else decision.budget
+    return tuple(Adjustment(code, "level", intent.asked, got, why) for code, why in found)
 
 
 def _facts(entry: Entry) -> Facts:

@@ -7,11 +7,18 @@ from .files import (
     config_text,
     data_folder,
     lookup,
+    settled,
     write_whole,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .calibration_files import (
+        calibrated_model,
+        calibration_file,
+        calibrations,
+        keep_calibration,
+    )
     from .captions import day, dollars, footing, heading, medium, speaker, thought
     from .config import (
         SETTINGS,
@@ -68,6 +75,9 @@ _HOMES = {
     "Template": "templates",
     "Thread": "records",
     "Threads": "threads",
+    "calibrated_model": "calibration_files",
+    "calibration_file": "calibration_files",
+    "calibrations": "calibration_files",
     "check_config": "config",
     "check_setting": "config",
     "config_file": "config",
@@ -80,6 +90,7 @@ _HOMES = {
     "has_prices": "prices",
     "heading": "captions",
     "hidden": "secrets",
+    "keep_calibration": "calibration_files",
     "key_of": "credentials",
     "keys_file": "secrets",
     "medium": "captions",
@@ -129,6 +140,9 @@ __all__ = [
     "Thread",
     "Threads",
     "ToolServer",
+    "calibrated_model",
+    "calibration_file",
+    "calibrations",
     "catalog_files",
     "check_config",
     "check_setting",
@@ -146,6 +160,7 @@ __all__ = [
     "has_prices",
     "heading",
     "hidden",
+    "keep_calibration",
     "key_of",
     "keys_file",
     "lookup",
@@ -159,6 +174,7 @@ __all__ = [
     "saved_keys",
     "set_config",
     "settings",
+    "settled",
     "speaker",
     "template",
     "template_file",

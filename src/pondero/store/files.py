@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does without
     from pathlib import Path
 
+    from ..catalog import Entry
+    from ..thinking import Intent, Policy
+
 
 def config_folder() -> str:
     """Return the folder of config.toml and models.toml; PONDERO_CONFIG_DIR moves it."""
@@ -65,7 +68,27 @@ def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
 def lookup() -> Lookup:
     """Return the catalog with the user's own models and providers, read once a process."""
     catalog, files = shipped(), catalog_files()
-    return Lookup(extended(catalog, files, _quirks) if files else catalog)
+    return Lookup(extended(catalog, files, _quirks) if files else catalog, _calibrated)
+
+
+def _calibrated(name: str) -> str:
+    """Return the model that a calibration is for."""
+    from .calibration_files import calibrated_model  # noqa: PLC0415 - only where auto:NAME is said
+
+    return calibrated_model(name)
+
+
+def settled(entry: "Entry", intent: "Intent", *, policy: "Policy") -> "Intent":
+    """Return a wish with the level that ``auto`` stands for; for any other wish nothing is read.
+
+    Every room that makes plans calls it first. Raises BadConfig for a calibration that is broken.
+    """
+    if intent.kind != "auto":
+        return intent
+    from .. import exchange  # noqa: PLC0415 - only where auto is said
+    from .calibration_files import calibrations  # noqa: PLC0415
+
+    return exchange.settled(entry, intent, calibrations(), policy=policy)
 
 
 def _quirks(dialect: str) -> "type | None":
@@ -91,7 +114,9 @@ def catalog_files() -> dict[str, str]:
 
 def write_whole(path: "Path", text: str) -> None:
     """Write a file, replacing the old one in a single step; raises StoreError."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    from threading import get_ident  # noqa: PLC0415 - only where something is written
+
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             path.write_text(text, encoding="utf-8")

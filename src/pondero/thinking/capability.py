@@ -145,7 +145,7 @@ NOTHING = Capability(source="not in the catalog", checked="", default="unaudited
 def refusal(intent: Intent, capability: Capability) -> str | None:
     """Return why the model would refuse exactly this wish, or None where it accepts it."""
     match intent.kind:
-        case "unset" | "native":
+        case "unset" | "native" | "auto":
             return None
         case "off":
             return None if capability.off else "thinking cannot be switched off"

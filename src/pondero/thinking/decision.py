@@ -59,15 +59,18 @@ CODES: dict[str, str] = {
     "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
     "tool_loop_retold": "a tool loop that another model began is told in words, to think in it",
     "fell_back": "a model of the list did not answer, and the next one was asked",
+    "calibrated": "auto was asked for; the level that a sweep found to be enough is used",
+    "calibration_stale": "the calibration is used, and may no longer hold; the reason says why",
+    "no_calibration": "auto was asked for and no calibration fits; nothing is sent",
     "route_changed": "the request goes another way than asked, because this one refuses it",
 }
 """Code -> meaning. Nothing else is ever recorded."""
 
 BENIGN = frozenset(
     {
-        *("answer_room", "context_cap", "fell_back", "level_as_budget", "model_spelt", "off_floor"),
-        *("on_as_level", "tool_loop_retold", "tool_renamed", "tool_replaced"),
-        *("tool_server_lost", "unknown_model"),
+        *("answer_room", "calibrated", "context_cap", "fell_back", "level_as_budget"),
+        *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
+        *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )
 """Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""

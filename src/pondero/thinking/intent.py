@@ -25,26 +25,49 @@ BIGGEST_BUDGET = 10_000_000  # larger than any context window: a slip of the key
 
 _NUMBER = re.compile(r"(\d+(?:[,_]\d{3})*|\d+\.\d+)\s*([km]?)(?:\s*tokens?)?")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
+_AUTO = re.compile(r"auto(?::([a-z0-9_][a-z0-9_.-]{0,63}))?(?:#([\w .:+-]{1,64}))?", re.IGNORECASE)
 
-Kind = Literal["unset", "off", "on", "level", "budget", "native"]
+Kind = Literal["unset", "off", "on", "level", "budget", "native", "auto"]
 
 _Level = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
-_Alias = Literal["on", "none", "min", "disabled", "false", "med", "true", "enabled"]
+_Alias = Literal["on", "auto", "none", "min", "disabled", "false", "med", "true", "enabled"]
 Word = _Level | _Alias
 """Every word that every model's dial takes, for type checkers and editors."""
 
 
+class Auto(Struct, frozen=True):
+    """A level that is left to a calibration: which one, and for which kind of question, if said.
+
+    ``found`` is what was found, as codes of adjustments, each with its reason; nothing is in it
+    before somebody has looked.
+    """
+
+    name: str | None = None
+    kind: str | None = None
+    found: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        name = f":{self.name}" if self.name else ""
+        return f"auto{name}#{self.kind}" if self.kind else f"auto{name}"
+
+
 class Intent(Struct, frozen=True):
-    """One wish. ``level`` beside a budget is the word that came with it, if any."""
+    """One wish. ``level`` beside a budget is the word that came with it, if any.
+
+    ``auto`` is there where a calibration is to say the level, and stays when it has.
+    """
 
     kind: Kind
     level: str | None = None
     tokens: int | None = None
     fields: Mapping[str, Any] | None = None
+    auto: Auto | None = None
 
     @property
     def asked(self) -> str | int | None:
         """Return the wish as a person would write it."""
+        if self.auto is not None:
+            return str(self.auto)
         if self.kind in ("level", "budget"):
             return self.tokens if self.kind == "budget" else self.level
         return None if self.kind == "unset" else self.kind
@@ -87,10 +110,18 @@ def is_wish(text: str, *, words: Iterable[str] = ()) -> bool:
         return False
 
 
+def auto_of(text: str) -> Auto | None:
+    """Return what ``auto[:NAME][#KIND]`` says; None for any other text."""
+    if text[:4].lower() != "auto" or (found := _AUTO.fullmatch(text)) is None:
+        return None
+    name, kind = found.groups()
+    return Auto(name and name.lower(), (kind and kind.strip()) or None)
+
+
 def vocabulary(words: Iterable[str] = ()) -> str:
     """Return the accepted words, for an error message."""
     extra = [word for word in words if word not in LEVELS]
-    return f"use {' '.join([*LEVELS, *extra])}, on, or a number of tokens such as 8000 or 8k"
+    return f"use {' '.join([*LEVELS, *extra])}, on, auto, or a number of tokens such as 8000 or 8k"
 
 
 def _parse(wish: object, words: tuple[str, ...]) -> Intent:
@@ -119,6 +150,8 @@ def _word(text: str, words: tuple[str, ...]) -> Intent:
         return ON
     if word in LEVELS or word in words:
         return Intent("level", word)
+    if (auto := auto_of(text.strip())) is not None:
+        return Intent("auto", auto=auto)
     if number := _NUMBER.fullmatch(word):
         digits, scale = number.groups()
         return _tokens(float(digits.replace(",", "").replace("_", "")) * _SCALE[scale], repr(text))
@@ -129,7 +162,7 @@ def _word(text: str, words: tuple[str, ...]) -> Intent:
 def _guess(word: str, words: tuple[str, ...]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
 
-    close = get_close_matches(word, [*LEVELS, *words, *ALIASES, "on"], n=1, cutoff=0.6)
+    close = get_close_matches(word, [*LEVELS, *words, *ALIASES, "on", "auto"], n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}? " if close else ""
 
 

@@ -304,6 +304,7 @@ def _effort(level: str, case: Case) -> str | None:
 
 _BY_KIND: dict[str, Callable[[Intent, Case], TargetLevel]] = {
     "unset": _nothing,
+    "auto": _nothing,  # nobody has looked for a calibration
     "native": _nothing,
     "off": _off,
     "on": _on,

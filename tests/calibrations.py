@@ -1,0 +1,52 @@
+"""Calibrations for the tests of every room that takes ``auto``."""
+
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from pondero.catalog import revision
+from pondero.exchange import Calibration, Finding, sent_now
+from pondero.store import keep_calibration, lookup
+from pondero.thinking import Policy, parse
+
+TODAY = datetime.now(UTC).date()
+
+
+def finding(level, model="claude-opus-5", **figures):
+    """What was found of a level, on this catalog."""
+    entry = lookup().entry(model)
+    wish = parse(level, words=entry.capability.extra_words)
+    fields = sent_now(entry, wish, max_tokens=None, policy=Policy())
+    return Finding(level=level, fields=fields, n=40, accuracy=0.9, **figures)
+
+
+def calibration(name="sums", level="low", model="claude-opus-5", **changes):
+    """A calibration whose evidence is fresh, but for what is changed."""
+    found = finding(level, model)
+    whole = Calibration(
+        name=name,
+        model=lookup().entry(model).id,
+        level=level,
+        fields=found.fields,
+        n=320,
+        accuracy=0.869,
+        difference=-0.012,
+        lower=-0.039,
+        upper=0.015,
+        reference=f"{lookup().entry(model).id}/high",
+        margin=0.05,
+        data="d" * 32,
+        judge="numeric",
+        run="20261115-4d891a",
+        date=TODAY.isoformat(),
+        adopted=f"{TODAY.isoformat()}T00:00:00.000000Z",
+        catalog=revision(),
+    )
+    return replace(whole, **changes)
+
+
+def adopt(*args, **changes):
+    """Keep a calibration in the config folder of this test, and return it."""
+    made = calibration(*args, **changes)
+    keep_calibration(made, force=True)
+    return made

@@ -1,0 +1,74 @@
+"""``auto`` behind a name, over the whole catalog: names that end so stay names."""
+
+import pytest
+from tests.calibrations import adopt
+
+from pondero.catalog import Lookup, extended, shipped
+from pondero.errors import BadThinking
+from pondero.store import lookup
+from pondero.thinking import auto_of, parse
+
+ENTRIES = lookup().entries()
+ENDING_SO = sorted({entry.id for entry in ENTRIES if entry.id.lower().endswith(("/auto", "@auto"))})
+
+
+def test_the_catalog_has_names_that_end_so():
+    assert "openrouter:openrouter/auto" in ENDING_SO
+
+
+def test_no_catalogued_name_loses_its_end():
+    for entry in ENTRIES:
+        split = lookup().split(entry.id)
+        assert (split.provider, split.model, split.wish) == (entry.provider.name, entry.model, None)
+
+
+def test_auto_behind_any_catalogued_name_is_a_wish():
+    for entry in ENTRIES:
+        for wish in ("auto", "auto:sums", "auto#a kind", "auto:sums#kind"):
+            assert lookup().apart(f"{entry.id}/{wish}") == (entry.id, wish)
+
+
+@pytest.mark.parametrize("name", ENDING_SO)
+def test_a_name_that_ends_so_is_asked_for_with_and_without_its_provider(name):
+    bare = name.partition(":")[2]
+    for said in (name, bare, name.upper().replace("OPENROUTER:", "openrouter:")):
+        assert lookup().split(said).wish is None
+        assert lookup().entry(said).id.lower() == name
+    assert lookup().split(f"{name}/high").wish == "high"
+
+
+def test_no_provider_and_no_level_is_called_auto():
+    assert "auto" not in shipped().providers
+    assert auto_of("auto") is not None
+    assert not any(auto_of(word) for word in shipped().extra_words())
+
+
+def test_a_name_of_the_users_own_that_ends_so_stays_a_name():
+    text = (
+        '[[model]]\nprovider = "ollama"\nmatch = ["team/auto"]\nefforts = ["low"]\nsource = "us"\n'
+    )
+    finder = Lookup(extended(shipped(), {"models.toml": text}))
+    assert finder.split("ollama:team/auto").wish is None
+    assert finder.split("ollama:team/auto/auto").wish == "auto"
+    assert lookup().split("ollama:team/auto").wish == "auto"
+
+
+def test_a_calibrations_name_alone_stands_for_its_model(config_dir):
+    adopt("sums", model="gpt-5.5")
+    split = lookup().split("auto:SUMS#kind")
+    assert (split.provider, split.model, split.wish) == ("openai", "gpt-5.5", "auto:SUMS#kind")
+    assert lookup().entry("auto:sums").id == "openai:gpt-5.5"
+    assert lookup().apart("auto:sums") == ("openai:gpt-5.5", "auto:sums")
+    with pytest.raises(BadThinking, match="no calibration is called 'other'; use sums"):
+        lookup().split("auto:other")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["auto:", "auto:../x", "auto:a/b", "auto:a\x00", "auto:.hidden", "auto:" + "a" * 65, "auto#",
+     "automatic", "auto:a#b#c", "auto#" + "k" * 65, "auto:a#\x1b[2J"],
+)  # fmt: skip
+def test_what_only_looks_like_auto_is_none(text):
+    assert auto_of(text) is None
+    with pytest.raises(BadThinking):
+        parse(text)
