@@ -9,7 +9,8 @@ import pytest
 
 import pondero
 from pondero.errors import BadParameter, UsageError
-from pondero.sweep import Calibration, Results
+from pondero.exchange import Calibration
+from pondero.sweep import Results
 
 ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
 OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .adopt import adopt, print_adopted
 from .command import Group, examples, print_json
 from .completion import model as complete_model
 from .output import echo, styled
@@ -38,13 +39,14 @@ _KINDS = "exact includes numeric regex choice json_schema python command model"
         "pondero sweep show last --json",
         "pondero sweep report last --html report.html",
         "pondero sweep demo                                       no key, no data",
+        "pondero sweep adopt last --as sums",
     ),
 )
 def sweep() -> None:
     """Measure which level is enough for your own questions."""
 
 
-for _command in (report, export, demo):
+for _command in (report, export, demo, adopt):
     sweep.add_command(_command)
 
 
@@ -153,13 +155,17 @@ def resume(name: str, *, yes: bool, as_json: bool) -> int:
 
 
 @sweep.command("list")
+@click.option("--adopted", is_flag=True, help="List what was adopted of them instead.")
 @_JSON
-def list_(*, as_json: bool) -> None:
+def list_(*, adopted: bool, as_json: bool) -> None:
     """List the runs on this disk, the newest first."""
     from msgspec import to_builtins
 
     from ..sweep import all_runs
 
+    if adopted:
+        print_adopted(as_json=as_json)
+        return
     found = all_runs()
     if as_json:
         print_json({"runs": to_builtins(found)})

@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .arms import Arm, arms_of
     from .axes import Axis, amount_axis, share_axis
-    from .calibration import Calibration
     from .data import Data, Question, questions_of
     from .demo import demo_outline
     from .engine import Ask, Engine, Purse, Settled
@@ -37,7 +36,6 @@ _HOMES = {
     "ArmResult": "results",
     "Ask": "engine",
     "Axis": "axes",
-    "Calibration": "calibration",
     "Data": "data",
     "ENGINES": "library",
     "Engine": "engine",
@@ -91,7 +89,6 @@ __all__ = [
     "ArmResult",
     "Ask",
     "Axis",
-    "Calibration",
     "Data",
     "Engine",
     "Grade",

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..client import PolicyLike, levels_of, lookup, plan, policy_of
 from ..errors import BadParameter, UsageError
-from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike
+from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, auto_of
 
 ALL = "all"
 
@@ -66,10 +66,13 @@ def arms_of(
 def _arms(
     name: str, levels: str | Sequence[str], max_tokens: int | None, policy: Policy
 ) -> Iterable[Arm]:
-    wish = lookup().split(name).wish
-    bare = name if wish is None else name[: -len(wish) - 1]
+    bare, wish = lookup().apart(name)
     groups: dict[bytes, list[tuple[str, Plan]]] = {}
-    for level in (wish,) if wish is not None else _wanted(bare, levels):
+    wanted = (wish,) if wish is not None else _wanted(bare, levels)
+    if auto := next((level for level in wanted if auto_of(level) is not None), None):
+        message = f"a sweep finds what {auto!r} stands for; name levels such as off,low,high"
+        raise UsageError(message)
+    for level in wanted:
         made = plan(bare, cast("ThinkingLike", level), max_tokens=max_tokens, policy=policy)
         key = msgspec.json.encode((made.fields, made.headers))
         groups.setdefault(key, []).append((level, made))
@@ -107,12 +110,16 @@ def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
     if wanted is None:
         first = [number for number, arm in enumerate(arms) if arm.model == arms[0].model]
         return first[-1]
-    for number, arm in enumerate(arms):
-        if wanted in arm.levels or wanted in _names(arm):
-            return number
+    if found := named_arms(arms, wanted):
+        return found[0]
     names = " ".join(arm.level for arm in arms)
     message = f"the reference {wanted!r} is no arm of this sweep; use one of {names}"
     raise BadParameter(message)
+
+
+def named_arms(arms: Sequence[Arm], wanted: str) -> list[int]:
+    """Return which arms have this level, or this ``MODEL/LEVEL``."""
+    return [n for n, arm in enumerate(arms) if wanted in arm.levels or wanted in _names(arm)]
 
 
 def _names(arm: Arm) -> set[str]:

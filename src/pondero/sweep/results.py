@@ -13,13 +13,15 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ..canon import Json
-from ..errors import UsageError
+from ..exchange import Calibration
+from ..store import keep_calibration
+from .adoption import calibration_of
 from .axes import money, seconds, tokens
-from .calibration import Calibration, catalog_revision, hash_of, today, write
 from .data import Question
 from .engine import Settled
 from .intervals import RESAMPLES, Interval, bootstrap_ratio
 from .judges import Agreement
+from .kinds import KindResult
 from .runs import Facts, Graded, State
 from .significance import Check
 
@@ -167,6 +169,8 @@ class Results(Struct, frozen=True, kw_only=True):
     lost: tuple[int, Decimal] = (0, Decimal(0))
     judging: Decimal = Decimal(0)
     agreement: Agreement | None = None
+    kinds: tuple[KindResult, ...] = ()
+    """What the questions of single kinds need, where something is recommended for all of them."""
 
     @property
     def reference(self) -> ArmResult:
@@ -196,34 +200,28 @@ class Results(Struct, frozen=True, kw_only=True):
         """Return what is recommended; None where nothing can honestly be."""
         return self.recommendation
 
-    def adopt(self, name: str) -> Path:
-        """Keep what is recommended under a name, with its evidence; return the file it is in."""
-        found = self.recommendation
-        if found is None:
-            message = f"run {self.run} recommends nothing: {self.why}"
-            raise UsageError(message)
-        arm = next(each for each in self.arms if each.name == found.name)
-        spec = self.facts.spec
-        return write(
-            Calibration(
-                name=name,
-                model=arm.model,
-                level=arm.level,
-                fields=hash_of(arm.fields),
-                data=self.facts.data,
-                judge=spec.judge,
-                n=arm.n,
-                accuracy=arm.accuracy,
-                reference=self.reference.name,
-                difference=arm.difference,
-                lower=arm.lower,
-                upper=arm.upper,
-                margin=spec.margin,
-                run=self.run,
-                date=today(),
-                catalog=catalog_revision(),
-            )
-        )
+    def calibration(
+        self, name: str, *, level: str | None = None, by_kind: bool = False
+    ) -> Calibration:
+        """Return what ``adopt`` would keep; nothing is written."""
+        return calibration_of(self, name, level=level, by_kind=by_kind)
+
+    def adopt(
+        self,
+        name: str,
+        *,
+        level: str | None = None,
+        by_kind: bool = False,
+        force: bool = False,
+    ) -> Path:
+        """Keep what is recommended under a name, with its evidence; return the file it is in.
+
+        ``auto:NAME`` stands for it from then on. ``level`` is another one that you choose, whose
+        evidence then says what it lacks; with ``by_kind`` each ``metadata.kind`` that its own
+        questions decide gets a level of its own; ``force`` replaces what has the name already.
+        """
+        made = self.calibration(name, level=level, by_kind=by_kind)
+        return keep_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
         """Return the arms that no other arm beats in both accuracy and cost, the cheapest first.

@@ -5,6 +5,7 @@ anew, stands where one that was never interrupted would. ``runner`` asks what it
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from .data import Question
 from .decision import Chain, Field, Rule, looked, looked_for_best
 from .engine import Settled, key_of
 from .intervals import Estimate, paired
-from .looks import positions
+from .looks import ALPHA, positions
 from .runs import Facts, Run
 
 LEAST = 30
@@ -73,6 +74,7 @@ class Scores:
         self.asks: Asks = asks or every_ask(run.facts, self.questions)
         self.answers: Mapping[str, Settled] = run.answers()
         grades = run.grades(judge)
+        self._within: frozenset[int] | None = None
         self._known: dict[tuple[int, int], float | None] = {}
         for place, every in self.asks.items():
             question = self.questions[place[1]].id
@@ -81,6 +83,16 @@ class Scores:
                 known = [score for score in scores if isinstance(score, float)]
                 whole = len(known) == len(scores)
                 self._known[place] = sum(known) / len(known) if whole else None
+
+    def only(self, places: frozenset[int]) -> "Scores":
+        """Return the same scores on these questions alone; the others are as if never asked."""
+        view = copy(self)
+        view._within = places  # noqa: SLF001 - a copy of this very class
+        return view
+
+    def counted(self, upto: int) -> list[int]:
+        """Return the positions of the first questions that count here."""
+        return [at for at in range(upto) if self._within is None or at in self._within]
 
     def _score(
         self, ask: Asked, grades: Mapping[tuple[str, str], float | None], question: str
@@ -96,7 +108,8 @@ class Scores:
 
     def is_known(self, arm: int, position: int) -> bool:
         """Return whether everything about this arm and question is settled."""
-        return (arm, position) in self._known
+        outside = self._within is not None and position not in self._within
+        return outside or (arm, position) in self._known
 
     def settled(self, arm: int, position: int) -> list[Settled]:
         """Return the answers of an arm to a question, those that came."""
@@ -112,7 +125,9 @@ class Scores:
         return frozenset(
             position
             for (_, position), score in self._known.items()
-            if score is None and position < upto
+            if score is None
+            and position < upto
+            and (self._within is None or position in self._within)
         )
 
     def shared(self, upto: int, *arms: int) -> list[int]:
@@ -120,7 +135,7 @@ class Scores:
         dropped = self.dropped(upto)
         return [
             position
-            for position in range(upto)
+            for position in self.counted(upto)
             if position not in dropped
             and all(self.score(arm, position) is not None for arm in arms)
         ]
@@ -161,6 +176,8 @@ class Standing(Struct, frozen=True):
     asked: tuple[int, ...]
     last: dict[int, tuple[int, float]]
     first: float
+    is_whole: bool = False
+    """Whether every arm that could pass has passed."""
 
     @property
     def is_over(self) -> bool:
@@ -181,11 +198,11 @@ class Standing(Struct, frozen=True):
         return self.looks[self.look - 1] if self.look else 0
 
 
-def standing(scores: Scores) -> Standing:
-    """Play every look that is complete, in order."""
+def standing(scores: Scores, *, families: int = 1) -> Standing:
+    """Play every look that is complete, in order; so many such families share the error."""
     facts = scores.facts
     places = positions(len(scores.questions), facts.looks)
-    rule = Rule(margin=facts.spec.margin, looks=len(places))
+    rule = Rule(margin=facts.spec.margin, alpha=ALPHA / families, looks=len(places))
     table = _Best(facts) if facts.spec.against == "best" else _Chains(facts)
     look, last = 0, dict[int, tuple[int, float]]()
     first = rule.z(1, table.families)
@@ -202,16 +219,27 @@ def standing(scores: Scores) -> Standing:
             continue  # nothing could be recommended from this look, so it decides nothing
         table.look(scores, look, upto, rule)
         last |= dict.fromkeys(compared, (look, rule.z(look, table.families)))
-    return Standing(look, places, table.passed, table.worse, tuple(table.asked), last, first)
+    return Standing(
+        look,
+        places,
+        table.passed,
+        table.worse,
+        tuple(table.asked),
+        last,
+        first,
+        is_whole=table.is_whole,
+    )
 
 
 def obstacle(scores: Scores, upto: int) -> str:
     """Return what forbids a recommendation from the first questions, or nothing."""
-    dropped = scores.dropped(upto)
-    kept = [at for at in range(upto) if at not in dropped]
-    if len(dropped) > MISSING * upto:
-        share = f"{100 * len(dropped) / upto:.1f}%"
-        return f"{len(dropped)} of {upto} questions ({share}) failed; more than 2% is too many"
+    dropped, counted = scores.dropped(upto), scores.counted(upto)
+    kept = [at for at in counted if at not in dropped]
+    if len(dropped) > MISSING * len(counted):
+        share = f"{100 * len(dropped) / len(counted):.1f}%"
+        return (
+            f"{len(dropped)} of {len(counted)} questions ({share}) failed; more than 2% is too many"
+        )
     if len(kept) < LEAST:
         return f"{len(kept)} questions are too few to recommend by; {LEAST} are the least"
     if (groups := len({scores.cluster(at) for at in kept})) < LEAST:
@@ -236,6 +264,10 @@ class _Chains:
     @property
     def families(self) -> int:
         return max(1, sum(not chain.is_whole for chain in self._chains))
+
+    @property
+    def is_whole(self) -> bool:
+        return all(chain.is_whole for chain in self._chains)
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -290,6 +322,10 @@ class _Best:
 
     def __init__(self, facts: Facts) -> None:
         self._field = Field(tuple(sorted(range(len(facts.arms)), key=lambda n: facts.arms[n].rank)))
+
+    @property
+    def is_whole(self) -> bool:
+        return self._field.passed == set(self._field.arms)
 
     @property
     def asked(self) -> tuple[int, ...]:

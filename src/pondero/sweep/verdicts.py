@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from .engine import Settled
 from .intervals import accuracy
+from .kinds import by_kind
 from .planner import pass_all, pass_at, questions_missing
 from .results import Answer, ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of
 from .runs import Graded, Run
@@ -46,6 +47,7 @@ def results_of(run: Run, *, judge: str | None = None) -> Results:
         lost=run.lost,
         judging=run.judging_cost(name),
         agreement=run.agreement(name),
+        kinds=() if chosen is None else by_kind(scores, chosen, against.dearness),
     )
 
 
@@ -219,9 +221,9 @@ class _Against:
             passed = passed | {self._facts.reference}
         if not passed and len(left := set(range(len(self._arms))) - self._now.worse) == 1:
             return left.pop()  # every other one is shown to be worse
-        return min(passed, key=self._dearness) if passed else None
+        return min(passed, key=self.dearness) if passed else None
 
-    def _dearness(self, arm: int) -> tuple[float, bool]:
+    def dearness(self, arm: int) -> tuple[float, bool]:
         """Return what an arm takes, as measured; where two take the same, the reference is last."""
         taken = measure_of(self._arms).taken(self._arms[arm])
         return taken, arm == self._facts.reference

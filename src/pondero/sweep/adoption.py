@@ -1,0 +1,127 @@
+"""Adoption: what a sweep found becomes a calibration, which ``auto`` takes from then on.
+
+``Results.calibration`` calls it, for the library and the command line. A calibration names all that
+it depends on, so that whoever reads it can tell whether it still holds.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+from ..catalog import revision
+from ..client import lookup
+from ..errors import UsageError
+from ..exchange import Calibration, Finding, fingerprint, sent_now
+from ..thinking import parse
+from .arms import Arm, named_arms, sweep_policy
+
+if TYPE_CHECKING:
+    from .kinds import KindResult
+    from .results import ArmResult, Results
+
+
+def calibration_of(
+    results: "Results", name: str, *, level: str | None, by_kind: bool
+) -> Calibration:
+    """Return a calibration of what is recommended, or of the level that the user chose.
+
+    Raises UsageError where nothing is recommended and no level chosen, or where the level is sent
+    differently by now.
+    """
+    arm = _chosen(results, level)
+    _check_still_sent(results, arm)
+    facts = results.facts
+    return Calibration(
+        name=name.lower(),
+        model=arm.model,
+        level=arm.level,
+        fields=fingerprint(arm.fields),
+        n=arm.n,
+        accuracy=arm.accuracy,
+        difference=arm.difference,
+        lower=arm.lower,
+        upper=arm.upper,
+        reference=results.reference.name,
+        margin=facts.spec.margin,
+        data=facts.data,
+        judge=results.judge,
+        run=results.run,
+        date=time.strftime("%Y-%m-%d", time.gmtime(facts.started)),
+        adopted=_now(),
+        catalog=revision(),
+        max_tokens=facts.spec.max_tokens,
+        lacks=_lacks(results, arm),
+        kinds=_kinds(results) if by_kind else {},
+    )
+
+
+def _chosen(results: "Results", level: str | None) -> "ArmResult":
+    found = results.recommendation
+    if level is None and found is None:
+        message = f"run {results.run} recommends nothing: {results.why}"
+        raise UsageError(message)
+    wanted = level or (found.name if found else "")
+    own = named_arms(results.facts.arms, wanted)
+    if len(own) == 1:
+        return results.arms[own[0]]
+    names = " ".join(arm.name for arm in results.arms)
+    how = "is several arms" if own else "is no arm"
+    message = f"{wanted!r} {how} of run {results.run}; use one of {names}"
+    raise UsageError(message)
+
+
+def _lacks(results: "Results", arm: "ArmResult") -> str:
+    """Return what speaks against trusting this as a recommendation; nothing where all is well."""
+    found, lacks = results.recommendation, []
+    if found is None:
+        lacks.append(f"chosen by hand, and the run recommends nothing: {results.why}")
+    elif found.name != arm.name:
+        verdict = arm.verdict.replace("_", " ")
+        lacks.append(f"chosen by hand; the run recommends {found.name}, and this is {verdict}")
+    if results.facts.spec.offline:
+        lacks.append("the emulator answered in place of the service")
+    return "; ".join(lacks)
+
+
+def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
+    """Raise UsageError where the level would not be sent as it was when it was measured."""
+    entry = lookup().entry(arm.model)
+    wish = parse(arm.level, words=entry.capability.extra_words)
+    cap = results.facts.spec.max_tokens
+    if sent_now(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
+        message = (
+            f"{arm.name} is no longer sent as run {results.run} sent it: the catalog or the policy "
+            "has changed; sweep again"
+        )
+        raise UsageError(message)
+
+
+def _kinds(results: "Results") -> dict[str, Finding]:
+    """Return the levels of the kinds that are decided by their own questions."""
+    if not results.kinds:
+        message = (
+            f"run {results.run} has no kind to decide by itself: that takes 30 questions with the "
+            "same metadata.kind, and a recommendation for all"
+        )
+        raise UsageError(message)
+    return {each.kind: _finding(results, each) for each in results.kinds if each.arm is not None}
+
+
+def _finding(results: "Results", kind: "KindResult") -> Finding:
+    arm = results.facts.arms[kind.arm or 0]
+    _check_still_sent(results, arm)
+    return Finding(
+        level=arm.level,
+        fields=fingerprint(arm.fields),
+        n=kind.n,
+        accuracy=kind.accuracy,
+        difference=kind.difference,
+        lower=kind.lower,
+        upper=kind.upper,
+    )
+
+
+def _now() -> str:
+    """Return the moment, to a microsecond: of two calibrations the newer one counts."""
+    now = time.time_ns()
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9))
+    return f"{whole}.{now % 10**9 // 1000:06d}Z"

@@ -1,0 +1,81 @@
+"""``sweep adopt`` and ``sweep list --adopted``, and ``auto`` in the commands that take a model."""
+
+import json
+
+import pytest
+from tests.calibrations import adopt, finding
+from tests.sweep.test_adoption import swept
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(data_dir, config_dir):
+    return data_dir
+
+
+@pytest.fixture
+def pondero(call):
+    def called(*words, code=0, **typed):
+        ended, out, err = call(*words, **typed)
+        assert ended == code, err
+        return err if code else out
+
+    return called
+
+
+def test_a_run_is_adopted_listed_and_taken(config_dir, pondero):
+    results = swept()
+    told = json.loads(pondero("sweep", "adopt", "last", "--as", "sums", "--json"))
+    assert told["file"] == str(config_dir / "calibrations" / "sums.json")
+    assert (told["model"], told["level"], told["run"]) == (
+        "anthropic:claude-opus-5", "low", results.run,
+    )  # fmt: skip
+    again = pondero("sweep", "adopt", "last", "--as", "sums", code=2)
+    assert "is called 'sums' already" in again
+    said = pondero("sweep", "adopt", "last", "--as", "sums", "--level", "high", "--force")
+    assert "anthropic:claude-opus-5/high" in said
+    assert "chosen by hand" in said
+    (listed,) = json.loads(pondero("sweep", "list", "--adopted", "--json"))["calibrations"]
+    assert (listed["name"], listed["level"]) == ("sums", "high")
+    assert results.run in pondero("sweep", "list", "--adopted")
+    plan = json.loads(pondero("plan", "auto:sums", "--json"))
+    assert (plan["asked"], plan["level"]) == ("auto:sums", "high")
+    assert plan["adjustments"][0]["code"] == "calibrated"
+
+
+def test_a_person_is_asked_before_one_is_replaced(pondero):
+    swept()
+    adopt("sums", "max")
+    words = ("sweep", "adopt", "last", "--as", "sums")
+    pondero(*words, code=130, stdin="n\n", tty=True)
+    assert "/max" in pondero("sweep", "list", "--adopted")
+    pondero(*words, stdin="y\n", tty=True)
+    assert "/low" in pondero("sweep", "list", "--adopted")
+
+
+def test_a_run_that_recommends_nothing_is_not_adopted(pondero):
+    swept(20)
+    told = pondero("sweep", "adopt", "last", "--as", "few", code=2)
+    assert told.startswith("pondero: run ")
+    assert "recommends nothing: 20 questions are too few" in told
+    told = pondero("sweep", "adopt", "last", "--as", "../few", "--level", "low", code=2)
+    assert "a calibration cannot be called '../few'" in told
+
+
+def test_nothing_adopted_is_said_and_a_broken_file_is_named(config_dir, pondero, call):
+    assert json.loads(pondero("sweep", "list", "--adopted", "--json")) == {"calibrations": []}
+    adopt("sums", kinds={"proofs": finding("high")})
+    (config_dir / "calibrations" / "bad\x1b[2J.json").write_text("{}")
+    _, out, err = call("sweep", "list", "--adopted")
+    assert "kind 'proofs'" in out
+    assert "is no calibration" in err
+    assert "\x1b[2J" not in err + out
+
+
+def test_the_other_commands_take_auto(pondero):
+    adopt("sums", "low")
+    asked = pondero("ask", "auto:sums", "What is 2 + 3?", "--offline", "--no-save")
+    assert "5" in asked
+    ladder = json.loads(pondero("levels", "claude-opus-5/auto", "--json"))
+    assert [plan["asked"] for plan in ladder["levels"]][-1] == "auto"
+    assert "gpt-5.5" in pondero("levels", "claude-opus-5/auto", "gpt-5.5")
+    assert "auto" in pondero("plan", "claude-opus-5/auto", "gpt-5.5/auto")

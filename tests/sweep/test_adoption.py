@@ -1,0 +1,104 @@
+"""Adoption: what a sweep found, kept with its evidence for ``auto`` to take."""
+
+import json
+
+import pytest
+from msgspec.structs import replace
+from tests.sweep.runs import found
+from tests.sweep.test_kinds import found as found_by_kind
+from tests.sweep.test_verdicts import LADDER, ladder
+
+import pondero
+from pondero.errors import BadParameter, UsageError
+from pondero.store import calibrations
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(data_dir, config_dir):
+    return config_dir
+
+
+def swept(count=400, **options):
+    return found(count, ladder(0.5, 0.895, 0.9, 0.9), levels=LADDER, **options)
+
+
+def test_what_is_adopted_is_what_auto_sends(config_dir):
+    results = swept()
+    path = results.adopt("sums")
+    assert path == config_dir / "calibrations" / "sums.json"
+    made = calibrations().known["sums"]
+    low = results.arms[1]
+    assert (made.model, made.level, made.n) == (low.model, "low", low.n)
+    assert (made.difference, made.lower, made.upper) == (low.difference, low.lower, low.upper)
+    assert (made.data, made.judge, made.run) == (results.facts.data, "numeric", results.run)
+    assert json.loads(path.read_text())["catalog"]
+    for said in ("claude-opus-5/auto", "claude-opus-5/auto:sums", "auto:sums"):
+        plan = pondero.plan(said)
+        assert (plan.model, plan.level) == ("anthropic:claude-opus-5", "low")
+        assert [note.code for note in plan.adjustments] == ["calibrated"]
+        assert results.run in plan.adjustments[0].why
+    assert pondero.plan("claude-opus-5", "auto").fields == plan.fields
+    assert pondero.plan("claude-opus-5", "low").fields == plan.fields
+
+
+def test_a_level_that_the_user_chose_says_what_it_lacks():
+    results = swept()
+    results.adopt("dear", level="high")
+    assert "chosen by hand; the run recommends anthropic:claude-opus-5/low" in (
+        pondero.plan("auto:dear").adjustments[0].why
+    )
+    few = swept(20)
+    with pytest.raises(UsageError, match="recommends nothing: 20 questions are too few"):
+        few.adopt("few")
+    few.adopt("few", level="claude-opus-5/medium")
+    plan = pondero.plan("auto:few")
+    assert plan.level == "medium"
+    assert "the run recommends nothing: 20 questions are too few" in plan.adjustments[0].why
+
+
+def test_answers_of_the_emulator_are_told_as_such():
+    assert "the emulator answered" in swept().calibration("sums").lacks
+
+
+@pytest.mark.parametrize("level", ["xhigh", "gpt-5.5/low", "auto", ""])
+def test_a_level_that_is_no_arm_is_refused(level):
+    results = replace(swept(20), recommendation=None)
+    with pytest.raises(UsageError, match=r"is no arm of run|recommends nothing"):
+        results.adopt("sums", level=level)
+
+
+def test_a_name_is_taken_once_unless_forced():
+    results = swept()
+    results.adopt("sums")
+    with pytest.raises(BadParameter, match="is called 'sums' already"):
+        results.adopt("sums", level="high")
+    results.adopt("SUMS", level="high", force=True)
+    assert pondero.plan("auto:sums").level == "high"
+
+
+def test_a_level_that_is_sent_differently_by_now_is_not_adopted():
+    results = swept()
+    changed = [replace(arm, fields={"effort": "other"}) for arm in results.arms]
+    with pytest.raises(UsageError, match=r"no longer sent as run .* sent it"):
+        replace(results, arms=tuple(changed)).adopt("sums")
+
+
+def test_each_kind_can_have_its_level():
+    def right(arm, question):
+        n = int(question.id[1:])
+        return arm == 1 or question.metadata["kind"] == "easy" or n % 10 == 1
+
+    results = found_by_kind(400, ["easy", "easy", "easy", "hard"], right, margin=0.3)
+    results.adopt("both", by_kind=True)
+    assert pondero.plan("auto:both").level == "low"
+    assert pondero.plan("auto:both#easy").level == "low"
+    hard = pondero.plan("claude-opus-5", "auto#hard")
+    assert (hard.level, hard.asked) == ("high", "auto#hard")
+    assert "kind 'hard': 100 questions" in hard.adjustments[0].why
+    results.adopt("one")
+    assert pondero.plan("auto:one#hard").level == "low"
+
+
+def test_without_kinds_there_is_nothing_to_adopt_by_kind():
+    with pytest.raises(UsageError, match="has no kind to decide by itself"):
+        swept().adopt("sums", by_kind=True)
