@@ -21,7 +21,7 @@ from ..canon import converted
 from ..catalog import Lookup, TomlFile, did_you_mean, read_toml
 from ..errors import BadConfig, BadThinking, UsageError
 from ..store import config_folder, saved_keys
-from ..thinking import FIGURES, parse
+from ..thinking import FIGURES, auto_of, parse
 from .config import HASH, REFERENCES, Budget, Config, Dial, Key, Limit, Provider, Route, Server
 
 FILE = "gateway.toml"
@@ -136,7 +136,7 @@ def is_glob(match: str) -> bool:
 
 
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds what signs a request
-_WITHOUT_DEPTH = ("default", "force")  # these may say "on": the model's own depth
+_WITHOUT_DEPTH = ("default", "force")  # these may say "on", the model's own depth, and "auto"
 WRITTEN: Mapping[str, str] = {
     "default": 'default = "medium"',
     "floor": 'floor = "low"',
@@ -231,11 +231,26 @@ class _Reader:
     def _route(self, place: Place, row: dict[str, Any]) -> Route:
         to = row.get("to")
         row = {**row, "to": [to]} if isinstance(to, str) else row
-        route = self._dialled(row, Route, place)
+        route = self._without_auto(self._dialled(row, Route, place), place)
         for model in route.to:
             self._check_model(model, (*place, "to"))
         self._check_bounds(route, place)
         return route
+
+    def _without_auto(self, route: Route, place: Place) -> Route:
+        """Return a route whose models are names alone: ``auto`` behind one is its default."""
+        try:
+            named = [(model, *self._lookup.apart(model)) for model in route.to]
+        except UsageError as error:
+            raise self._wrong((*place, "to"), str(error)) from None
+        autos = {wish for _, _, wish in named if wish is not None and auto_of(wish) is not None}
+        if not autos:
+            return route
+        if len({*autos, route.thinking.default} - {None}) > 1:
+            cure = 'write one thinking = { default = "auto" } for all of them'
+            raise self._wrong((*place, "to"), "this route has several defaults", cure)
+        to = tuple(stem if wish in autos else model for model, stem, wish in named)
+        return replace(route, to=to, thinking=replace(route.thinking, default=autos.pop()))
 
     def _check_model(self, model: str, place: Place) -> None:
         """Raise BadConfig for a name that no catalog has, or a slip for one that it has."""
@@ -348,7 +363,7 @@ class _Reader:
             intent = parse(word, words=self._words)
         except BadThinking as error:
             raise self._wrong(at, str(error)) from None
-        if intent.kind == "on" and name not in _WITHOUT_DEPTH:
+        if intent.kind in ("on", "auto") and name not in _WITHOUT_DEPTH:
             raise self._wrong(at, f"{name} = {word!r} is no depth", f"write {WRITTEN[name]}")
         if intent.kind == "budget":
             return intent.tokens or 0

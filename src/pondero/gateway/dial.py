@@ -5,11 +5,13 @@ asked" means depends on the model. The outcome stands in the answer's ``x-ponder
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..thinking import FIGURES, OFF, UNSET, Capability, Intent, Plan, parse
+from ..errors import BadThinking
+from ..thinking import FIGURES, UNSET, Capability, Intent, Plan, auto_of, parse
 from .config import Dial
 
 _BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
@@ -17,10 +19,14 @@ _FREE = Dial()
 
 
 class Wish(Struct, frozen=True):
-    """What the client wants, and where it says so: a header, the model's name, or the body."""
+    """What the client wants, and where it says so: a header, the model's name, or the body.
+
+    ``kind`` is which kind of question this is, for a calibration that tells kinds apart.
+    """
 
     intent: Intent
     said_in: str
+    kind: str | None = None
 
 
 class Decided(Struct, frozen=True):
@@ -43,18 +49,39 @@ class Decided(Struct, frozen=True):
         return f"asked={self.asked}; sent={sent or 'nothing'}; why={why}"
 
 
-def wish_of(*, header: str | None, suffix: str | None, body: Intent, words: Sequence[str]) -> Wish:
+def wish_of(
+    *,
+    header: str | None,
+    suffix: str | None,
+    body: Intent,
+    words: Sequence[str],
+    kind: str | None = None,
+) -> Wish:
     """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
+    if kind is not None and auto_of(f"auto#{kind}") is None:
+        message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
+        raise BadThinking(message)
     for said, where in ((header, "header"), (suffix, "name")):
         if said is not None:
-            return Wish(parse(said, words=words), where)
-    return Wish(body, "body" if body.kind != "unset" else "unset")
+            return Wish(parse(said, words=words), where, kind)
+    return Wish(body, "body" if body.kind != "unset" else "unset", kind)
 
 
-def decide(wish: Wish, facts: Capability, rules: Sequence[Dial]) -> Decided:
+def _as_it_is(intent: Intent) -> Intent:
+    return intent
+
+
+def decide(
+    wish: Wish,
+    facts: Capability,
+    rules: Sequence[Dial],
+    *,
+    settled: Callable[[Intent], Intent] = _as_it_is,
+) -> Decided:
     """Return the intent for one model; of two rules of a kind the narrower one holds.
 
-    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it.
+    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it, and
+    for the level that ``auto`` stands for, which ``settled`` finds.
     """
     words = facts.extra_words
     if forced := _first(rule.force for rule in rules):
@@ -63,6 +90,7 @@ def decide(wish: Wish, facts: Capability, rules: Sequence[Dial]) -> Decided:
         intent, why = parse(usual, words=words), "default"
     else:
         intent, why = wish.intent, ""
+    intent = settled(_of_kind(intent, wish.kind))
     floors = [parse(rule.floor, words=words) for rule in rules if rule.floor is not None]
     caps = [parse(rule.cap, words=words) for rule in rules if rule.cap is not None]
     if floors and _most(intent, facts) < _depth(floor := max(floors, key=_depth)):
@@ -70,6 +98,13 @@ def decide(wish: Wish, facts: Capability, rules: Sequence[Dial]) -> Decided:
     if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
         intent, why = cap, "cap"
     return Decided(intent, wish, why or None)
+
+
+def _of_kind(intent: Intent, kind: str | None) -> Intent:
+    """Return ``auto`` for a kind of question, unless it names one itself."""
+    if intent.kind != "auto" or intent.auto is None or intent.auto.kind or not kind:
+        return intent
+    return replace(intent, auto=replace(intent.auto, kind=kind))
 
 
 def _first(values: Iterable[str | None]) -> str | None:
@@ -90,7 +125,7 @@ def _depth(intent: Intent) -> float:
         return intent.tokens or 0
     if intent.kind == "level":
         return FIGURES.get(intent.level or "", _BEYOND)
-    return 0 if intent == OFF else math.inf
+    return 0 if intent.kind == "off" else math.inf
 
 
 def _word(intent: Intent) -> str:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import msgspec
@@ -16,7 +16,7 @@ from ..dialects import Parsed
 from ..errors import UsageError
 from ..exchange import Exchange, marked, prepare, thinking_paths, with_fields
 from ..exchange import plan as make_plan
-from ..store import lookup
+from ..store import lookup, settled
 from ..thinking import Adjustment, Asked, Intent, Plan, Policy
 from . import envelope
 from .dial import Decided, decide
@@ -77,8 +77,10 @@ def planned_for(question: Question, entry: Entry) -> tuple[Decided, Plan]:
     rules = [route.thinking] if route else []
     if key is not None:
         rules.append(key.thinking)
-    decided = decide(question.wish, entry.capability, rules)
-    return decided, _planned(entry, decided.intent, _asked(question.request), _policy(question))
+    policy = _policy(question)
+    found = partial(settled, entry, policy=policy)
+    decided = decide(question.wish, entry.capability, rules, settled=found)
+    return decided, _planned(entry, decided.intent, _asked(question.request), policy)
 
 
 def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:

@@ -191,9 +191,12 @@ def _joined(configured: Sequence[Key], rows: Rows) -> tuple[Key, ...]:
 def _checked(row: Mapping[str, Json]) -> Key:
     try:
         key = converted(row, Key)
-        for word in (key.thinking.default, key.thinking.floor, key.thinking.cap):
+        for word in (key.thinking.default, key.thinking.force):
             parse(word)
-        parse(key.thinking.force)
+        for word in (key.thinking.floor, key.thinking.cap):
+            if parse(word).kind == "auto":
+                message = f"{word!r} is no depth; use a level"
+                raise BadThinking(message)  # noqa: TRY301 - told as any other
     except (msgspec.ValidationError, BadThinking) as error:
         message = f"no such key can be made: {str(error).replace('`', '')}"
         raise BadParameter(message) from None

@@ -3,6 +3,8 @@
 The console's dial and its list of models come from here, through the admin API.
 """
 
+from functools import partial
+
 from msgspec import Struct, json
 
 from ..canon import Json, Message, Request
@@ -11,7 +13,7 @@ from ..catalog import Entry
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..exchange import prepare
-from ..store import lookup
+from ..store import lookup, settled
 from ..thinking import LEVELS, UNSET, Asked, Plan, Policy, parse
 from .config import Config, Key, Route
 from .dial import Decided, Wish, decide
@@ -75,7 +77,8 @@ def preview(
     said = wish or level
     wanted = Wish(parse(said, words=words) if said else UNSET, "name" if said else "unset")
     rules = [each.thinking for each in (route, key) if each is not None]
-    decided = decide(wanted, entry.capability, rules)
+    found = partial(settled, entry, policy=Policy())
+    decided = decide(wanted, entry.capability, rules, settled=found)
     made = make_plan(entry, decided.intent, asked=Asked(), policy=Policy())
     return _shown(config, entry, decided, made, name=name, served=served)
 

@@ -51,6 +51,7 @@ async def read_question(gate: Gate, call: Call, service: Service[Json]) -> Quest
         suffix=resolved.level,
         body=parsed.intent,
         words=resolved.entries[0].capability.extra_words,
+        kind=call.http.headers.get("x-pondero-kind"),
     )
     asked, client = parsed.request, call.who.id
     turns = turns_of(asked.messages)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ..catalog import Entry, Lookup, Provider
 from ..errors import UnknownModel
+from ..thinking import auto_of
 from .config import Config, Key, Route
 from .config_file import is_glob
 
@@ -51,8 +52,11 @@ class Routing:
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
     def resolve(self, said: str) -> Resolved:
-        """Return who answers a name; raises UnknownModel, or BadThinking for two levels."""
-        return self._resolved(said)
+        """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
+
+        Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
+        """
+        return self._resolve(said) if auto_of(said.strip()) else self._resolved(said)
 
     def names(self) -> tuple[Served, ...]:
         """Return what is served, each name once.
@@ -69,8 +73,9 @@ class Routing:
         return tuple(known[name] for name in known if name in routed | self._open)
 
     def _resolve(self, said: str) -> Resolved:
-        wish = self._lookup.split(said).wish
-        stem = said.strip() if wish is None else said.strip()[: -len(wish) - 1]
+        stem, wish = self._lookup.apart(said)
+        if wish == said.strip():  # auto:NAME, whose model is known by its full name
+            stem = self._shortest(self._lookup.entry(stem))
         if (routed := self._matched(said, stem, wish)) is not None:
             return routed
         if not self._open:
