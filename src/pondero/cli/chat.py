@@ -61,13 +61,13 @@ def chat(
     _check_textual()
     from ..client import AsyncClient, lookup
     from ..client import policy_of as policy_from
-    from ..store import settings
+    from ..store import settings, settled
     from ..transport import AsyncTap
     from ..tui import ChatApp, Dial, Session, begin, theme_of
 
-    settled = settings()
-    dial = Dial(lookup(), policy_from(policy_of(policies)))
-    save = settled.save and not no_save
+    yours = settings()
+    dial = Dial(lookup(), policy_from(policy_of(policies)), settled)
+    save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
         message = f"--resume needs the threads, and {said} keeps none; take one of them away"
@@ -80,7 +80,7 @@ def chat(
     tap = AsyncTap(_transport(offline=offline))
     client = AsyncClient(transport=tap, policy=dial.policy)
     session = Session(client, keeper, dial, clock=monotonic, paid=not offline)
-    state = begin(dial, *_model(model, settled), system=system)
+    state = begin(dial, *_model(model, yours), system=system)
     app = ChatApp(
         state.but(unsaved=keeper.unsaved),
         dial,
@@ -88,7 +88,7 @@ def chat(
         tap=tap,
         clock=monotonic,
         first=first,
-        theme=theme_of(os.environ, settled.theme),
+        theme=theme_of(os.environ, yours.theme),
     )
     try:
         app.run()

@@ -1,10 +1,12 @@
 """What is said when a model or a level is chosen: the texts that the ledger asks for, word for word."""
 
 import pytest
+from tests.calibrations import adopt
 from tests.tui.state.steps import say, told
 
+from pondero.store import lookup, settled
 from pondero.thinking import Policy
-from pondero.tui.state import Dial, begin
+from pondero.tui.state import Dial, begin, status
 
 SAID = {
     "claude-sonnet-4-5/med": (
@@ -99,10 +101,28 @@ def test_an_unset_level_says_who_decides(dial):
 
 
 def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
-    from pondero.client import lookup
-
     strict = Dial(lookup(), Policy(unsupported="strict"))
     state, effects = say(begin(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off")
     assert state.model == "anthropic:claude-opus-5"
     assert told(state).startswith("✗ google:gemini-3-pro cannot do exactly this")
     assert effects == ()
+
+
+def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):
+    dial = Dial(lookup(), Policy(), settled)
+    state = begin(dial, "claude-opus-5/high")
+    bare, _ = say(state, dial, "/thinking auto")
+    assert "  ⚠ No calibration is adopted for anthropic:claude-opus-5" in told(bare)
+    adopt("sums", "low")
+    changed, effects = say(state, dial, "/thinking auto")
+    assert (changed.wish, changed.plan.level) == ("auto", "low")
+    assert "\n  Calibration 'sums': 320 questions" in told(changed)
+    assert "auto → low" in [piece.text for piece in status(changed, 120)]
+    assert effects
+    named, _ = say(state, dial, "/model auto:sums")
+    assert (named.model, named.wish, named.plan.level) == (
+        "anthropic:claude-opus-5", "auto:sums", "low",
+    )  # fmt: skip
+    assert "auto" in dial.wishes("claude-opus-5")
+    assert dial.choices("claude-opus-5")[-1].detail == "low, by your calibration"
+    assert "auto" not in dial.wishes("gpt-5.5")

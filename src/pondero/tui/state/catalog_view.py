@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -9,7 +10,7 @@ from ...canon import Origin
 from ...catalog import Entry, Lookup
 from ...errors import PonderoError
 from ...exchange import plan
-from ...thinking import LEVELS, Asked, Plan, Policy, parse
+from ...thinking import LEVELS, Asked, Intent, Plan, Policy, parse
 
 SUMMARIES = ("summary", "ask")
 """Values of ``shown`` where the service shows a summary of the thinking it bills."""
@@ -25,10 +26,19 @@ class Choice(Struct, frozen=True):
     detail: str = ""
 
 
+class Settled(Protocol):
+    """What finds the level that ``auto`` stands for, in the user's calibrations."""
+
+    def __call__(self, entry: Entry, intent: Intent, *, policy: Policy) -> Intent:
+        """Return the wish with that level."""
+        ...
+
+
 class Dial:
     """The catalog under one policy, which records adjustments without warnings of its own."""
 
-    def __init__(self, lookup: Lookup, policy: Policy) -> None:
+    def __init__(self, lookup: Lookup, policy: Policy, settled: Settled | None = None) -> None:
+        self._settled = settled
         strict = policy.unsupported == "strict"
         self.policy: Policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
@@ -45,8 +55,14 @@ class Dial:
     def plan(self, model: str, wish: str | None, *, context: int | None = None) -> Plan:
         """Return what this model would be sent for a wish."""
         entry = self.entry(model)
-        intent = parse(wish, words=entry.capability.extra_words)
+        intent = self._intent(entry, wish)
         return plan(entry, intent, asked=Asked(context=context), policy=self.policy)
+
+    def _intent(self, entry: Entry, wish: str | None) -> Intent:
+        intent = parse(wish, words=entry.capability.extra_words)
+        if self._settled is None:
+            return intent
+        return self._settled(entry, intent, policy=self.policy)
 
     def summarises(self, origin: Origin | None) -> bool:
         """Return whether what this model shows of its thinking is a summary, as far as is known."""
@@ -65,8 +81,15 @@ class Dial:
     def choices(self, model: str) -> tuple[Choice, ...]:
         """Return the levels of a model as items of a picker."""
         return tuple(
-            Choice(level, level, self._detail(model, level)) for level in self.levels(model)
+            Choice(level, level, self._detail(model, level))
+            for level in (*self.levels(model), *self._autos(model))
         )
+
+    def _autos(self, model: str) -> tuple[str, ...]:
+        """Return ``auto`` where a calibration says what that is for this model."""
+        intent = self._intent(self.entry(model), "auto")
+        found = intent.auto.found if intent.auto is not None else ()
+        return ("auto",) if any(code == "calibrated" for code, _ in found) else ()
 
     def names(self, beginning: str, *, most: int) -> tuple[str, ...]:
         """Return the models whose names begin with this, then those that contain it.
@@ -99,8 +122,11 @@ class Dial:
     def wishes(self, model: str) -> Iterator[str]:
         """Yield the levels to complete for this model, those it has first."""
         yield from self.levels(model)
+        yield from self._autos(model)
         yield from (level for level in LEVELS if level not in self.levels(model))
 
     def _detail(self, model: str, level: str) -> str:
         made = self.plan(model, level)
+        if level == "auto":
+            return f"{made.level or made.budget}, by your calibration"
         return f"{made.budget:,} tokens" if made.budget is not None else ""

@@ -81,7 +81,8 @@ def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
 
 def complete_level(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
     """Return the levels of the present model that begin with this."""
-    return tuple(each for each in dial.levels(state.model) if each.startswith(argument.lower()))
+    levels = (choice.value for choice in dial.choices(state.model))
+    return tuple(each for each in levels if each.startswith(argument.lower()))
 
 
 def _moving(before: State, after: State) -> Effects:
@@ -122,7 +123,8 @@ def switched(entry: Entry, plan: Plan) -> tuple[str, ...]:
 
 def meaning(entry: Entry, plan: Plan) -> tuple[str, ...]:
     """Return what a level means on this model: warnings first, then the level and its figure."""
-    return (*_warnings(plan), f"  Thinking: {described(plan, entry)}", *_advice(entry, plan))
+    lines = (f"  Thinking: {described(plan, entry)}", *_evidence(plan))
+    return (*_warnings(plan), *lines, *_advice(entry, plan))
 
 
 def described(plan: Plan, entry: Entry | None = None) -> str:
@@ -162,6 +164,13 @@ def _warnings(plan: Plan) -> Iterator[str]:
             yield f"  ⚠ {_CANNOT}"
         elif note.code not in BENIGN or note.code == "unknown_model":
             yield f"  ⚠ {note.why[:1].upper()}{note.why[1:]}"
+
+
+def _evidence(plan: Plan) -> Iterator[str]:
+    """Yield why this level is what auto stands for."""
+    for note in plan.adjustments:
+        if note.code == "calibrated":
+            yield f"  {note.why[:1].upper()}{note.why[1:]}"
 
 
 def _advice(entry: Entry, plan: Plan) -> Iterator[str]:
