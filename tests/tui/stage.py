@@ -38,7 +38,7 @@ class Clock:
 
 
 class Gate:
-    """How an emulator waits between pieces: not at all, or at one piece until it may go on."""
+    """How an emulator waits between pieces: not at all, or from one piece on until it may go on."""
 
     def __init__(self) -> None:
         self.hold_at: int | None = None
@@ -48,7 +48,7 @@ class Gate:
 
     async def __call__(self, seconds: float) -> None:
         self._pieces += 1
-        if self._pieces == self.hold_at:
+        if self.hold_at is not None and self._pieces >= self.hold_at:
             self.held.set()
             await self._open.wait()
         await asyncio.sleep(0)
@@ -148,6 +148,7 @@ async def stage(
     first: tuple[Action, ...] = (),
     theme: str = "dark",
     keeper: Keeper | None = None,
+    paid: bool = False,
     dial: Dial = DIAL,
 ) -> AsyncIterator[Stage]:
     """Raise the curtain."""
@@ -158,7 +159,7 @@ async def stage(
     app = ChatApp(
         begin(dial, model),
         dial,
-        Session(client, keeper, dial, clock=clock, tools=tools, paid=False),
+        Session(client, keeper, dial, clock=clock, tools=tools, paid=paid),
         tap=tap,
         clock=clock,
         first=first,

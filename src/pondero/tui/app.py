@@ -16,6 +16,7 @@ from ..canon import visible
 from ..errors import PonderoError
 from ..store import hidden
 from ..transport import AsyncTap
+from .comparison import ComparisonScreen
 from .desk import Desk
 from .executor import Executor
 from .page import Page
@@ -72,6 +73,7 @@ class ChatApp(App[None]):
         self._executor = Executor(self, dial, tap, clock)
         self._frames: Timer | None = None
         self._picking: Choosing | None = None
+        self._comparison: ComparisonScreen | None = None
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme if theme in self.available_themes else DARK.name
@@ -142,15 +144,30 @@ class ChatApp(App[None]):
         self._tray.show(state)
         self.prompt.frame(title=state.thread.title if state.thread else "", hint=state.hint)
         self.prompt.has_queue = bool(state.queue)
+        self._draw_comparison(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
             self.push_screen(Picker(state.choosing), self._picked)
+
+    def _draw_comparison(self, state: State) -> None:
+        screen = self._comparison
+        if state.comparing is None:
+            if screen is not None:
+                self._comparison = None
+                screen.dismiss()
+        elif screen is None:
+            self._comparison = ComparisonScreen(state.comparing, paid=state.paid)
+            self.push_screen(self._comparison)
+        else:
+            screen.show(state.comparing)
 
     def frame(self) -> None:
         """Draw the events since the last frame, and advance the counters."""
         for desk in self._desks:
             if desk.state.busy:
                 self.dispatch(desk.arrived(self._clock()), desk)
+            if desk.state.comparing is not None:
+                self.dispatch(desk.columns_arrived(self._clock()), desk)
 
     # -- desks ------------------------------------------------------------------------------------
 
@@ -184,7 +201,7 @@ class ChatApp(App[None]):
         """Let frames be drawn while an answer comes anywhere."""
         if self._frames is None:
             return
-        if any(desk.state.busy for desk in self._desks):
+        if any(desk.state.active for desk in self._desks):
             self._frames.resume()
         else:
             self._frames.pause()
@@ -228,6 +245,14 @@ class ChatApp(App[None]):
         else:
             self.dispatch(actions.Submitted(event.line, self._clock()))
 
+    @on(ComparisonScreen.Moved)
+    def _column_moved(self, event: ComparisonScreen.Moved) -> None:
+        self.dispatch(actions.ColumnMoved(event.step))
+
+    @on(ComparisonScreen.Settling)
+    def _settling(self, event: ComparisonScreen.Settling) -> None:
+        self.dispatch(actions.Settling(event.keep))
+
     @on(Prompt.Left)
     def _left(self) -> None:
         self.exit()
@@ -261,7 +286,9 @@ class ChatApp(App[None]):
 
     def action_page(self, step: int) -> None:
         """Scroll by a page; at the top, load older messages."""
-        if step < 0 and self.page.scroll_y <= 0:
+        if self._comparison is not None:
+            self._comparison.turn(step)
+        elif step < 0 and self.page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))
         else:
             self.page.turn(step)

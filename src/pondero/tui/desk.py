@@ -6,7 +6,7 @@
 from textual.worker import Worker
 
 from ..canon import Event
-from .session import Session
+from .session import Candidate, Session
 from .state import State, actions
 
 _KEYS_A_DESK = 1_000_000_000
@@ -20,6 +20,9 @@ class Desk:
         self.session = session
         self.events: list[Event] = []
         self.turn: Worker[None] | None = None
+        self.columns: dict[int, list[Event]] = {}
+        self.candidates: dict[int, Candidate] = {}
+        self.asking: list[Worker[None]] = []
 
     @property
     def thread(self) -> str | None:
@@ -40,9 +43,22 @@ class Desk:
         events, self.events = tuple(self.events), []
         return actions.Arrived(events, at)
 
+    def columns_arrived(self, at: float) -> actions.ColumnsArrived:
+        """Return what came for the columns of a comparison since the last frame."""
+        came = tuple((column, tuple(events)) for column, events in self.columns.items() if events)
+        for events in self.columns.values():
+            events.clear()
+        return actions.ColumnsArrived(came, at)
+
     def beside(self, number: int) -> "Desk":
         """Return an empty desk with the same model and level; no cell there has a key of here."""
         state = self.state.emptied().but(
-            turn=None, queue=(), hint="", choosing=None, next_key=number * _KEYS_A_DESK
+            turn=None,
+            queue=(),
+            attached=(),
+            hint="",
+            choosing=None,
+            comparing=None,
+            next_key=number * _KEYS_A_DESK,
         )
         return Desk(state, self.session.beside())

@@ -34,6 +34,8 @@ class Executor:
         self._clock = clock
         self.doers: dict[type, Callable[[Any, Desk], None]] = {
             effects.Ask: self._ask,
+            effects.Compare: self._compare,
+            effects.Settle: self._settle,
             effects.Stop: self._stop,
             effects.Handoff: self._handoff,
             effects.Note: self._note,
@@ -77,8 +79,50 @@ class Executor:
             self._app.dispatch(actions.Answered(desk.state.thread))
 
     def _stop(self, _effect: effects.Stop, desk: Desk) -> None:
-        if desk.turn is not None:
-            desk.turn.cancel()
+        for worker in (*desk.asking, *((desk.turn,) if desk.turn is not None else ())):
+            worker.cancel()
+
+    def _compare(self, effect: effects.Compare, desk: Desk) -> None:
+        desk.columns, desk.candidates, desk.asking = {}, {}, []
+        for column, ask in enumerate(effect.asks, effect.first):
+            desk.columns[column] = []
+            answer = self._have_column(column, ask, effect.number, desk)
+            desk.asking.append(self._app.run_worker(answer, exit_on_error=True))
+        self._app.wake()
+
+    async def _have_column(self, column: int, ask: effects.Ask, number: int, desk: Desk) -> None:
+        feed = desk.columns[column].append
+        candidate = await desk.session.candidate(ask, number, feed)
+        desk.candidates[column] = candidate
+        self._app.frame()
+        self._app.dispatch(actions.ColumnEnded(column, cleaned(candidate.ended)), desk)
+        self._app.wake()
+
+    def _settle(self, effect: effects.Settle, desk: Desk) -> None:
+        """Keep the chosen answer in the thread, and every other one in a copy of it."""
+        keeper, state = desk.session.keeper, desk.state
+        copies = [
+            effect.names[column]
+            for column, each in desk.candidates.items()
+            if column != effect.chosen
+            and keeper.branch(
+                each.kept,
+                effect.number,
+                model=each.ask.model,
+                wish=each.ask.wish,
+                name=effect.names[column],
+            )
+        ]
+        lines = [f"kept in copies of this thread: {', '.join(copies)}"] if copies else []
+        if effect.chosen is None:
+            self._app.dispatch(actions.Settled(lines=tuple(lines)), desk)
+            return
+        kept = desk.candidates[effect.chosen].kept
+        keeper.rewind(effect.number)
+        saved = keeper.add(kept, model=state.model, wish=state.wish, system=state.system)
+        past = keeper.page(effect.number, effect.number + len(kept))
+        settled = actions.Settled(past, saved.thread, saved.unsaved, tuple(lines))
+        self._app.dispatch(settled, desk)
 
     def _handoff(self, effect: effects.Handoff, desk: Desk) -> None:
         self._app.dispatch(desk.session.handoff(effect), desk)
@@ -159,15 +203,18 @@ class Executor:
 
     def _recall(self, effect: effects.Recall, desk: Desk) -> None:
         turn = desk.session.keeper.last_turn(desk.state.count)
-        self._app.dispatch(actions.Recalled(effect.purpose, effect.wishes, turn), desk)
+        recalled = actions.Recalled(
+            effect.purpose, effect.wishes, effect.words, turn, self._clock()
+        )
+        self._app.dispatch(recalled, desk)
 
     def _rewind(self, effect: effects.Rewind, desk: Desk) -> None:
         desk.session.keeper.rewind(effect.count)
 
     def _edit(self, effect: effects.Edit, desk: Desk) -> None:
-        words = self._edited(effect.words)
+        words = self._edited(effect.asked.words)
         at = self._clock()
-        self._app.dispatch(actions.Edited(words, effect.number, effect.words, at), desk)
+        self._app.dispatch(actions.Edited(words, effect.number, effect.asked, at), desk)
 
     def _edited(self, words: str) -> str | None:
         """Return the words as they were saved in the user's editor; None where that cannot be."""

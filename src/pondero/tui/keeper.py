@@ -96,6 +96,22 @@ class Keeper:
             threads.set(copy.id, system=system)
         return copy.id
 
+    def branch(
+        self, turn: Sequence[Kept], number: int, *, model: str, wish: str | None, name: str
+    ) -> bool:
+        """Keep a turn in a copy of the thread up to this message; return whether that was done."""
+        if self._threads is None or self._waiting or not turn:
+            return False
+        home, refused = self._home, self.refusals
+        if home is None or not number:
+            thread = self._threads.start(model=model, thinking=wish, refusals=refused, parent=home)
+        else:
+            thread = self._threads.fork(home, number, model=model, thinking=wish)
+        self._threads.add(thread.id, turn)
+        title = self._threads.get(thread.id).title
+        self._threads.rename(thread.id, f"{title} ({name})")
+        return True
+
     def rewind(self, count: int) -> None:
         """Go on after so many messages; the next turn begins a copy of the thread up to there."""
         written = len(self.messages) - sum(map(len, self._waiting))

@@ -19,15 +19,17 @@ class Page(VerticalScroll, can_focus=False):
             super().__init__()
             self.older = older
 
-    def __init__(self) -> None:
-        super().__init__(id="page")
+    def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
+        super().__init__(id=id, classes="page")
+        self._begins_at_end = at_end
         self._cells: dict[int, Cell] = {}
         self._views: dict[int, View] = {}
         self._held: tuple[View, float] | None = None
 
     def on_mount(self) -> None:
-        """Keep to the end."""
-        self.anchor()
+        """Keep to the end, unless it is to be read from the top."""
+        if self._begins_at_end:
+            self.anchor()
 
     def show(self, cells: Sequence[Cell], *, hidden: bool = False) -> None:
         """Draw these cells; ``hidden`` thoughts take no place."""

@@ -10,13 +10,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..canon import Event, Message, Reply, Usage
 from ..client import AsyncChat, AsyncClient, Recorder, cost_of
 from ..errors import PonderoError
-from ..store import cost, has_prices
+from ..store import Kept, cost, has_prices
 from ..thinking import ThinkingLike
 from .keeper import Keeper
 from .state import Dial, actions, effects
+
+
+class Candidate(Struct, frozen=True):
+    """An answer that may become the thread's."""
+
+    ask: effects.Ask
+    kept: tuple[Kept, ...]
+    ended: actions.Ended
 
 
 class Session:
@@ -70,16 +81,37 @@ class Session:
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
+        kept, ended = await self._had(ask, None, feed)
+        saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
+        return replace(ended, thread=saved.thread, unsaved=saved.unsaved)
+
+    async def candidate(
+        self, ask: effects.Ask, number: int, feed: Callable[[Event], None]
+    ) -> Candidate:
+        """Run a turn after so many messages of the thread, and record it nowhere yet."""
+        kept, ended = await self._had(ask, number, feed)
+        return Candidate(ask, kept, ended)
+
+    async def _had(
+        self, ask: effects.Ask, number: int | None, feed: Callable[[Event], None]
+    ) -> tuple[tuple[Kept, ...], actions.Ended]:
+        """Run a turn; return its messages as they are kept, and how it ended."""
         recorder = Recorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
         stopped = False
         replies: tuple[Reply, ...] = ()
         added: tuple[Message, ...] = ()
         try:
-            before = self.keeper.messages
+            before = self.keeper.messages[:number]
             chat = self._chat(ask.model, ask.wish, before)
             system = ask.system or None
-            stream = chat.stream(ask.words, keep=True, system=system, context=ask.context)
+            stream = chat.stream(
+                ask.words,
+                keep=True,
+                system=system,
+                context=ask.context,
+                attachments=ask.parts,
+            )
             try:
                 async with stream:
                     async for event in stream:
@@ -95,16 +127,14 @@ class Session:
         except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
             error = PonderoError(unforeseen(broken))
         kept = recorder.kept(added, replies)
-        saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
-        return actions.Ended(
+        ended = actions.Ended(
             at=self._clock(),
             kept=added,
             exchanges=tuple(self._exchanged(reply) for reply in replies),
             stopped=stopped,
             error=error,
-            thread=saved.thread,
-            unsaved=saved.unsaved,
         )
+        return kept, ended
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""

@@ -8,11 +8,12 @@ from .actions import Action
 from .catalog_view import Choice, Dial
 from .cells import Called, Cell, Said, Spoken, Thought, Told, Waiting
 from .commands import COMMANDS, completions
+from .comparison import figures
 from .effects import Effect
 from .history import PAGE
 from .reduce import begin, reduce
 from .search import place
-from .state import Choosing, Known, Past, State, Tally
+from .state import Asked, Choosing, Column, Comparison, Known, Past, State, Tally
 from .status import BETWEEN, Piece, status, waiting
 from .turn import trouble
 
@@ -21,10 +22,13 @@ __all__ = [
     "COMMANDS",
     "PAGE",
     "Action",
+    "Asked",
     "Called",
     "Cell",
     "Choice",
     "Choosing",
+    "Column",
+    "Comparison",
     "Dial",
     "Effect",
     "Known",
@@ -41,6 +45,7 @@ __all__ = [
     "begin",
     "completions",
     "effects",
+    "figures",
     "place",
     "reduce",
     "status",

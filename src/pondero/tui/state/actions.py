@@ -10,7 +10,7 @@ from ...errors import PonderoError
 from .catalog_view import Choice
 from .cells import Tone
 from .effects import Purpose
-from .state import Known, Past, Tally
+from .state import Asked, Known, Past, Tally
 
 # -- the user -----------------------------------------------------------------------------------
 
@@ -34,6 +34,18 @@ class Typed(Struct, frozen=True):
 
 class Unqueued(Struct, frozen=True):
     """The user takes the last of the waiting words back."""
+
+
+class ColumnMoved(Struct, frozen=True):
+    """The user chose the next column of a comparison, or the one before."""
+
+    step: int
+
+
+class Settling(Struct, frozen=True):
+    """The user closes a comparison; ``keep``: with the chosen answer as the thread's."""
+
+    keep: bool
 
 
 class PickerOpened(Struct, frozen=True):
@@ -107,6 +119,29 @@ class Answered(Struct, frozen=True):
     thread: Known | None
 
 
+class ColumnsArrived(Struct, frozen=True):
+    """These events came for these columns since the last frame; ``at`` is now."""
+
+    events: tuple[tuple[int, tuple[Event, ...]], ...]
+    at: float
+
+
+class ColumnEnded(Struct, frozen=True):
+    """The answer of one column is over."""
+
+    column: int
+    ended: Ended
+
+
+class Settled(Struct, frozen=True):
+    """A comparison was closed: ``past`` is the turn that the thread has now, if it is another."""
+
+    past: tuple[Past, ...] = ()
+    thread: Known | None = None
+    unsaved: str | None = None
+    lines: tuple[str, ...] = ()
+
+
 class HandedOff(Struct, frozen=True):
     """The past was made fit for another model: lines on what it loses and the cache it costs."""
 
@@ -143,7 +178,9 @@ class Recalled(Struct, frozen=True):
 
     purpose: Purpose
     wishes: tuple[str, ...] = ()
+    words: str = ""
     turn: tuple[Past, ...] = ()
+    at: float = 0.0
 
 
 class Edited(Struct, frozen=True):
@@ -151,7 +188,7 @@ class Edited(Struct, frozen=True):
 
     words: str | None
     number: int
-    before: str
+    before: Asked
     at: float = 0.0
 
 
@@ -180,6 +217,8 @@ Action = (
     | Interrupted
     | Typed
     | Unqueued
+    | ColumnMoved
+    | Settling
     | PickerOpened
     | Picked
     | Dismissed
@@ -189,6 +228,9 @@ Action = (
     | Arrived
     | Ended
     | Answered
+    | ColumnsArrived
+    | ColumnEnded
+    | Settled
     | HandedOff
     | Opened
     | Turned

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...thinking import describe
-from . import last_turn, model_switch, search
+from . import comparison, last_turn, model_switch, search
 from .catalog_view import Choice, Dial
 from .cells import unfolded
 from .effects import (
@@ -174,6 +174,13 @@ def _complete_theme(state: State, argument: str, _dial: Dial) -> tuple[str, ...]
     return tuple(each for each in state.themes if each.startswith(argument))
 
 
+def _complete_levels(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
+    """Return the line with a level of the present model at its end."""
+    before, space, last = argument.rpartition(" ")
+    found = model_switch.complete_level(state, last, dial)
+    return tuple(f"{before}{space}{each}" for each in found if each not in before.split())
+
+
 def _complete_help(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
     """Return the commands that begin with this."""
     return tuple(each for each in COMMANDS if each.startswith(argument.lower()))
@@ -219,6 +226,12 @@ COMMANDS: dict[str, Command] = {
     ),
     "plan": Command(_plan, "what would be sent, why", "[LEVEL]", model_switch.complete_level),
     "copy": Command(last_turn.copy, "the answer, or its code N", "[N]", anytime=True),
+    "retry": Command(
+        comparison.retry, "ask it again, compare", "[LEVEL]", model_switch.complete_level
+    ),
+    "compare": Command(
+        comparison.compare, "several levels at once", "LEVEL... [QUESTION]", _complete_levels
+    ),
     "edit": Command(last_turn.edit, "change the last question"),
     "undo": Command(last_turn.undo, "take the last turn back"),
     "cost": Command(_cost, "tokens and money so far"),

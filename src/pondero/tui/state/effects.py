@@ -4,7 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-Purpose = Literal["undo", "edit", "copy"]
+from ...canon import Blob, Image, Text
+from .state import Asked
+
+Purpose = Literal["undo", "edit", "copy", "compare"]
 """What a recalled turn is for."""
 
 
@@ -16,10 +19,30 @@ class Ask(Struct, frozen=True):
     wish: str | None
     system: str
     context: int | None = None
+    parts: tuple[Text | Image | Blob, ...] = ()
+
+
+class Compare(Struct, frozen=True):
+    """Ask all of these after so many messages, for the columns from ``first`` on.
+
+    ColumnsArrived follows many times, and one ColumnEnded for each.
+    """
+
+    asks: tuple[Ask, ...]
+    number: int
+    first: int
+
+
+class Settle(Struct, frozen=True):
+    """Keep the ``chosen`` answer in the thread and the others in copies; Settled follows."""
+
+    number: int
+    chosen: int | None
+    names: tuple[str, ...]
 
 
 class Stop(Struct, frozen=True):
-    """Stop the turn and record what has arrived."""
+    """Stop the turn, or all answers of a comparison, and record what has arrived."""
 
 
 class Handoff(Struct, frozen=True):
@@ -88,6 +111,7 @@ class Recall(Struct, frozen=True):
 
     purpose: Purpose
     wishes: tuple[str, ...] = ()
+    words: str = ""
 
 
 class Rewind(Struct, frozen=True):
@@ -97,9 +121,9 @@ class Rewind(Struct, frozen=True):
 
 
 class Edit(Struct, frozen=True):
-    """Let the user edit words in their editor; Edited follows, with None where there is none."""
+    """Let the user edit a question in their editor; Edited follows, wordless if there is none."""
 
-    words: str
+    asked: Asked
     number: int
 
 
@@ -156,6 +180,8 @@ class Quit(Struct, frozen=True):
 
 Effect = (
     Ask
+    | Compare
+    | Settle
     | Stop
     | Handoff
     | Note

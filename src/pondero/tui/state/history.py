@@ -75,6 +75,13 @@ def result_of(result: ToolResult) -> str:
     return shortened(" ".join(_words(part) for part in result.content))
 
 
+def attachment_said(part: Text | Image | Blob) -> str:
+    """Return what stands for an attachment: its name or kind, and not what is in it."""
+    if isinstance(part, Text):
+        return f"[{part.text.partition(chr(10))[0].removesuffix(':')[:80]}]"
+    return _words(part)
+
+
 def shortened(text: str) -> str:
     """Return the text in one line, shortened."""
     line = " ".join(text.split())

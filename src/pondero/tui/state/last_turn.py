@@ -5,15 +5,11 @@ that is taken back, or asked again, stays where it was written: the chat goes on
 thread that ends before it.
 """
 
-from collections.abc import Callable
-
-from ...canon import Text
+from ...canon import Blob, Image, Text
 from . import actions, effects
 from .catalog_view import Dial
 from .effects import Effects
-from .state import Past, State
-
-_NOTHING = "there is no question yet"
+from .state import Asked, Past, State
 
 
 def undo(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
@@ -33,25 +29,20 @@ def copy(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (effects.Recall("copy", (argument,) if argument else ()),)
 
 
-def recalled(state: State, action: actions.Recalled, dial: Dial) -> tuple[State, Effects]:
-    """Do what the turn was looked up for."""
-    if not action.turn:
-        return state.tell(_NOTHING), ()
-    return _PURPOSES[action.purpose](state, action, dial)
-
-
-def _undo(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def undone(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+    """Take the turn back."""
     question = action.turn[0]
-    after = state.rewound(question.number).but(hint="taken back; /resume has the thread as it was")
-    return after, (effects.Rewind(question.number), effects.Restore(words_of(question)))
+    return taken_back(state, asked_of(question), question.number, "taken back")
 
 
-def _edit(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def edited(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+    """Let the user change its question."""
     question = action.turn[0]
-    return state, (effects.Edit(words_of(question), question.number),)
+    return state, (effects.Edit(asked_of(question), question.number),)
 
 
-def _copy(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def copied(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+    """Copy its answer."""
     answer = answer_of(action.turn)
     if not answer:
         return state.tell("there is no answer to copy"), ()
@@ -64,9 +55,19 @@ def _copy(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, E
     return state, (effects.Copy(blocks[number - 1], f"block {number} of {len(blocks)}"),)
 
 
-def words_of(question: Past) -> str:
-    """Return the words of a question, without what was attached to it."""
-    return "\n".join(part.text for part in question.message.parts if isinstance(part, Text))
+def taken_back(state: State, asked: Asked, number: int, hint: str) -> tuple[State, Effects]:
+    """Take a turn back; its words go to the input line, and what was attached stays attached."""
+    after = state.rewound(number).but(
+        attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
+    )
+    return after, (effects.Rewind(number), effects.Restore(asked.words))
+
+
+def asked_of(question: Past) -> Asked:
+    """Return a question as it was asked: what is attached stands before the words."""
+    parts = [part for part in question.message.parts if isinstance(part, Text | Image | Blob)]
+    last = parts.pop() if parts and isinstance(parts[-1], Text) else Text("")
+    return Asked(last.text if isinstance(last, Text) else "", tuple(parts))
 
 
 def answer_of(turn: tuple[Past, ...]) -> str:
@@ -81,8 +82,3 @@ def code_blocks(text: str) -> tuple[str, ...]:
 
     tokens = MarkdownIt("commonmark").parse(text)
     return tuple(token.content for token in tokens if token.type in ("fence", "code_block"))
-
-
-_PURPOSES: dict[
-    effects.Purpose, Callable[[State, actions.Recalled, Dial], tuple[State, Effects]]
-] = {"undo": _undo, "edit": _edit, "copy": _copy}

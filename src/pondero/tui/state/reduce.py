@@ -6,18 +6,19 @@ One function for each action, in a table; slash commands have their own, in ``co
 from collections.abc import Callable
 from typing import Any
 
-from . import actions, effects
+from . import actions, comparison, effects, last_turn
 from .actions import Action
 from .catalog_view import Dial
-from .cells import Cell, Said, Thought, Waiting, unfolded
+from .cells import Cell, Thought, unfolded
 from .commands import is_command, run
+from .comparison import toggled
 from .effects import Effects
 from .history import PAGE, opened, scrolled, turned
-from .last_turn import recalled
+from .last_turn import taken_back
 from .model_switch import described, moved, offer, thinking
 from .search import found, visit
-from .state import WAIT, Choosing, State, Turn
-from .turn import arrived, ended
+from .state import WAIT, Asked, Choosing, State
+from .turn import arrived, asking, ended
 
 
 def reduce(state: State, action: Action, dial: Dial) -> tuple[State, Effects]:
@@ -46,10 +47,11 @@ def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[Sta
         return _next(state, action.at, dial)
     if is_command(text):
         return run(state, text, dial)
-    words = text.removeprefix("/") if text.startswith("//") else text
+    asked = Asked(text.removeprefix("/") if text.startswith("//") else text, state.attached)
+    state = state.but(attached=())
     if state.busy:
-        return state.but(queue=(*state.queue, words)), ()
-    return _asking(state, words, action.at, dial)
+        return state.but(queue=(*state.queue, asked)), ()
+    return _asking(state, asked, action.at, dial)
 
 
 def _next(state: State, at: float, dial: Dial) -> tuple[State, Effects]:
@@ -62,26 +64,15 @@ def _next(state: State, at: float, dial: Dial) -> tuple[State, Effects]:
 def _unqueued(state: State, _action: actions.Unqueued, _dial: Dial) -> tuple[State, Effects]:
     if not state.queue:
         return state, ()
-    return state.but(queue=state.queue[:-1], hint=""), (effects.Restore(state.queue[-1]),)
+    *queue, last = state.queue
+    after = state.but(queue=tuple(queue), attached=(*last.parts, *state.attached), hint="")
+    return after, (effects.Restore(last.words),)
 
 
-def _asking(state: State, words: str, at: float, dial: Dial) -> tuple[State, Effects]:
-    """Begin a turn; the plan is made again, because the context has grown."""
-    context = state.tally.context
-    made = dial.plan(state.model, state.wish, context=context)
-    known = {note.code for note in state.plan.adjustments}
-    if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
-        state = state.tell(*fresh, tone="warning")
-    key, number = state.next_key, state.count
-    begun = state.but(
-        plan=made,
-        page=(*state.page, Said(key=key, text=words, number=number)),
-        live=(Waiting(key=key + 1, model=state.name, began=at, number=number),),
-        turn=Turn(words=words, began=at, number=number),
-        next_key=key + 2,
-    )
-    ask = effects.Ask(words, state.model, state.wish, state.system, context)
-    if state.last < state.count:  # an older part is on the page; answers come at the end
+def _asking(state: State, asked: Asked, at: float, dial: Dial) -> tuple[State, Effects]:
+    """Begin a turn; where an older part is on the page, go to its end: answers come there."""
+    begun, ask = asking(state, asked, at, dial, context=state.tally.context)
+    if state.last < state.count:
         return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
     return begun, (ask,)
 
@@ -101,7 +92,7 @@ def _typed(state: State, _action: actions.Typed, _dial: Dial) -> tuple[State, Ef
 
 
 def _picker(state: State, _action: actions.PickerOpened, dial: Dial) -> tuple[State, Effects]:
-    if state.busy:
+    if state.busy or state.comparing:
         return state.but(hint=WAIT), ()
     return offer(state, dial), ()
 
@@ -137,7 +128,9 @@ def _dismissed(state: State, _action: actions.Dismissed, _dial: Dial) -> tuple[S
     return state.but(choosing=None), ()
 
 
-def _toggled(state: State, action: actions.Toggled, _dial: Dial) -> tuple[State, Effects]:
+def _toggled(state: State, action: actions.Toggled, dial: Dial) -> tuple[State, Effects]:
+    if state.comparing is not None:
+        return toggled(state, lambda chat: _toggled(chat, action, dial)[0]), ()
     cells = [*state.page, *state.live]
     thoughts = [c for c in cells if isinstance(c, Thought) and c.readable]
     wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
@@ -175,16 +168,33 @@ def _ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effe
     return sent, (*asked, *more)
 
 
+def _recalled(state: State, action: actions.Recalled, dial: Dial) -> tuple[State, Effects]:
+    """Do what the turn was looked up for."""
+    if not action.turn and not action.words:
+        return state.tell("there is no question yet"), ()
+    return _PURPOSES[action.purpose](state, action, dial)
+
+
+_PURPOSES: dict[
+    effects.Purpose, Callable[[State, actions.Recalled, Dial], tuple[State, Effects]]
+] = {
+    "undo": last_turn.undone,
+    "edit": last_turn.edited,
+    "copy": last_turn.copied,
+    "compare": comparison.begun,
+}
+
+
 def _edited(state: State, action: actions.Edited, dial: Dial) -> tuple[State, Effects]:
     """Ask the edited question in place of the old one; without an editor, edit it in place."""
+    before = action.before
     if action.words is None:
-        hint = "change it and press Enter; /resume has the thread as it was"
-        back = (effects.Rewind(action.number), effects.Restore(action.before))
-        return state.rewound(action.number).but(hint=hint), back
+        return taken_back(state, before, action.number, "change it and press Enter")
     words = action.words.strip()
-    if not words or words == action.before.strip():
+    if not words or words == before.words.strip():
         return state.but(hint="nothing was changed, and nothing asked"), ()
-    begun, asked = _asking(state.rewound(action.number), words, action.at, dial)
+    changed = Asked(words, before.parts)
+    begun, asked = _asking(state.rewound(action.number), changed, action.at, dial)
     return begun, (effects.Rewind(action.number), *asked)
 
 
@@ -225,6 +235,11 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.PickerOpened: _picker,
     actions.Picked: _picked,
     actions.Dismissed: _dismissed,
+    actions.ColumnMoved: comparison.column_moved,
+    actions.Settling: comparison.settled,
+    actions.ColumnsArrived: comparison.columns_arrived,
+    actions.ColumnEnded: comparison.column_ended,
+    actions.Settled: comparison.settled_in,
     actions.Toggled: _toggled,
     actions.ToggledAll: _toggled_all,
     actions.Scrolled: scrolled,
@@ -235,7 +250,7 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Opened: opened,
     actions.Turned: turned,
     actions.Offered: _offered,
-    actions.Recalled: recalled,
+    actions.Recalled: _recalled,
     actions.Edited: _edited,
     actions.Found: found,
     actions.Renamed: _renamed,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ...canon import Message, Usage
+from ...canon import Blob, Image, Message, Text, Usage
 from ...thinking import Plan
 from .catalog_view import Choice
 from .cells import Cell, Told, Tone
@@ -98,14 +98,50 @@ class Choosing(Struct, frozen=True):
     at: int = 0
 
 
+class Asked(Struct, frozen=True):
+    """A question: its words, and what is attached to it."""
+
+    words: str
+    parts: tuple[Text | Image | Blob, ...] = ()
+
+
 class Turn(Struct, frozen=True):
     """A turn under way. ``places`` maps each part of this exchange to its live cell."""
 
-    words: str
+    asked: Asked
     began: float
     number: int
     places: tuple[tuple[int, int], ...] = ()
     exchange_at: int = 0
+
+
+class Column(Struct, frozen=True, kw_only=True):
+    """One answer of a comparison, as a chat of its own.
+
+    ``given`` is whether it is the answer the thread has already; ``kept`` whether it can become it.
+    """
+
+    name: str
+    chat: "State"
+    seconds: float | None = None
+    live: bool = False
+    given: bool = False
+    kept: bool = False
+
+
+class Comparison(Struct, frozen=True):
+    """One question in several columns; ``number`` is its place in the thread."""
+
+    words: str
+    number: int
+    columns: tuple[Column, ...]
+    at: int = 0
+    hint: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Return whether an answer is still coming."""
+        return any(column.live for column in self.columns)
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -114,7 +150,8 @@ class State(Struct, frozen=True, kw_only=True):
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
     is the thinking as the user asked for it; ``plan`` is what the model gets. ``turns`` has a
     pair for each turn of this chat: the number of its first message, which its cells carry, and
-    the number after its last. ``queue`` has the words that are sent when the turn is over. ``paid``
+    the number after its last. ``queue`` has what is asked when the turn is over; ``attached``
+    goes with the next words. ``paid``
     is whether a service answers, not the emulator; ``unpriced`` is why a price may be unknown;
     ``noted`` are the repairs of requests that were shown already; ``themes`` are all there are.
     """
@@ -130,7 +167,8 @@ class State(Struct, frozen=True, kw_only=True):
     page: tuple[Cell, ...] = ()
     live: tuple[Cell, ...] = ()
     turn: Turn | None = None
-    queue: tuple[str, ...] = ()
+    queue: tuple[Asked, ...] = ()
+    attached: tuple[Text | Image | Blob, ...] = ()
     first: int = 0
     last: int = 0
     count: int = 0
@@ -140,6 +178,7 @@ class State(Struct, frozen=True, kw_only=True):
     verdict: str | None = None
     show: Show = "auto"
     choosing: Choosing | None = None
+    comparing: Comparison | None = None
     hint: str = ""
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()
@@ -157,6 +196,11 @@ class State(Struct, frozen=True, kw_only=True):
     def busy(self) -> bool:
         """Return whether a turn is under way."""
         return self.turn is not None
+
+    @property
+    def active(self) -> bool:
+        """Return whether an answer is coming, to a turn or to a comparison."""
+        return self.busy or (self.comparing is not None and self.comparing.live)
 
     def but(self, **changes: Any) -> "State":
         """Return this state with some things changed."""

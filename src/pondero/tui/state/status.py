@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from ...canon import visible
 from .state import State, money
+from .turn import said_of
 
 BETWEEN = " · "
 
@@ -121,7 +122,9 @@ def waiting(state: State) -> tuple[str, ...]:
     """Return the words that wait to be sent, a line each."""
     if not state.queue:
         return ()
-    lines = [f"next: {_cut(' '.join(words.split()), 200)}" for words in state.queue[:_WAITING]]
+    lines = [
+        f"next: {_cut(' '.join(said_of(asked).split()), 200)}" for asked in state.queue[:_WAITING]
+    ]
     if (more := len(state.queue) - _WAITING) > 0:
         lines.append(f"      and {more} more")
     lines[-1] += "  (↑ takes the last back)"

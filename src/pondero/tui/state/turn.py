@@ -37,10 +37,35 @@ from ...errors import (
 )
 from . import actions, effects
 from .catalog_view import SUMMARIES, Dial
-from .cells import Called, Cell, Nature, Spoken, Thought, Waiting
+from .cells import Called, Cell, Nature, Said, Spoken, Thought, Waiting
 from .effects import Effects
-from .history import arguments_of, trimmed, with_results
-from .state import State, Turn
+from .history import arguments_of, attachment_said, trimmed, with_results
+from .state import Asked, State, Turn
+
+
+def asking(
+    state: State, asked: Asked, at: float, dial: Dial, *, context: int | None
+) -> tuple[State, effects.Ask]:
+    """Begin a turn; the plan is made again, because the context has grown."""
+    made = dial.plan(state.model, state.wish, context=context)
+    known = {note.code for note in state.plan.adjustments}
+    if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
+        state = state.tell(*fresh, tone="warning")
+    key, number = state.next_key, state.count
+    begun = state.but(
+        plan=made,
+        page=(*state.page, Said(key=key, text=said_of(asked), number=number)),
+        live=(Waiting(key=key + 1, model=state.name, began=at, number=number),),
+        turn=Turn(asked, began=at, number=number),
+        next_key=key + 2,
+    )
+    model, wish, system = state.model, state.wish, state.system
+    return begun, effects.Ask(asked.words, model, wish, system, context, asked.parts)
+
+
+def said_of(asked: Asked) -> str:
+    """Return a question as the page shows it."""
+    return "\n".join((*(attachment_said(part) for part in asked.parts), asked.words)).strip()
 
 
 def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
@@ -237,7 +262,7 @@ def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effe
     tally, verdict = state.tally, state.verdict
     for each in action.exchanges:
         tally, verdict = tally.plus(each.usage, each.cost), each.verdict
-    words, number = state.turn.words, state.turn.number
+    asked, number = state.turn.asked, state.turn.number
     count = state.count + len(action.kept)
     page: tuple[Cell, ...] = (*state.page, *cells)
     elsewhere = state.last < state.count  # an older part is being read; the turn is on disk
@@ -261,7 +286,9 @@ def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effe
     after = trimmed(_remarks(after, action))
     if action.unsaved and action.unsaved != state.unsaved:
         after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
-    return after, () if action.kept else (effects.Restore(words),)
+    if action.kept:
+        return after, ()
+    return after.but(attached=asked.parts), (effects.Restore(asked.words),)
 
 
 def _remarks(state: State, action: actions.Ended) -> State:
