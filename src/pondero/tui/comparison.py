@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from .page import Page
@@ -36,7 +37,8 @@ class ColumnView(Vertical):
     def show(self, column: Column, *, chosen: bool) -> None:
         """Draw the column as it is now; the chosen one has a mark, not only a colour."""
         where = " (in the thread)" if column.given else ""
-        self.border_title = content(f"{'▸ ' if chosen else ''}{column.name}{where}")
+        widget: Widget = self  # through self, type checkers take it for an attribute of ours
+        widget.border_title = content(f"{'▸ ' if chosen else ''}{column.name}{where}")
         self.set_class(chosen, "chosen")
         lines = figures(column, paid=self._paid)
         if lines != self._lines:
