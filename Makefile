@@ -6,7 +6,7 @@
 .DEFAULT_GOAL := help
 
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 CORE := $(VENV)/.core
 READY := $(VENV)/.stamp
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -124,6 +124,14 @@ package: $(READY) ## build sdist and wheel into dist/
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
 
+.PHONY: test-package
+test-package: $(READY) ## the package and what depends on the platform
+	$(BIN)/pytest -n 2 --inline-snapshot=disable tests/test_package.py tests/test_platforms.py tests/tools
+
+.PHONY: release-check
+release-check: ## whether this checkout may be published as TAG=v1.2.3
+	"$(PYTHON)" tools/release_check.py "$(TAG)"
+
 .PHONY: changelog
 changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
 	"$(PYTHON)" tools/changelog.py
@@ -131,6 +139,10 @@ changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
 .PHONY: docs
 docs: $(READY) ## write the tables that come from the catalog
 	$(BIN)/python docs/generate.py
+
+.PHONY: site
+site: $(READY) ## build the documentation into site/, strictly
+	$(BIN)/mkdocs build --strict --site-dir site
 
 # Keeps the pins that still fit; `make lock UPGRADE=--upgrade` takes the newest of everything.
 .PHONY: lock
@@ -143,5 +155,5 @@ lock: ## pin every dependency by hash, for all platforms
 
 .PHONY: clean
 clean: ## remove everything a build, a test or a bench left behind
-	rm -rf .venv .venv-* .bench .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-* .bench .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist site htmlcov .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from io import StringIO
+from io import StringIO, TextIOWrapper
 
 import click
 
@@ -80,7 +80,18 @@ def app() -> None:
 
 def main() -> None:
     """Run the command line and exit as documented."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # none is there under pythonw
+            _take_every_character(stream)
     sys.exit(run(sys.argv[1:]))
+
+
+def _take_every_character(stream: TextIOWrapper) -> None:
+    """Write UTF-8 into a pipe on Windows; elsewhere a ? stands for what an encoding lacks."""
+    if os.name == "nt" and not stream.isatty() and not os.environ.get("PYTHONIOENCODING"):
+        stream.reconfigure(encoding="utf-8")
+    elif not stream.encoding.lower().startswith("utf"):
+        stream.reconfigure(errors="replace")
 
 
 def run(arguments: list[str]) -> int:

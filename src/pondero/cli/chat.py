@@ -99,7 +99,8 @@ def chat(
 def _check_terminal() -> None:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("a chat needs a terminal; 'pondero ask' works in pipes")
-    if os.environ.get("TERM", "") in ("", "dumb"):
+    # Windows has no TERM, and its terminals can draw.
+    if os.environ.get("TERM", "ok" if os.name == "nt" else "") in ("", "dumb"):
         raise UsageError("this terminal cannot draw a chat (TERM=dumb); 'pondero ask' works in it")
 
 

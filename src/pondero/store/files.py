@@ -119,7 +119,7 @@ def write_whole(path: "Path", text: str) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="\n")
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_beside(beside, text)
@@ -135,5 +135,5 @@ def write_whole(path: "Path", text: str) -> None:
 def _write_beside(beside: "Path", text: str) -> None:
     beside.unlink(missing_ok=True)
     descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)

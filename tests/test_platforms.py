@@ -1,0 +1,165 @@
+"""What other systems lack or do differently, as far as it can be shown on this one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pondero
+from pondero.cli import app as cli
+from pondero.cli.chat import _check_terminal
+from pondero.errors import BadParameter, UsageError
+from pondero.gateway import server
+from pondero.store.files import write_whole
+
+# Takes away what Windows has not, then imports every module of ours.
+WITHOUT_POSIX = """
+import os, pkgutil, signal, socket, sys, importlib
+import asyncio, multiprocessing, subprocess  # the standard library has asked for itself by now
+for name in sys.argv[1:]:
+    try: importlib.import_module(name)  # and so have other people's packages
+    except ImportError: pass
+GONE = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty", "uvloop"}
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in GONE:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+for name in GONE: sys.modules.pop(name, None)
+sys.meta_path.insert(0, Gone())
+for name in ("fork", "forkpty", "geteuid", "getuid", "killpg", "openpty", "setsid", "uname", "wait", "waitpid", "sched_getaffinity"):
+    delattr(os, name) if hasattr(os, name) else None
+for name in ("SIGHUP", "SIGQUIT", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGWINCH", "SIGPIPE", "SIGALRM"):
+    delattr(signal, name) if hasattr(signal, name) else None
+for name in ("AF_UNIX", "SO_REUSEPORT"):
+    delattr(socket, name) if hasattr(socket, name) else None
+sys.platform = "win32"  # os.name would make paths that cannot be on this system
+import pondero
+found = [each.name for each in pkgutil.walk_packages(pondero.__path__, "pondero.")]
+for name in found:
+    if not name.endswith("__main__"): importlib.import_module(name)
+print(len(found))
+"""
+THEIRS = ("textual.app", "rich.console", "click", "aiohttp", "uvicorn", "starlette.applications",
+          "httpx2", "redis.asyncio", "psycopg", "prometheus_client", "botocore.session", "keyring",
+          "genai_prices", "mcp", "opentelemetry.trace", "plotext", "pytest", "ray")  # fmt: skip
+
+
+def test_every_module_can_be_imported_where_posix_is_not():
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITHOUT_POSIX, *THEIRS],
+        env={**os.environ, "PYTHONPATH": str(Path(pondero.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert int(run.stdout) > 400
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+@pytest.mark.parametrize("command", ["demo", "doctor", "levels claude-opus-5"])
+def test_a_character_that_an_encoding_lacks_stops_nothing(command, encoding, tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "pondero", *command.split()],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(pondero.__file__).parents[1]),
+            "PYTHONIOENCODING": encoding,
+            "PONDERO_DATA_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert b"UnicodeEncodeError" not in run.stderr
+    assert run.stdout.decode(encoding, "replace")  # click writes UTF-8 where ASCII is all there is
+
+
+def test_a_pipe_on_windows_gets_utf_8(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli.os, "name", "nt")
+    monkeypatch.delenv("PYTHONIOENCODING", raising=False)
+    with (tmp_path / "out").open("w", encoding="cp1252") as stream:
+        cli._take_every_character(stream)
+        stream.write("✓ →")
+    assert (tmp_path / "out").read_bytes() == "✓ →".encode()
+
+
+def test_an_encoding_that_was_asked_for_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli.os, "name", "nt")
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    with (tmp_path / "out").open("w", encoding="cp1252") as stream:
+        cli._take_every_character(stream)
+        stream.write("é →")
+    assert (tmp_path / "out").read_bytes() == b"\xe9 ?"
+
+
+@pytest.mark.parametrize(("system", "fits"), [("nt", True), ("posix", False)])
+def test_a_terminal_without_term_is_one_on_windows_only(monkeypatch, system, fits):
+    monkeypatch.delenv("TERM", raising=False)
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, _Terminal())
+    monkeypatch.setattr("pondero.cli.chat.os.name", system)
+    if fits:
+        _check_terminal()
+    else:
+        with pytest.raises(UsageError, match="cannot draw"):
+            _check_terminal()
+
+
+class _Terminal:
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        pass
+
+    def flush(self):
+        pass
+
+
+def test_several_workers_are_refused_in_words_where_there_is_no_fork(monkeypatch):
+    monkeypatch.delattr(server.os, "fork", raising=False)
+    with pytest.raises(BadParameter, match="fork"):
+        server._run_workers(None, None, None, ())
+
+
+def test_files_have_the_same_line_ends_everywhere(tmp_path, monkeypatch):
+    opened = []
+    real = os.fdopen
+
+    def seen(*given, **named):
+        opened.append(named["newline"])
+        return real(*given, **named)
+
+    monkeypatch.setattr("pondero.store.files.os.fdopen", seen)
+    write_whole(tmp_path / "a.toml", "one\ntwo\n")
+    assert opened == ["\n"]
+    assert (tmp_path / "a.toml").read_bytes() == b"one\ntwo\n"
+
+
+def test_no_text_file_is_opened_in_the_system_s_own_encoding():
+    """Windows would read and write cp1252; -X warn_default_encoding names each place."""
+    script = (
+        "from pondero.cli.app import run\n"
+        "for words in (['plan', 'gpt-5/high'], ['models'], ['doctor'], ['levels', 'gpt-5'],\n"
+        "              ['ask', '--offline', '-m', 'gpt-5', 'hello'], ['threads', 'list'], ['demo']):\n"
+        "    run(words)\n"
+    )
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-X",
+            "warn_default_encoding",
+            "-W",
+            "error::EncodingWarning",
+            "-c",
+            script,
+        ],
+        env={**os.environ, "PYTHONPATH": str(Path(pondero.__file__).parents[1])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "EncodingWarning" not in run.stderr, run.stderr[-2000:]
