@@ -114,3 +114,45 @@ def test_such_a_conversation_is_taken_by_every_wire(model):
 def test_what_is_none_of_this_is_an_error_of_ours(given):
     with pytest.raises(BadParameter):
         messages_of([given])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"role": "robot", "content": "hi"}, "messages[1].role must be one of"),
+        ({"role": "user"}, "messages[1].content must be text or a list of parts, and is missing"),
+        ({"role": "user", "content": [{"type": "hologram"}]}, "messages[1].content[0].type must be"),
+        ({"role": "user", "content": ["a", {"type": "text"}]}, "messages[1].content[1] is no text: it lacks 'text'"),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": "data:image/png;base64,%%"}]}, "messages[1].content[0] is no image_url: "),
+        ({"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}, "a file_id is known to one service only"),
+        ({"role": "user", "content": "x", "tool_calls": [CALL]}, "messages[1].tool_calls must be only in an assistant's message"),
+        ({"role": "tool", "content": "hi"}, "messages[1].tool_call_id must be the id of a call, and is missing"),
+        ({"role": "tool", "tool_call_id": "1", "content": 3}, "messages[1].content must be text"),
+        ({"role": "assistant", "tool_calls": [CALL, {"id": "1"}]}, "messages[1].tool_calls[1] must be a call"),
+        ({"role": "assistant", "tool_calls": [{"id": 1, "function": {"name": "a", "arguments": ""}}]}, "messages[1].tool_calls[0].id must be text, and is int"),
+        ({"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": 1}}]}, "messages[1].tool_calls[0].function.arguments"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_by_its_path(given, said):
+    with pytest.raises(BadParameter) as raised:
+        messages_of([{"role": "user", "content": "first"}, given])
+    assert said in str(raised.value)
+
+
+def test_an_error_does_not_repeat_what_was_said():
+    long = "the planted words " * 20
+    with pytest.raises(BadParameter) as raised:
+        messages_of([{"role": "user", "content": {"text": long}}])
+    assert "planted" not in str(raised.value)
+
+
+def test_a_file_may_have_an_address_and_arguments_may_be_an_object():
+    file = {"type": "input_file", "file_url": "https://x.test/a.pdf"}
+    call = {"id": "1", "function": {"name": "look", "arguments": {"at": "it"}}}
+    said = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+    assert messages_of([{"role": "user", "content": [file]}, said]) == (
+        Message("user", (Blob("application/pdf", url="https://x.test/a.pdf", name="a.pdf"),)),
+        Message("assistant", (Text("No."),)),
+    )
+    (message,) = messages_of({"role": "assistant", "tool_calls": [call]})
+    assert message.tool_calls == (ToolCall("1", "look", {"at": "it"}),)

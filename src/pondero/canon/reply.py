@@ -58,7 +58,8 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.text
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        """Return the answer for a notebook: its thinking folded, and escaped, before it."""
+        return "\n\n".join((*_folded(self.thinking, self.usage), self.text))
 
     @property
     def text(self) -> str:
@@ -90,6 +91,24 @@ class Reply(Struct, Generic[V], frozen=True):
         """
         value: V = _read(self.text, Any if self.kind is None else self.kind)
         return value
+
+
+def _folded(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
+    """Return the thinking as a part of the page that unfolds; nothing where there is none.
+
+    A blank line would end the block of HTML, but not inside of <pre>.
+    """
+    if not thinking:
+        return ()
+    from html import escape  # noqa: PLC0415 - only in notebooks
+
+    count = f" ({usage.thinking:,} tokens)" if usage.thinking else ""
+    words = escape("\n\n".join(thinking), quote=False)
+    return (
+        f"<details><summary>Thinking{count}</summary>",
+        f"<pre>{words}</pre>",
+        "</details>",
+    )
 
 
 def _read(text: str, kind: Any) -> Any:

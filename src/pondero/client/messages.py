@@ -1,21 +1,22 @@
 """What a prompt may be: words, parts and messages, ours or as chat programs keep them in dicts.
 
 Dicts have a ``role`` and ``content``, text or a list of typed parts; an assistant's may have
-``tool_calls``, and one of the role ``tool`` is the result of one of them.
+``tool_calls``, and one of the role ``tool`` is the result of one of them. What is wrong in them is
+told by its path, such as ``messages[2].content[0].type``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from ..canon import Blob, Image, Json, Message, Part, Role, Text, ToolCall, ToolResult, arguments_of
 from ..errors import BadParameter
-from .attachments import Attachment, attached
+from .attachments import Attachment, attached, attachment
 
 _Piece = str | Part | Message | Mapping[str, Json]
 Prompt = _Piece | Sequence[_Piece]
 System = str | Text | Sequence[str | Text] | None
 
+_SHORT = 40
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -42,7 +43,7 @@ def messages_of(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple
         return tuple(ours)
     if given and all(_is_message(each) for each in given):
         return tuple(_merged(given))
-    parts = tuple(_part(each) for each in given)
+    parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise BadParameter("there is nothing to ask; give words, parts or messages")
     return (Message("user", parts),)
@@ -64,76 +65,107 @@ def _merged(given: Sequence[Any]) -> Iterator[Message]:
     """Yield the messages; results that stand one after the other become one message."""
     names: dict[str, str] = {}
     results: list[Part] = []
-    for each in given:
+    for place, each in enumerate(given):
+        at = f"messages[{place}]"
         if isinstance(each, Mapping) and each.get("role") == "tool":
-            results.append(_result(each, names))
+            results.append(_result(each, names, at))
             continue
         if results:
             yield Message("user", tuple(results))
             results = []
-        message = each if isinstance(each, Message) else _message(each)
+        message = each if isinstance(each, Message) else _message(each, at)
         names |= {call.id: call.name for call in message.tool_calls}
         yield message
     if results:
         yield Message("user", tuple(results))
 
 
-def _message(given: Mapping[str, Json]) -> Message:
-    role, content = given.get("role"), given.get("content")
-    calls = given.get("tool_calls") or ()
-    if content is None and isinstance(calls, list | tuple) and calls:
-        content = ()
-    if role not in _ROLES or not isinstance(content, str | list | tuple):
-        roles = ", ".join((*_ROLES, "tool"))
-        message = f"a message has a role ({roles}) and content, not {given!r}"
-        raise BadParameter(message)
-    said = (_part(each) for each in _listed(content))
-    called = (_call(each) for each in (calls if isinstance(calls, list | tuple) else [calls]))
+def _message(given: Mapping[str, Json], at: str) -> Message:
+    role, calls = given.get("role"), given.get("tool_calls") or ()
+    if not isinstance(role, str) or role not in _ROLES:
+        raise _wrong(f"{at}.role", f"one of {', '.join((*_ROLES, 'tool'))}", role)
+    if not isinstance(calls, list | tuple):
+        raise _wrong(f"{at}.tool_calls", "a list", calls)
+    if calls and role != "assistant":
+        raise _wrong(f"{at}.tool_calls", "only in an assistant's message", role)
+    content = given.get("content")
+    said = _parts(() if content is None and calls else content, f"{at}.content")
+    called = (_call(each, f"{at}.tool_calls[{place}]") for place, each in enumerate(calls))
     return Message(_ROLES[role], (*said, *called))
 
 
-def _listed(content: Json) -> Sequence[Json]:
-    return [content] if isinstance(content, str) else content
+def _parts(content: Json, at: str) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)]
+    if not isinstance(content, list | tuple):
+        raise _wrong(at, "text or a list of parts", content)
+    return [_part(each, f"{at}[{place}]") for place, each in enumerate(content)]
 
 
-def _call(given: Json) -> ToolCall:
-    try:
-        function = given["function"]
-        return ToolCall(given["id"], function["name"], arguments_of(function["arguments"]))
-    except (KeyError, TypeError):
-        message = f"a tool call has an id and a function with name and arguments, not {given!r}"
-        raise BadParameter(message) from None
+def _call(given: Json, at: str) -> ToolCall:
+    function = given.get("function") if isinstance(given, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise _wrong(at, "a call with an id and a function", given)
+    id = _text_at(given.get("id"), f"{at}.id")
+    name = _text_at(function.get("name"), f"{at}.function.name")
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str | dict):
+        raise _wrong(f"{at}.function.arguments", "JSON in a text", arguments)
+    return ToolCall(id, name, arguments_of(arguments) if isinstance(arguments, str) else arguments)
 
 
-def _result(given: Mapping[str, Json], names: Mapping[str, str]) -> ToolResult:
-    call, content = given.get("tool_call_id"), given.get("content")
-    if not isinstance(call, str) or not isinstance(content, str | list | tuple):
-        message = f"a tool's message has a tool_call_id and content, not {given!r}"
-        raise BadParameter(message)
-    parts = [_part(each) for each in _listed(content)]
+def _text_at(value: Json, at: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(at, "text", value)
+    return value
+
+
+def _result(given: Mapping[str, Json], names: Mapping[str, str], at: str) -> ToolResult:
+    call = given.get("tool_call_id")
+    if not isinstance(call, str):
+        raise _wrong(f"{at}.tool_call_id", "the id of a call", call)
+    parts = _parts(given.get("content"), f"{at}.content")
     media = tuple(part for part in parts if isinstance(part, Text | Image | Blob))
     if len(media) < len(parts):
-        message = f"a tool's result is made of words, pictures and files, not {content!r}"
-        raise BadParameter(message)
+        raise _wrong(f"{at}.content", "made of words, pictures and files", given.get("content"))
     return ToolResult(call, media, name=given.get("name") or names.get(call))
+
+
+def _wrong(at: str, right: str, given: object) -> BadParameter:
+    """Return the error for a value, without the value where that is long or is content."""
+    found = type(given).__name__
+    if given is None:
+        found = "missing"
+    elif isinstance(given, str) and len(given) <= _SHORT:
+        found = repr(given)
+    return BadParameter(f"{at} must be {right}, and is {found}")
 
 
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _part(given: object) -> Part:
+def _part(given: object, at: str) -> Part:
     if isinstance(given, str):
         return Text(given)
     if isinstance(given, Part):
         return given
-    if isinstance(given, Mapping):
-        kind = given.get("type")
-        reader = _PARTS.get(kind) if isinstance(kind, str) else None
-        if reader is not None:
-            with suppress(KeyError, TypeError, ValueError):
-                return reader(given)
-    message = f"a prompt is made of words, parts or messages, not {given!r}"
-    raise BadParameter(message)
+    if not isinstance(given, Mapping):
+        raise _wrong(at, "words, a part or a message", given)
+    kind = given.get("type")
+    reader = _PARTS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        raise _wrong(f"{at}.type", f"one of {', '.join(_PARTS)}", kind)
+    try:
+        return reader(given)
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{at} is no {kind}: {_why(error)}"
+        raise BadParameter(message) from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]!r}"
+    return str(error) or "a value is of the wrong type"
 
 
 def _text(given: Mapping[str, Any]) -> Text:
@@ -148,10 +180,23 @@ def _image(given: Mapping[str, Any]) -> Image:
     return Image(media_type, data, None if data is not None else url, detail)
 
 
-def _file(given: Mapping[str, Any]) -> Blob:
-    said = given.get("file", given)
+def _file(given: Mapping[str, Any]) -> Part:
+    said, name = given.get("file", given), given.get("file", given).get("filename")
+    if "file_url" in said:
+        url = _string(said["file_url"])
+        found = attachment(url, name=name)
+        named = isinstance(found, Blob) or (isinstance(found, Image) and found.media_type)
+        return found if named else Blob("application/pdf", url=url, name=name)
+    if "file_id" in said and "file_data" not in said:
+        raise ValueError("a file_id is known to one service only; give file_data or file_url")
     media_type, data = _inline(_string(said["file_data"]))
-    return Blob(media_type or "application/octet-stream", data, name=said.get("filename"))
+    if data is None:
+        raise ValueError("file_data is an address that begins with data:")
+    return Blob(media_type or "application/octet-stream", data, name=name)
+
+
+def _refusal(given: Mapping[str, Any]) -> Text:
+    return Text(_string(given["refusal"]))
 
 
 def _sound(given: Mapping[str, Any]) -> Blob:
@@ -175,7 +220,8 @@ def _bytes(text: str) -> bytes:
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError
+        message = f"text is wanted, not {type(value).__name__}"
+        raise TypeError(message)
     return value
 
 
@@ -188,4 +234,5 @@ _PARTS: dict[str, Callable[[Mapping[str, Any]], Part]] = {
     "file": _file,
     "input_file": _file,
     "input_audio": _sound,
+    "refusal": _refusal,
 }

@@ -1,5 +1,6 @@
 """The plan, the public value: a decision, the wire fields, and the facts behind them."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -7,6 +8,8 @@ from msgspec import Struct
 
 from .capability import Evidence
 from .decision import Adjustment
+
+_MEANINGFUL = re.compile(r"[&<>|*_`\[\]\\$~!#]")
 
 
 class Facts(Struct, frozen=True):
@@ -48,12 +51,24 @@ class Plan(Struct, frozen=True, kw_only=True):
         made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return made
 
+    def _repr_markdown_(self) -> str:
+        """Return the plan for a notebook: a table, and the exact JSON below it."""
+        rows = (f"| {label} | {_cell(text)} |" for label, text in _facts_of(self))
+        fields = "\n".join(_pretty(self.fields))
+        longest = max(map(len, re.findall("`+", fields)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return "\n".join(("| plan | |", "| --- | --- |", *rows, "", f"{fence}json", fields, fence))
+
     def __str__(self) -> str:
         return "\n".join(f"{label:<8}{text}".rstrip() for label, text in describe(self))
 
 
 def describe(plan: Plan) -> list[tuple[str, str]]:
     """Return the plan for people, as labelled lines that end in the exact JSON."""
+    return [*_facts_of(plan), *_labelled("json", _pretty(plan.fields))]
+
+
+def _facts_of(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("model", plan.model),
         ("asked", said(plan.asked)),
@@ -61,7 +76,6 @@ def describe(plan: Plan) -> list[tuple[str, str]]:
         *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
         ("facts", _known(plan)),
         *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
-        *_labelled("json", _pretty(plan.fields)),
     ]
 
 
@@ -95,6 +109,11 @@ def _known(plan: Plan) -> str:
         like = facts.like or plan.family
         return f"inferred from {like}: {facts.source}; checked {facts.checked or 'never'}"
     return f"{facts.source}; {facts.evidence}, checked {facts.checked or 'never'}"
+
+
+def _cell(text: str) -> str:
+    """Return a text for a cell of a Markdown table, where nothing in it means anything."""
+    return _MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
 
 
 def _labelled(label: str, texts: list[str]) -> list[tuple[str, str]]:
