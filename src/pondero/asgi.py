@@ -22,7 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _PATIENT = Timeouts(math.inf, math.inf, math.inf)
-_BIGGEST = 64 * 1024 * 1024
+BIGGEST = 64 * 1024 * 1024
+"""The most bytes of a request that are read, where a server says nothing else."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -42,13 +43,18 @@ def address(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def application(transport: AsyncTransport, *, origin: str | None = None) -> Application:
-    """Return an ASGI application; ``origin`` replaces scheme and host in the URLs it passes on."""
+def application(
+    transport: AsyncTransport, *, origin: str | None = None, biggest: int = BIGGEST
+) -> Application:
+    """Return an ASGI application; ``origin`` replaces scheme and host in the URLs it passes on.
+
+    A request of more than ``biggest`` bytes is refused.
+    """
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        body = await _body(receive)
+        body = await _body(receive, biggest)
         if body is None:
             await _plain(send, 413, b"the request is too large")
             return
@@ -109,14 +115,14 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-async def _body(receive: Receive) -> bytes | None:
+async def _body(receive: Receive, biggest: int) -> bytes | None:
     pieces: list[bytes] = []
     size, more = 0, True
     while more:
         message = await receive()
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
-        if size > _BIGGEST:
+        if size > biggest:
             return None
         more = message["type"] == "http.request" and message.get("more_body", False)
     return b"".join(pieces)

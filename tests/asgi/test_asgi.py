@@ -131,7 +131,6 @@ def test_what_is_not_http_is_left_alone():
     assert served(Fixed(Answer([])), {"type": "lifespan"}) == []
 
 
-def test_a_body_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("pondero.asgi._BIGGEST", 4)
-    start, _ = served(Fixed(Answer([])))
+def test_a_body_without_end_is_refused():
+    start, _ = served(Fixed(Answer([])), biggest=4)
     assert start["status"] == 413

@@ -6,6 +6,7 @@ import sys
 
 import httpx2
 import pytest
+from tests.emulator.batching import Operations
 
 from pondero.cli.app import run
 from pondero.emulator import bind
@@ -38,6 +39,22 @@ def test_it_says_where_to_point_each_sdk(served, capsys):
 def test_quiet_prints_only_the_address(served, capsys):
     assert run(["emulate", "--port", "0", "--quiet"]) == 0
     assert capsys.readouterr().out == f"http://127.0.0.1:{served[0][0].getsockname()[1]}\n"
+
+
+def test_batches_end_at_the_look_that_is_said(monkeypatch, capsys):
+    made = []
+
+    def run_it(emulator, *, sockets):
+        made.append(emulator)
+        for each in sockets:
+            each.close()
+
+    monkeypatch.setattr("pondero.emulator.server.run", run_it)
+    assert run(["emulate", "--port", "0", "--quiet", "--batch-looks", "3", "--job-states"]) == 0
+    service = Operations(made[0])
+    id = service.create({"a": service.question("hi")})
+    states = [service.state(service.look(id)) for _ in range(3)]
+    assert states == ["JOB_STATE_RUNNING"] * 2 + ["JOB_STATE_SUCCEEDED"]
 
 
 def test_a_port_in_use_is_one_line_and_no_traceback(capsys):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -56,6 +57,24 @@ def test_every_request_comes_back_once_and_the_bad_ones_as_errors(kind, data, nu
     assert sorted(ends) == sorted(wanted)
 
 
+NAMES = {
+    Messages: st.from_regex(r"[a-zA-Z0-9_-]{1,64}", fullmatch=True),
+    Operations: st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200),
+}
+ANY_NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=64)
+
+
+@each_service
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_every_name_that_is_taken_comes_back_as_it_was(kind, data):
+    names = data.draw(st.sets(NAMES.get(kind, ANY_NAME), min_size=1, max_size=5))
+    service = kind(Emulator())
+    id = service.create({name: service.question("hi") for name in names})
+    service.finished(id)
+    assert sorted(row.id for row in service.results(id)) == sorted(names)
+
+
 @each_service
 def test_results_come_in_another_order_and_always_the_same(kind):
     orders = []
@@ -66,7 +85,8 @@ def test_results_come_in_another_order_and_always_the_same(kind):
         orders.append([row.id for row in service.results(id)])
     assert orders[0] == orders[1]
     assert sorted(orders[0]) == [f"q{at}" for at in range(8)]
-    assert orders[0] != sorted(orders[0])
+    turned = [sorted(orders[0])[at:] + sorted(orders[0])[:at] for at in range(8)]
+    assert orders[0] not in turned
 
 
 LIVE = {
@@ -96,11 +116,13 @@ def test_an_answer_is_what_the_same_request_gets_alone(kind):
     service = kind(Emulator())
     good = service.question("What is 17 * 23?", **THINKING[kind])
     bad = service.question("What is 17 * 23?", **service.bad)
-    id = service.create({"good": good, "bad": bad})
+    unasked = service.question("What is 19 * 23?")  # at the model's own default
+    id = service.create({"good": good, "unasked": unasked, "bad": bad})
     service.finished(id)
     rows = {row.id: row for row in service.results(id)}
     alone = kind(Emulator())
     assert rows["good"].body == alone.ask("POST", LIVE[kind], good)
+    assert rows["unasked"].body == alone.ask("POST", LIVE[kind], unasked)
     assert "391" in str(rows["good"].body)
     status, refused = alone.send("POST", LIVE[kind], bad)
     assert 400 <= status < 500
@@ -249,6 +271,17 @@ def test_a_fault_before_anything_is_done_makes_no_batch():
         with pytest.raises((Unreachable, AssertionError, TypeError)):
             service.create(asked(service, 1))
         assert service.listed() == []
+
+
+def test_the_log_says_what_happened_to_a_batch():
+    for word in ("lost", "expired", "429"):
+        emulator = Emulator(faults=[word])
+        service = Messages(emulator)
+        with suppress(Unreachable):
+            service.submit(asked(service, 1))
+        (entry,) = emulator.log.entries
+        assert entry.fault == Fault.of(word).kind
+        assert entry.service == "anthropic"
 
 
 def test_a_fault_of_batches_waits_for_the_next_batch():
@@ -485,6 +518,38 @@ def test_too_many_requests_and_too_many_bytes_are_refused():
     assert service.submit({f"q{at}": {} for at in range(5_001)})[0] == 400
     service = Requests(Emulator())
     assert service.submit({"a": service.question("x" * 26_300_000)})[0] == 413
+
+
+def test_a_model_that_takes_no_batches_is_refused():
+    service = Requests(Emulator())
+    status, said = service.submit({"a": {**service.question("hi"), "model": "grok-4.5"}})
+    assert status == 400
+    assert "grok-4.5" in str(said)
+
+
+def test_the_last_look_before_the_end_finds_a_batch_of_files_finalizing():
+    service = Files(Emulator(batches=BatchSettings(looks=4)))
+    id = service.create(asked(service, 1))
+    states = [service.state(service.look(id)) for _ in range(4)]
+    assert states == ["in_progress", "in_progress", "finalizing", "completed"]
+
+
+def test_old_things_are_forgotten_where_they_are_too_many_bytes(monkeypatch):
+    monkeypatch.setattr("pondero.emulator.batches.desk._MOST_BYTES", 100_000)
+    service = Messages(Emulator())
+    ids = [service.create({"a": service.question("x" * 30_000)}) for _ in range(5)]
+    assert service.listed() == ids[:1:-1]
+
+
+def test_a_page_of_message_batches_goes_on_either_way():
+    service = Messages(Emulator())
+    ids = [service.create(asked(service, 1)) for _ in range(5)][::-1]
+    first = service.ask("GET", "/messages/batches?limit=2")
+    assert ([each["id"] for each in first["data"]], first["has_more"]) == (ids[:2], True)
+    rest = service.ask("GET", f"/messages/batches?limit=9&after_id={first['last_id']}")
+    assert ([each["id"] for each in rest["data"]], rest["has_more"]) == (ids[2:], False)
+    back = service.ask("GET", f"/messages/batches?limit=1&before_id={rest['first_id']}")
+    assert ([each["id"] for each in back["data"]], back["has_more"]) == (ids[1:2], True)
 
 
 def test_a_provider_without_batches_has_none():

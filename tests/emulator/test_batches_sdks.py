@@ -9,7 +9,7 @@ import openai
 import pytest
 from google import genai
 
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, Fault, serving
 
 pytestmark = pytest.mark.judge
 
@@ -265,3 +265,23 @@ def test_mistral(url):
         assert jobs.cancel(job_id=third.id).status == "CANCELLATION_REQUESTED"
         assert jobs.get(job_id=third.id).status == "CANCELLED"
         assert client.files.delete(file_id=file.id).deleted
+
+
+def test_a_create_whose_answer_was_lost_is_found_in_the_list(emulator, url):
+    asked = [{"role": "user", "content": "hi"}]
+    params = {"model": "claude-opus-5", "max_tokens": 2000, "messages": asked}
+    with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as client:
+        for word, error in (
+            ("lost", anthropic.APIConnectionError),
+            ("lost 500", anthropic.InternalServerError),
+        ):
+            emulator.faults.append(Fault.of(word))
+            with pytest.raises(error):
+                client.messages.batches.create(requests=[{"custom_id": "a", "params": params}])
+        assert len(client.messages.batches.list().data) == 2
+
+
+def test_a_batch_larger_than_most_requests_is_read(url):
+    with openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client:
+        data = b" " * (70 * 1024 * 1024)
+        assert client.files.create(file=("in.jsonl", data), purpose="batch").bytes == len(data)

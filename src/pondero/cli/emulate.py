@@ -1,5 +1,7 @@
 """``emulate``: serves the emulator over HTTP, so that any SDK can be pointed at it."""
 
+from typing import Literal
+
 import click
 
 from .command import examples
@@ -26,17 +28,30 @@ _WIDTH = 80
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on."
 )
+@click.option(
+    "--batch-looks",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="The look at a batch that finds it ended.",
+)
+@click.option(
+    "--job-states", is_flag=True, help="Write JOB_STATE_... for BATCH_STATE_..., as Gemini may."
+)
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
-def emulate(*, port: int, host: str, quiet: bool) -> None:
+def emulate(*, port: int, host: str, batch_looks: int, job_states: bool, quiet: bool) -> None:
     """Serve emulated models over HTTP: strict, and always the same.
 
     Any key that is not empty will do; what the services refuse is refused. Ctrl-C ends it.
     """
-    from ..emulator import Emulator, address, bind, run
+    from ..emulator import BatchSettings, Emulator, address, bind, run
 
+    states: Literal["JOB_STATE", "BATCH_STATE"] = "JOB_STATE" if job_states else "BATCH_STATE"
+    batches = BatchSettings(looks=batch_looks, states=states)
     bound = bind(host, port)
     echo(address(bound) if quiet else _greeting(address(bound)))
-    run(Emulator(), sockets=[bound])
+    run(Emulator(batches=batches), sockets=[bound])
 
 
 def _greeting(where: str) -> str:

@@ -37,6 +37,7 @@ from .tokens import PromptCache
 
 _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
+_BROKEN = Fault(kind="broken")
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
@@ -193,8 +194,8 @@ class Emulator:
 
     def _fault(self, accepted: Accepted[Json]) -> Fault | None:
         """Return the next fault of the list, or the one a directive in the question asks for."""
-        if self.faults and not _is_of_batches(self.faults[0]):
-            with suppress(IndexError):
+        with suppress(IndexError):
+            if not _is_of_batches(self.faults[0]):
                 return self.faults.popleft()
         return self._directed(accepted)
 
@@ -237,7 +238,7 @@ class Emulator:
 
     def _next_fault(self, call: Call, *, makes: bool) -> tuple[Fault | None, Callable[[], object]]:
         """Return the fault of a request to a batch service, and what takes it off its list."""
-        if self.faults:
+        with suppress(IndexError):
             fault = self.faults[0]
             waits = _is_of_batches(fault) and not makes
             return (None, _nothing) if waits else (fault, self.faults.popleft)
@@ -266,7 +267,7 @@ def _batch(served: Served, entry: Entry) -> Played | Pause | None:
         return Pause(FOREVER)
     if response.status >= 400:
         return _refused(response, entry)
-    return whole(response, fault)
+    return whole(response, _BROKEN if fault is not None and fault.kind == "lost" else fault)
 
 
 def _streams(body: bytes) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Endpoint = Callable[[Request], Awaitable[Response]]
 
 _ORIGIN = "http://emulator"  # no provider lives there: the path says which one is meant
+_BIGGEST = 300 * 1024 * 1024  # more than any service takes in one batch
 _JSON = "application/json"
 SERVER = "pondero-emulator"
 """The server that answers name, so that a recording says where it comes from."""
@@ -41,7 +42,7 @@ def app(emulator: Emulator) -> "Starlette":
             Route("/_emulator/expect", _local(desk.expect), methods=["POST"]),
             Route("/_emulator/reset", _local(desk.reset), methods=["POST"]),
             Route("/_emulator/log", _local(desk.log), methods=["GET"]),
-            Mount("/", application(emulator, origin=_ORIGIN)),
+            Mount("/", application(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
         ]
     )
 

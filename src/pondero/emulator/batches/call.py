@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...canon import HttpRequest, HttpResponse, Json, converted, decoded
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
-from .desk import Desk
+from .desk import Desk, Stored
 from .job import Item, Job
 
 T = TypeVar("T")
@@ -35,6 +35,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     endpoints: tuple[str, ...] = ("/v1/chat/completions",)
     windows: str = "24h"
     one_model: bool = False
+    without: str = ""
 
 
 @cache
@@ -198,6 +199,11 @@ def check_names(call: Call, ids: Sequence[str], field: str = "custom_id") -> str
             return f"requests.{at}.{field}: {id!r} is used twice; it must be unique in a batch"
         seen.add(id)
     return None
+
+
+def after(things: Sequence[Job | Stored], id: str | None) -> int:
+    """Return the place behind the thing of this id; the beginning where there is none."""
+    return next((at + 1 for at, each in enumerate(things) if each.id == id), 0)
 
 
 def page(values: Sequence[T], after: int, limit: str | None, *, usual: int, most: int) -> list[T]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import DAY, Call, Endpoint, json_of, lines, page, said
+from .call import DAY, Call, Endpoint, after, json_of, lines, page, said
 from .desk import Desk, Stored
 from .job import Complaint, Job, Row
 
@@ -69,8 +69,7 @@ def _retrieve(desk: Desk, call: Call) -> HttpResponse:
 
 def _list(desk: Desk, call: Call) -> HttpResponse:
     jobs = desk.jobs(call.owner, call.provider)
-    ids = [job.id for job in jobs]
-    start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
+    start = after(jobs, call.query.get("after"))
     shown = page(jobs, start, call.query.get("limit"), usual=20, most=100)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
     return said(
@@ -145,7 +144,7 @@ def _told(job: Job) -> Json:
         "errors": _errors(job.complaints) if job.end == "failed" else None,
         "input_file_id": job.facts["input_file_id"],
         "completion_window": job.facts["completion_window"],
-        "status": _STATUS.get(job.stage, job.end),
+        "status": _status(job),
         "output_file_id": job.facts.get("output_file_id"),
         "error_file_id": job.facts.get("error_file_id"),
         "created_at": job.created,
@@ -157,6 +156,13 @@ def _told(job: Job) -> Json:
         },
         "metadata": job.facts["metadata"],
     }
+
+
+def _status(job: Job) -> str | None:
+    """Return the status; the last look before the end finds it finalizing, where there is one."""
+    if job.stage == "running" and 1 < job.looks == job.length - 1:
+        return "finalizing"
+    return _STATUS.get(job.stage, job.end)
 
 
 def _errors(complaints: tuple[Complaint, ...]) -> Json:

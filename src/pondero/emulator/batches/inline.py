@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import DAY, Call, Endpoint, check_names, json_of, page, said
+from .call import DAY, Call, Endpoint, after, check_names, json_of, page, said
 from .desk import Desk
 from .files import line
 from .job import Job, Row
@@ -69,8 +69,7 @@ def _retrieve(desk: Desk, call: Call) -> HttpResponse:
 
 def _list(desk: Desk, call: Call) -> HttpResponse:
     jobs = desk.jobs(call.owner, call.provider)
-    ids = [job.id for job in jobs]
-    start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
+    start = after(jobs, call.query.get("after"))
     shown = page(jobs, start, call.query.get("limit"), usual=20, most=100)
     more = start + len(shown) < len(jobs)
     return said({"object": "list", "data": [_told(job) for job in shown], "has_more": more})

@@ -6,7 +6,19 @@ Only names are checked when a batch comes in; what is wrong with a request is in
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
-from .call import DAY, Call, Endpoint, check_names, date, json_of, lines, page, public_root, said
+from .call import (
+    DAY,
+    Call,
+    Endpoint,
+    after,
+    check_names,
+    date,
+    json_of,
+    lines,
+    page,
+    public_root,
+    said,
+)
 from .desk import Desk
 from .job import Job, Row
 
@@ -29,6 +41,8 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _create(desk: Desk, call: Call) -> HttpResponse:
+    if "anthropic-version" not in call.request.headers:
+        call.refuse(400, "anthropic-version: header is required")
     asked = call.body(_Create)
     if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
         call.refuse(400, wrong)
@@ -47,13 +61,12 @@ def _retrieve(desk: Desk, call: Call) -> HttpResponse:
 
 def _list(desk: Desk, call: Call) -> HttpResponse:
     jobs = desk.jobs(call.owner, call.provider)
-    query, ids = call.query, [job.id for job in jobs]
-    limit = query.get("limit")
-    if (before := query.get("before_id")) in ids:
-        shown = page(jobs[: ids.index(before)][::-1], 0, limit, usual=20, most=1_000)[::-1]
-        more = bool(shown) and shown[0] is not jobs[0]
+    query, limit = call.query, call.query.get("limit")
+    if end := after(jobs, query.get("before_id")):
+        shown = page(jobs[: end - 1][::-1], 0, limit, usual=20, most=1_000)[::-1]
+        more = len(shown) < end - 1
     else:
-        start = ids.index(query["after_id"]) + 1 if query.get("after_id") in ids else 0
+        start = after(jobs, query.get("after_id"))
         shown = page(jobs, start, limit, usual=20, most=1_000)
         more = start + len(shown) < len(jobs)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)

@@ -4,6 +4,8 @@ How far it is shows in counts alone: it is done when it has requests and none is
 come page by page.
 """
 
+import re
+
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
@@ -72,6 +74,10 @@ def _add(desk: Desk, call: Call) -> HttpResponse:
         call.item(each.batch_request_id, where, bytes(each.batch_request.chat_get_completion))
         for each in asked
     ]
+    for item in made:
+        model = call.wire.service().model_of(item.request)
+        if model is not None and re.fullmatch(call.limits.without, model):
+            call.refuse(400, f"Model {model} is not available in batches.")
     desk.add(job, made)
     return said({})
 

@@ -78,7 +78,7 @@ class Batches:
         return Served(response, fault, call.wire.name, call.provider)
 
     def _handled(self, call: Call, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
-        """Return the answer, and the fault that is still to happen to it.
+        """Return the answer, and the fault that happens to it or to the batch.
 
         What is done is done before its answer is lost, cut or delayed; a refused request uses up
         no fault.
@@ -91,9 +91,9 @@ class Batches:
         asked = msgspec.structs.replace(call, fault=fault) if of_batches else call
         response = endpoint.handler(self._desk, asked)
         use_up()
-        if fault is not None and fault.kind == "lost":
-            return _lost(call, fault, response)
-        return response, None if of_batches else fault
+        if fault is not None and fault.kind == "lost" and fault.status is not None:
+            response = call.error(fault.status, fault.message or "Internal server error")
+        return response, fault
 
 
 def _instead(call: Call, fault: Fault) -> HttpResponse | None:
@@ -103,12 +103,6 @@ def _instead(call: Call, fault: Fault) -> HttpResponse | None:
     other = instead(fault, call.wire)
     restated = call.wire.service().restated
     return other if other is None or restated is None else restated(other, call.provider)
-
-
-def _lost(call: Call, fault: Fault, response: HttpResponse) -> tuple[HttpResponse, Fault | None]:
-    if fault.status is None:
-        return response, Fault(kind="broken", at=0)
-    return call.error(fault.status, fault.message or "Internal server error"), None
 
 
 def _found(request: HttpRequest, provider: str | None) -> tuple[Call, Endpoint] | None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json, decoded
-from .call import Call, Endpoint, page, said, said_of
+from .call import Call, Endpoint, after, page, said, said_of
 from .desk import Desk, Stored
 from .job import Complaint, Item, Job
 
@@ -73,8 +73,7 @@ def endpoints(
 
     def listed(desk: Desk, call: Call) -> HttpResponse:
         files = desk.files(call.owner)
-        ids = [file.id for file in files]
-        start = ids.index(call.query["after"]) + 1 if call.query.get("after") in ids else 0
+        start = after(files, call.query.get("after"))
         shown = page(files, start, call.query.get("limit"), usual=100, most=10_000)
         more = start + len(shown) < len(files)
         data = [described(file) for file in shown]
@@ -147,6 +146,9 @@ def read_lines(call: Call, data: bytes, *, endpoint: str, where: str, model: str
         item, named = with_model(call, call.item(line.custom_id, where, bytes(line.body)), model)
         items.append(item)
         models |= set() if named is None else {named}
+        if named is not None and re.fullmatch(call.limits.without, named):
+            message = f"Model {named} is not available in batches."
+            wrong.append(Complaint(message, "unsupported_model", number, "body.model"))
         if call.limits.one_model and len(models) > 1:
             message = f"{named!r} is another model than above; a batch has one model"
             wrong.append(Complaint(message, "mismatched_model", number, "body.model"))
