@@ -263,6 +263,12 @@ def test_a_line_for_each_arm_says_how_far_it_is():
     ]
 
 
+def test_the_time_left_of_a_resumed_run_is_told_by_its_own_pace():
+    (line,) = _lines([Tally("m/low", wanted=40, settled=30, kept=28)], 10.0).splitlines()
+    assert line.endswith("50 s left")
+    assert "left" not in _lines([Tally("m/low", wanted=40, settled=30, kept=30)], 10.0)
+
+
 class Slow:
     """A transport that answers when it is let, and presses Ctrl-C once so many are waiting."""
 

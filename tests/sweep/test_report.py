@@ -4,12 +4,14 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.sweep.reports import answered, results, sweep_of
 from tests.sweep.runs import found
 
-from pondero.canon import Usage
-from pondero.sweep import report_of
+from pondero.canon import Usage, visible
+from pondero.sweep import amount_axis, report_of, share_axis
 from pondero.sweep.engine import Settled
 from pondero.sweep.judges import Agreement
 from pondero.sweep.report.markup import cut, element
@@ -112,7 +114,7 @@ def test_each_chart_has_a_name_a_description_and_every_arm():
 def test_without_prices_the_chart_of_cost_is_a_sentence():
     told = results(60, answer=lambda ask: answered(ask, cost=None))
     page = Page(report_of(told))
-    assert "No cost is known of any arm of this run." in page.text
+    assert "No price of any arm is known." in page.text
     assert "Of some arms no price is known" in page.text
     assert sum(attrs.get("class") == "chart" for _, attrs in page.elements) == 2
 
@@ -212,12 +214,15 @@ def test_thousands_of_questions_are_folded_and_that_is_said():
     html = report_of(many)
     page = Page(html)
     assert page.count("details") == LISTED
-    assert f"The first {LISTED} of 5,040 are listed" in page.text
+    assert f"{LISTED} of 5,040 are listed, some of every kind" in page.text
     assert "folded away: " in page.text
     assert len(html.encode()) < 4_000_000
     folded = page.text.partition("folded away: ")[2].partition(".")[0]
     counts = [int(each.replace(",", "")) for each in re.findall(r"\(([\d,]+)\)", folded)]
     assert sum(counts) == 5_040 - LISTED
+    kinds = [attrs["data-kind"] for tag, attrs in page.elements if tag == "details"]
+    assert set(kinds) == {kind_of(row, [[0, 1, 2]]) for row in many.rows}
+    assert list(dict.fromkeys(kinds))[:3] == ["helped", "hurt", "mixed"]
 
 
 def test_what_is_long_is_cut_and_that_is_said():
@@ -238,6 +243,33 @@ def test_nothing_from_outside_becomes_markup():
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
     assert r"\u202e" in html
     assert "<script>bad=1" in page.text  # as words
+
+
+@given(st.text(), st.text())
+def test_whatever_the_words_are_a_browser_reads_them_and_no_markup(words, attribute):
+    page = Page(element("p", words, title=attribute))
+    ((tag, attrs),) = page.elements
+    assert (tag, attrs) == ("p", {"title": visible(attribute)})
+    assert "".join(page.words) == visible(words)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=9))
+def test_an_axis_keeps_the_order_and_all_its_figures(values):
+    axis = amount_axis(values)
+    places = [axis.place(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert all(0 <= place <= 1 for place in places)
+    assert all(0 <= axis.place(tick) <= 1 for tick in axis.ticks)
+    assert 2 <= len(axis.ticks) <= 12
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_an_axis_of_shares_ends_at_one_hundred_percent(values):
+    axis = share_axis(values)
+    assert axis.place(1.0) == 1
+    assert all(0 <= axis.place(value) <= 1 for value in values)
+    assert 2 <= len(axis.ticks) <= 8
+    assert all(-1e-9 <= axis.place(tick) <= 1 for tick in axis.ticks)
 
 
 def test_an_element_escapes_words_and_attributes():

@@ -67,7 +67,8 @@ def _line(tally: "Tally", width: int, seconds: float) -> str:
     done, left = tally.settled, tally.wanted - tally.settled
     filled = round(16 * done / tally.wanted)
     bar = "━" * filled + "─" * (16 - filled)
-    time_left = f"{duration(seconds * left / done)} left" if done and left else ""
+    now = done - tally.kept
+    time_left = f"{duration(seconds * left / now)} left" if now and left else ""
     failed = f"  {tally.failed} failed" if tally.failed else ""
     return (
         f"{tally.name:<{width}} {bar} {done:,}/{tally.wanted:,}  {tally.thinking:,} thinking  "

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 _WIDE = 12.0  # times the smallest figure: above that the small ones would be one spot
+_LEAST = 1e-9  # of the largest figure: what is smaller stands at 0
+_TICKS = 6
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -32,7 +34,7 @@ def amount_axis(values: Sequence[float]) -> Axis:
     most = max(values, default=0.0) or 1.0
     positive = [value for value in values if value > 0]
     if positive and most / min(positive) > _WIDE:
-        high, unit = most * 1.6, min(positive)
+        high, unit = most * 1.6, max(min(positive), most * _LEAST)
         return Axis(0.0, high, (0.0, *_powers(unit, high)), unit)
     return Axis(0.0, most * 1.12, tuple(_steps(0.0, most * 1.12)))
 
@@ -52,7 +54,7 @@ def _powers(unit: float, high: float) -> list[float]:
     tens = [10.0**power for power in powers]
     within = [value for value in tens if 0.9 * unit <= value <= high]
     if len(within) > 2:
-        return within
+        return within[:: math.ceil(len(within) / _TICKS)]
     both = (value for ten in tens for value in (ten, 3 * ten))
     return [value for value in both if 0.9 * unit <= value <= high]
 

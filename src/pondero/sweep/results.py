@@ -327,7 +327,9 @@ class Results(Struct, frozen=True, kw_only=True):
         judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
         offline = " as the service would charge; offline, nothing was paid"
         paid = offline if self.facts.spec.offline else judging
-        yield "spent", dollars(self.spent) + paid
+        unpriced = any(arm.n and arm.cost is None for arm in self.arms)
+        beyond = "; of some arms no price is known" if unpriced else ""
+        yield "spent", dollars(self.spent) + paid + beyond
         if self.agreement is not None:
             told = self.agreement
             kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"

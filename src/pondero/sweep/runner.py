@@ -37,6 +37,8 @@ class Tally(Struct):
     thinking: int = 0
     costs: list[float] = []
     failed: int = 0
+    kept: int = 0
+    """Of those settled, how many an earlier process had settled: they say nothing of the pace."""
 
     @property
     def cost(self) -> float:
@@ -151,6 +153,7 @@ class Runner:
                 self.tallies[each.arm].wanted += 1
             elif not self._counted:
                 self.tallies[each.arm].wanted += 1
+                self.tallies[each.arm].kept += 1
                 _add(self.tallies[each.arm], settled)
         self._counted = True
 

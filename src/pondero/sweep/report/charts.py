@@ -20,11 +20,15 @@ _MARK = 6.0
 
 
 class Plot(Struct, frozen=True):
-    """What one chart is about: its measure, its heading, and the words along its axis."""
+    """What one chart is about: its measure, its heading, and the words along its axis.
+
+    ``without`` is said where there is nothing to draw.
+    """
 
     measure: Measure
     title: str
     unit: str
+    without: str
 
 
 class _Box(Struct, frozen=True):
@@ -59,7 +63,7 @@ def scatter(results: Results, plot: Plot) -> Html:
     """Return a chart of accuracy against a measure; a sentence where there is nothing to draw."""
     known = _drawable(results, plot.measure)
     if not known:
-        return element("p", f"No {plot.title} is known of any arm of this run.", class_="none")
+        return element("p", plot.without, class_="none")
     across = amount_axis([plot.measure.taken(arm) for _, arm in known])
     reference = results.reference.accuracy
     floor = [] if reference is None else [reference - results.facts.spec.margin]
@@ -277,6 +281,14 @@ def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
         element("line", class_="limit", x1=at(-margin), x2=at(-margin), y1=0, y2=22),
         element("line", class_="zero", x1=at(0), x2=at(0), y1=3, y2=19),
         element("line", class_="bar", x1=at(arm.lower), x2=at(arm.upper), y1=middle, y2=middle),
-        element("circle", class_="dot", cx=at(arm.difference), cy=middle, r=4),
+        _dot(at(arm.difference), middle, beyond=abs(arm.difference) > reach),
         viewbox=f"0 0 {_SPAN} {_SPAN_HEIGHT}", class_="span", role="img",
     )  # fmt: skip
+
+
+def _dot(x: float, y: float, *, beyond: bool) -> Html:
+    """Return a difference as a dot, or as an arrow where it lies beyond the bar."""
+    if not beyond:
+        return element("circle", class_="dot", cx=x, cy=y, r=4)
+    tip, back = (x - 4, x + 5) if x < _SPAN / 2 else (x + 4, x - 5)
+    return _polygon("dot", (tip, y), (back, y - 5), (back, y + 5))

@@ -21,9 +21,9 @@ from .questions import gains, section
 
 _COST, _THINKING, _SECONDS = MEASURES
 _PLOTS = (
-    Plot(_THINKING, "thinking", "thinking tokens"),
-    Plot(_COST, "cost", "dollars"),
-    Plot(_SECONDS, "latency", "time"),
+    Plot(_THINKING, "thinking", "thinking tokens", "No answer came with a count of its thinking."),
+    Plot(_COST, "cost", "dollars", "No price of any arm is known."),
+    Plot(_SECONDS, "latency", "time", "No answer has come yet."),
 )
 _EXAMPLES = 3
 _DRAWS, _RESAMPLES = 200_000, 200  # questions drawn again for one ratio, and the least of draws

@@ -14,6 +14,7 @@ from ..results import Answer, Cell, Results, Row, dollars, points
 from .markup import Html, cut, element, joined
 
 LISTED = 600
+_SHARE = LISTED // 8  # of each kind, before any has more
 _PROMPT, _ANSWER, _EXCERPT, _NOTE = 1_200, 280, 110, 160  # characters that are shown
 _MANY = 8  # arms: above that a phone shows their marks below a question
 _ANSWERS = 5  # of one arm to one question
@@ -90,21 +91,35 @@ def section(results: Results) -> Html:
     models = _by_model(results)
     kinds = [(kind_of(row, models), row) for row in results.rows]
     counts = Counter(kind for kind, _ in kinds)
-    order = list(KINDS)
-    ranked = sorted(kinds, key=lambda each: order.index(each[0]))
+    ranked = list(_ranked(kinds))
     width = "many" if len(results.arms) > _MANY else None
     listed = (_listed(kind, row, results) for kind, row in ranked[:LISTED])
     return joined(
         (
             _summary(counts, results),
             _picture(results),
-            _controls(counts),
+            _controls(counts, Counter(kind for kind, _ in ranked[:LISTED])),
             element("p", _folded(ranked), class_="aside folded"),
             _head(results),
             element("div", *listed, id="list", class_=width),
             element("p", "No question fits.", class_="none", id="nothing", hidden=True),
         )
     )  # fmt: skip
+
+
+def _ranked(kinds: Sequence[tuple[Kind, Row]]) -> Iterator[tuple[Kind, Row]]:
+    """Yield the questions in the order they are listed, so many of each kind before the rest."""
+    groups = {kind: [each for each in kinds if each[0] == kind] for kind in KINDS}
+    room = LISTED - sum(min(len(group), _SHARE) for group in groups.values())
+    kept: dict[Kind, int] = {}
+    for kind, group in groups.items():
+        more = max(0, min(len(group) - _SHARE, room))
+        room -= more
+        kept[kind] = _SHARE + more
+    for kind, group in groups.items():
+        yield from group[: kept[kind]]
+    for kind, group in groups.items():
+        yield from group[kept[kind] :]
 
 
 def _summary(counts: Counter[Kind], results: Results) -> Html:
@@ -124,8 +139,8 @@ def _folded(ranked: Sequence[tuple[Kind, Row]]) -> str:
         return f"All {len(ranked):,} are listed. {cuts}."
     which = ", ".join(f"{KINDS[kind]} ({count:,})" for kind, count in rest.items())
     return (
-        f"The first {LISTED:,} of {len(ranked):,} are listed, those where thinking made a "
-        f"difference before the others; folded away: {which}. {cuts}; 'pondero sweep export' has "
+        f"{LISTED:,} of {len(ranked):,} are listed, some of every kind and those where thinking "
+        f"made a difference first; folded away: {which}. {cuts}; 'pondero sweep export' has "
         "everything."
     )
 
@@ -183,17 +198,21 @@ def _strip(states: Sequence[State], name: str) -> Html:
 # -- the list --------------------------------------------------------------------------------------
 
 
-def _controls(counts: Counter[Kind]) -> Html:
+def _controls(counts: Counter[Kind], listed: Counter[Kind]) -> Html:
     """Return the filters; without a script they stay hidden, and everything is shown."""
-    choices = [("all", "all", sum(counts.values()))]
-    choices += [
-        (kind, KINDS[kind].partition(",")[0], counts[kind]) for kind in KINDS if counts[kind]
-    ]
+    every = (("all", "all", sum(listed.values()), sum(counts.values())),)
+    kinds = ((k, KINDS[k].partition(",")[0], listed[k], counts[k]) for k in KINDS if counts[k])
     buttons = (
-        element("button", f"{words} ", element("b", f"{count:,}"), type="button", data_kind=kind,
-                aria_pressed="true" if kind == "all" else "false")
-        for kind, words, count in choices
-    )  # fmt: skip
+        element(
+            "button",
+            f"{words} ",
+            element("b", f"{count:,}" if count == whole else f"{count:,} of {whole:,}"),
+            type="button",
+            data_kind=kind,
+            aria_pressed="true" if kind == "all" else "false",
+        )
+        for kind, words, count, whole in (*every, *kinds)
+    )
     box = element("input", type="checkbox", id="lost")
     lost = element("label", box, " only with an answer that was exhausted, refused or missing")
     search = element("input", type="search", id="search", placeholder="words in a question",
