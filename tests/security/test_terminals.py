@@ -125,6 +125,9 @@ def environment(tmp_path: Path, service: str) -> dict[str, str]:
         said = Kept(Message("assistant", parts, origin=origin), usage=Usage(input=1, output=2))
         threads.add(id, [Kept(past), said])
     (config / "config.toml").write_text(f"thinking = {json.dumps('low')}\n")
+    (config / "templates").mkdir()
+    hostile = json.dumps(HOSTILE)  # a string of TOML too
+    (config / "templates" / "odd.toml").write_text(f"prompt = {hostile}\n")
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": str(tmp_path),
@@ -193,7 +196,23 @@ class Calls:
         return {
             "ask": [*ask, "claude-opus-5/high", "hello"],
             "ask, an error": [*ask, "claude-opus-5/high", "fail"],
-            "ask, the events": ["ask", "--no-save", "--json", "claude-opus-5/high", "hello"],
+            "ask, plain": [*ask, "--plain", "claude-opus-5/high", "hello"],
+            "ask, as JSON": ["ask", "--no-save", "--json", "claude-opus-5/high", "hello"],
+            "ask, the events": ["ask", "--no-save", "--json-lines", "claude-opus-5/high", "hello"],
+            "ask, the wire": [*ask, "--wire", "claude-opus-5/high", "hello"],
+            "ask, at two levels": [*ask, "claude-opus-5", "--levels", "low,high", "hello"],
+            "ask, at two levels, plain": [
+                *(*ask, "claude-opus-5", "--levels", "low,high", "--plain", "hello"),
+            ],
+            "ask, an error of two": [*ask, "claude-opus-5", "--levels", "low,high", "fail"],
+            "ask, no JSON": [*ask, "claude-opus-5", "--schema", "a int", "hello"],
+            "ask, a bad field": [*ask, "claude-opus-5", "--schema", f"a {NAME}", "hello"],
+            "ask, a bad setting": [*ask, "claude-opus-5", "-o", NAME, "1", "hello"],
+            "ask, no such file": [*ask, "claude-opus-5", "-a", NAME, "hello"],
+            "ask, no such tool": [*ask, "claude-opus-5", "--tool", f"{NAME}:f", "hello"],
+            "ask, no such template": [*ask, "--template", NAME, "hello"],
+            "templates show": ["templates", "show", NAME],
+            "templates list": ["templates", "list"],
             "ask, an unknown model": [*ask, NAME, "hello"],
             "plan": ["plan", f"openai:{NAME}"],
             "plan, a level": ["plan", f"claude-opus-5/{NAME}"],

@@ -18,8 +18,9 @@ PATIENCE = 60
 """Seconds after which a program that does not show what it should is given up."""
 
 _PROGRAM = """
-import fcntl, termios
+import fcntl, signal, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that it is told when the window changes its size
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever whoever started it ignores
 from pondero.cli import main
 main()
 """
@@ -73,7 +74,8 @@ class Terminal:
         os.close(self._master)
 
     def _read(self) -> bool:
-        select.select([self._master], [], [], PATIENCE)
+        ready, _, _ = select.select([self._master], [], [], PATIENCE)
+        assert ready, f"nothing came in {PATIENCE} s:\n{self.text}"
         try:
             data = os.read(self._master, 65536)
         except OSError:  # how Linux says that nobody is at the other end

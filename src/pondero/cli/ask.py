@@ -11,9 +11,10 @@ from ..errors import PonderoError
 from ..store import Template, template
 from .ask_answer import Answer, answer_of, shaped
 from .ask_options import SECTIONS, Given, ask_options, levels_of
-from .ask_output import Sheet, ended, sheet_of
-from .ask_question import Question, question_of, transport_of
+from .ask_output import Sheet, ended, say, sheet_of
+from .ask_question import Question, question_of, transport_of, with_tools
 from .ask_thread import Start, begun, continued, saved
+from .ask_tools import Approval, Results
 from .command import Sections, examples, policy_of
 from .completion import first_model
 
@@ -29,6 +30,7 @@ from .completion import first_model
         'pondero ask -c "And at dusk?"                 goes on with the last thread',
         'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
         "pondero ask gpt-5.1 --schema 'name, age int' \"Invent a dog\"",
+        'pondero ask gpt-5.1 --tool weather.py:forecast "What about Bern?"',
         'pondero ask -m gpt-5.1 -m claude-opus-5 "Is 3,599 prime?"    side by side',
         'pondero ask --offline claude-opus-5 --levels low,max "What is 17 * 23?"',
     ),
@@ -54,11 +56,17 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     question = question_of(prompt, given, kept)
     if question.system is not None:
         starts = [replace(start, system=question.system) for start in starts]
-    if len(starts) > 1:
+    approval = Approval(given.approved, asks=len(starts) == 1)
+    question = with_tools(question, given, approval)
+    try:
+        if len(starts) == 1:
+            return _ask_one(starts[0], question, given, approval)
         from .ask_many import ask_many
 
         return ask_many(starts, question, given)
-    return _ask_one(starts[0], question, given)
+    finally:
+        if words_for_user := approval.words():
+            say(words_for_user)
 
 
 def _starts(
@@ -80,9 +88,10 @@ def _starts(
     return starts, prompt
 
 
-def _ask_one(start: Start, question: Question, given: Given) -> int:
+def _ask_one(start: Start, question: Question, given: Given, approval: Approval) -> int:
     """Ask, print what comes, and return the exit code; raises the error of an answer."""
     sheet = sheet_of(start, given, shaped=question.schema is not None)
+    approval.pause = sheet.pause
     try:
         answer = _turn(start, question, given, sheet)
     finally:
@@ -98,12 +107,14 @@ def _turn(start: Start, question: Question, given: Given, sheet: Sheet) -> Answe
     began, error = monotonic(), None
     with Client(transport=transport_of(given), policy=policy_of(given.policies)) as client:
         chat = start.chat(client, **question.settings)
-        recorder = Recorder(monotonic, paid=given.paid)
+        recorder, results = Recorder(monotonic, paid=given.paid), Results()
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
-        with saved(start, chat, turn, recorder, save=not given.no_save) as place:
+        with chat, saved(start, chat, turn, recorder, save=not given.no_save) as place:
             try:
                 with turn:
                     for event in turn:
+                        for call, result in results.new(turn):
+                            sheet.result(call, result)
                         recorder.feed(event)
                         sheet.write(event)
             except PonderoError as problem:

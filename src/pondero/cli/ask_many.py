@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from ..canon import Event
-from ..client import AsyncClient, Recorder
+from ..client import AsyncClient, AsyncTurn, Recorder
 from ..errors import PonderoError
 from .ask_answer import Answer, answer_of, shaped
 from .ask_options import Given
 from .ask_output import Lines, ended, say
 from .ask_question import Question, async_transport_of
 from .ask_thread import Start, saved
+from .ask_tools import Results
 from .columns import Progress, print_answers
 from .command import code_of, policy_of, print_json
 
@@ -43,11 +44,14 @@ async def _ask_all(
     async def ask(number: int, start: Start) -> None:
         lines = Lines(start, paid=given.paid, label=start.name) if given.as_lines else None
 
-        def hear(event: Event) -> None:
+        def hear(event: Event, turn: AsyncTurn) -> None:
             progress.feed(number, event)
             if lines is not None:
+                for call, result in results.new(turn):
+                    lines.result(call, result)
                 lines.write(event)
 
+        results = Results()
         answer = answers[number] = await _ask(client, start, question, given, hear)
         progress.end(number)
         if lines is not None:
@@ -64,7 +68,7 @@ async def _ask(
     start: Start,
     question: Question,
     given: Given,
-    hear: Callable[[Event], None],
+    hear: Callable[[Event, AsyncTurn], None],
 ) -> Answer:
     """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
@@ -76,10 +80,10 @@ async def _ask(
         return Answer(start=start, paid=given.paid, error=problem)
     with saved(start, chat, turn, recorder, save=not given.no_save, fork=True) as place:
         try:
-            async with turn:
+            async with chat, turn:
                 async for event in turn:
                     recorder.feed(event)
-                    hear(event)
+                    hear(event, turn)
         except PonderoError as problem:
             error = problem
     answer = answer_of(

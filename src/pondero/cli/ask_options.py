@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from ..thinking import parse
 from .command import policy_option
-from .completion import level, model, template
+from .completion import level, model, server, template
 
+STEPS = 20  # as a chat has it
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
@@ -54,6 +55,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
     "Question": ("system", "attached", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens"),
+    "Tools": ("tools", "servers", "approved", "steps"),
     "Thread": ("go_on", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
 }
@@ -61,7 +63,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 def ask_options(command: Command) -> Command:
     """Give the command its options; the names of their values are those of ``Given``."""
-    for option in reversed((*_model(), *_question(), *_answer(), *_thread(), *_output())):
+    for option in reversed((*_model(), *_question(), *_answer(), *_tools(), *_rest())):
         command = option(command)
     return policy_option(command)
 
@@ -115,15 +117,32 @@ def _answer() -> Iterator[_Option]:
     yield click.option("--max-tokens", type=int, metavar="N", help="The most it may write.")
 
 
-def _thread() -> Iterator[_Option]:
+def _tools() -> Iterator[_Option]:
+    yield click.option(
+        "--tool", "tools", multiple=True, metavar="MODULE:FUNCTION",
+        help="A function it may call, as mine:search or file.py:search; may be repeated.",
+    )  # fmt: skip
+    yield click.option(
+        "--mcp", "servers", multiple=True, metavar="SERVER", shell_complete=server,
+        help="An MCP server: a name of config.toml, a command line or a URL.",
+    )  # fmt: skip
+    yield click.option(
+        "--approve", "approved", multiple=True, metavar="NAME|all",
+        help="Run this tool without asking; unsaid, you are asked on a terminal.",
+    )  # fmt: skip
+    yield click.option(
+        "--steps", type=click.IntRange(1), metavar="N",
+        help=f"Ask the model at most N times in a turn; unsaid, {STEPS}.",
+    )  # fmt: skip
+
+
+def _rest() -> Iterator[_Option]:
     yield click.option(
         "-c", "--continue", "go_on", is_flag=True,
         help="Go on with the last thread, or with the one whose id comes first.",
     )  # fmt: skip
     yield click.option("--no-save", is_flag=True, help="Keep nothing of it on disk.")
 
-
-def _output() -> Iterator[_Option]:
     yield click.option(
         "--thinking/--no-thinking", "shown", default=None,
         help="Show the thinking on stderr; unsaid, only on a terminal.",

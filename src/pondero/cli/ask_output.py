@@ -5,9 +5,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import msgspec
 
-from ..canon import Event, Finished, Note, Reply, Started, TextDelta, ThinkingDelta, dumped
+from ..canon import (
+    Event,
+    Finished,
+    Note,
+    Reply,
+    Started,
+    Text,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    ToolResult,
+    dumped,
+)
 from ..client import lookup
-from ..store import hidden
+from ..store import hidden, medium
 from .ask_answer import VERSION, Answer
 from .ask_options import Given
 from .ask_thread import Start
@@ -17,6 +29,7 @@ from .output import Typing, echo, styled
 if TYPE_CHECKING:
     from .live_output import Counter, Typeset
 
+_LONGEST = 300  # characters of a line about a tool
 _REFUSED = ("refusal", "content_filter")
 
 
@@ -25,6 +38,10 @@ class Sheet(Protocol):
 
     def write(self, event: Event) -> None:
         """Write one event, if it has something to read."""
+        ...
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Write what a tool gave."""
         ...
 
     def pause(self) -> None:
@@ -54,6 +71,7 @@ class Page:
         self._show = sys.stderr.isatty() if given.shown is None else given.shown
         self._due = bool(given.shown)  # thinking was asked for in so many words, and none came yet
         self._thinking = False
+        self._open = False  # whether a line of the answer on a terminal has not ended yet
         self._shaped = shaped
         self._drawn = not given.plain and _moves(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
@@ -72,16 +90,31 @@ class Page:
             self._stop_counting()
             self._end_thinking()
             self._answer.write(event.text)
+            self._open = not self._drawn and sys.stdout.isatty()
         elif self._counter is not None:
             if isinstance(event, Started):
                 self._counter.start()
             self._counter.feed(event)
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Print a line about a call, where thinking is shown too."""
+        if self._show:
+            self.pause()
+            said = " ".join(said_by(result).split())
+            mark = "✗" if result.error else "→"
+            line = f"⚙ {call.name}({dumped(call.arguments)}) {mark} {said}"
+            echo(
+                styled(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True), err=True
+            )
 
     def pause(self) -> None:
         """Print what waits, and let go of the screen."""
         self._stop_counting()
         self._end_thinking()
         self._answer.end()
+        if self._open:
+            echo()
+            self._open = False
 
     def end(self, answer: Answer) -> None:
         """End the last line, then print the adjustments of the plan, and why no thinking came."""
@@ -90,7 +123,7 @@ class Page:
             return
         if self._shaped:
             _print_value(answer)
-        elif not self._drawn:
+        elif not sys.stdout.isatty():
             echo()
         if answer.reply is not None:
             if self._due:
@@ -115,6 +148,9 @@ class Whole:
     """One JSON object, when everything is known."""
 
     def write(self, event: Event) -> None:
+        """Wait."""
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
         """Wait."""
 
     def pause(self) -> None:
@@ -154,6 +190,12 @@ class Lines:
             self._finished = raw
         else:
             self._print(raw)
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Print what a tool gave; the call itself was an event."""
+        self._print_finished()
+        said = {"id": call.id, "name": call.name, "text": said_by(result), "error": result.error}
+        self._print({"type": "tool_result", **said})
 
     def pause(self) -> None:
         """Have nothing on the screen."""
@@ -235,6 +277,14 @@ def ended(reply: Reply, *, who: str = "") -> int:
     if reply.finish == "length":
         say(f"{who}the answer was cut off at max_tokens")
     return 3 if reply.finish in _REFUSED else 0
+
+
+def said_by(result: ToolResult) -> str:
+    """Return the words of a tool's result; a medium is named."""
+    parts = (
+        part.text if isinstance(part, Text) else f"[{medium(part)}]" for part in result.content
+    )
+    return "\n".join(parts)
 
 
 def say(text: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..canon import Blob, Image, Json, Part, Text
 from ..client import attachment
@@ -12,12 +13,13 @@ from ..exchange import AsyncTransport, Transport
 from ..store import Template
 from .ask_options import Given, settings_of
 from .ask_schema import schema_of
+from .ask_tools import Approval, function_of
 
 STDIN = "-"
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What every model is asked: ``settings`` are the options of its chat."""
+    """What every model is asked: ``settings`` are the options of its chat, tools among them."""
 
     prompt: tuple[Part, ...] | str  # no words, beside what is attached, are an empty text
     attachments: tuple[Text | Image | Blob, ...] = ()
@@ -63,6 +65,16 @@ def _settings(given: Given, template: Template | None) -> dict[str, Any]:
     ]
     settings = settings_of(tuple(pairs)) | settings_of(given.settings)
     return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
+
+
+def with_tools(question: Question, given: Given, approval: Approval) -> Question:
+    """Return the question with the tools that may be called for it."""
+    steps = {} if given.steps is None else {"steps": given.steps}
+    if not given.tools and not given.servers:
+        return replace(question, settings=question.settings | steps)
+    functions = [function_of(named) for named in given.tools]
+    tools = {"tools": functions, "mcp": given.servers, "approve": approval}
+    return replace(question, settings=question.settings | tools | steps)
 
 
 def _piped() -> str:

@@ -47,6 +47,19 @@ def template(
     return [CompletionItem(each) for each in template_names() if each.startswith(typed)]
 
 
+def server(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the MCP servers of config.toml whose names begin with this."""
+    from ..errors import PonderoError
+    from ..store import tool_servers
+
+    try:
+        return [CompletionItem(each) for each in tool_servers() if each.startswith(typed)]
+    except PonderoError:
+        return []
+
+
 def thread(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:

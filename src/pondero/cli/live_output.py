@@ -5,13 +5,16 @@ Both draw with rich, and leave nothing behind but the whole answer.
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
+from threading import RLock, Timer
 from time import monotonic
 from typing import ClassVar, TextIO
 
 from markdown_it import MarkdownIt
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
+from rich.live_render import LiveRender
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.segment import Segment
@@ -106,62 +109,75 @@ def drawn(text: str) -> Group:
 
 
 class Typeset:
-    """Draws Markdown on stdout as it arrives: a block that is whole once, the last one again."""
+    """Draws Markdown on stdout as it arrives: a block that is whole once, the last one again.
+
+    What is drawn at a time is written at once, so that nothing flickers. Pieces that come too fast
+    to be drawn each are drawn a moment later, by a timer.
+    """
 
     def __init__(self) -> None:
-        self._live: Live | None = None
+        self._screen = Screen()
+        self._region = LiveRender("")  # the last block, where the cursor is
+        self._lock = RLock()
+        self._timer: Timer | None = None
         self._text = ""  # what may still change
         self._begun = False
         self._drawn = 0.0
 
     def write(self, text: str) -> None:
-        """Take one more piece; not every piece is worth a drawing."""
-        self._text += text
-        if monotonic() - self._drawn >= _OFTEN:
-            self._draw()
+        """Take one more piece."""
+        with self._lock:
+            self._text += text
+            wait = self._drawn + _OFTEN - monotonic()
+            if wait <= 0:
+                self._draw()
+            elif self._timer is None:
+                self._timer = Timer(wait, self._draw_late)
+                self._timer.daemon = True
+                self._timer.start()
 
     def end(self) -> None:
         """Draw what is left, and let go of the screen."""
-        whole, self._text = list(blocks(self._text)), ""
-        self._settle(whole, Text())
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            whole, self._text = list(blocks(self._text)), ""
+            if whole:
+                self._print(whole)
+            self._region = LiveRender("")
+
+    def _draw_late(self) -> None:
+        with self._lock, suppress(OSError):  # of which the next piece is told
+            self._timer = None
+            if self._text:
+                self._draw()
 
     def _draw(self) -> None:
         *whole, last = list(blocks(self._text)) or [""]
         self._text = last if whole else self._text
-        if self._live is None:
-            self._live = _live(Screen())
-            self._live.start()
-        most = max(1, self._live.console.size.height - 3)
+        most = max(1, self._screen.size.height - 3)
         gap = [Text()] if self._begun or whole else []
-        self._settle(whole, Group(*gap, Block(self._text, most=most)))
-        self._live.refresh()
+        self._print(whole, Group(*gap, Block(self._text, most=most)))
         self._drawn = monotonic()
 
-    def _settle(self, whole: list[str], rest: RenderableType) -> None:
-        """Print whole blocks above the rest, which is drawn again with each, in one write."""
-        screen = Screen() if self._live is None else self._live.console
-        if self._live is not None:
-            self._live.update(rest)
+    def _print(self, whole: list[str], rest: Group | None = None) -> None:
+        """Print whole blocks in the place of what was drawn last, and the rest below them."""
+        made: list[RenderableType] = [self._region.position_cursor()]
         for block in whole:
-            gap = [Text()] if self._begun else []
-            screen.print(Group(*gap, Block(block)))
+            made += [Text(), Block(block)] if self._begun else [Block(block)]
             self._begun = True
+        if rest is not None:
+            self._region.set_renderable(rest)
+            made.append(self._region)
+        self._screen.print(Group(*made), end="")
 
 
 def moving(lines: Callable[[], RenderableType]) -> Live:
     """Return lines on stderr that are drawn again many times a second, and leave no trace."""
-    return _live(Screen(stderr=True), lines)
-
-
-def _live(screen: Screen, line: Callable[[], RenderableType] | None = None) -> Live:
-    """Return a region that is drawn again: when it is told to, or many times a second."""
     return Live(
-        console=screen,
-        get_renderable=line,
-        auto_refresh=line is not None,
+        console=Screen(stderr=True),
+        get_renderable=lines,
         refresh_per_second=10,
         transient=True,
         redirect_stdout=False,
