@@ -1,6 +1,8 @@
 """What ``ask`` prints: the answer on stdout for people or as JSON, all else on stderr."""
 
+import shutil
 import sys
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import msgspec
@@ -76,7 +78,7 @@ class Page:
         self._drawn = not given.plain and _moves(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
         self._thoughts = Typing(err=True, dim=True)
-        self._counter = _counter() if _moves(sys.stderr) else None
+        self._counter = _counter(start) if _moves(sys.stderr) else None
         if self._counter is not None:
             self._counter.start()
 
@@ -238,10 +240,10 @@ def _typeset() -> "Typeset":
     return Typeset()
 
 
-def _counter() -> "Counter":
+def _counter(start: Start) -> "Counter":
     from .live_output import Counter
 
-    return Counter()
+    return Counter("waiting" if start.thinking in ("off", False) else "thinking")
 
 
 def _print_value(answer: Answer) -> None:
@@ -288,5 +290,7 @@ def said_by(result: ToolResult) -> str:
 
 
 def say(text: str) -> None:
-    """Print a remark on stderr."""
+    """Print a remark on stderr; on a terminal no word of it is cut in two."""
+    if sys.stderr.isatty():
+        text = fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
     echo(styled(text, fg="yellow"), err=True)

@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from ..canon import Event, TextDelta, ThinkingDelta, dumped
 from ..store import hidden
@@ -146,7 +146,7 @@ def _body(answer: Answer, *, thinking: bool) -> "Iterator[RenderableType]":
     if answer.error is not None:
         yield Text(_words(answer), style="red")
     elif answer.shaped:
-        yield Text(_words(answer))
+        yield Text(json.format(_words(answer), indent=2))
     else:
         yield drawn(_words(answer))
 

@@ -186,9 +186,13 @@ def moving(lines: Callable[[], RenderableType]) -> Live:
 
 
 class Counter:
-    """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking."""
+    """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking.
 
-    def __init__(self) -> None:
+    ``doing`` is the word for what the model does meanwhile.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
         self._live: Live | None = None
         self._spinner = Spinner("dots")
         self._began = 0.0
@@ -223,5 +227,5 @@ class Counter:
         guess = self._letters // _LETTERS_A_TOKEN
         count = f"~{guess:,}" if self._tokens is None else f"{self._tokens:,}"
         tokens = f" · {count} tokens" if guess or self._tokens else ""
-        self._spinner.update(text=Text(f"thinking {seconds:.0f} s{tokens}", style="dim"))
+        self._spinner.update(text=Text(f"{self._doing} {seconds:.0f} s{tokens}", style="dim"))
         return self._spinner
