@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import tomllib
 from contextlib import suppress
+from importlib.resources import files
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +25,7 @@ from tests.emulator.batching import (
 from pondero.canon import HttpRequest
 from pondero.emulator import BatchSettings, Emulator, Fault, Turn
 from pondero.errors import Timeout, Unreachable
+from pondero.store import lookup
 
 each_service = pytest.mark.parametrize("kind", SERVICES, ids=lambda kind: kind.__name__)
 
@@ -550,6 +553,13 @@ def test_a_page_of_message_batches_goes_on_either_way():
     assert ([each["id"] for each in rest["data"]], rest["has_more"]) == (ids[2:], False)
     back = service.ask("GET", f"/messages/batches?limit=1&before_id={rest['first_id']}")
     assert ([each["id"] for each in back["data"]], back["has_more"]) == (ids[1:2], True)
+
+
+def test_every_provider_with_batches_has_limits_of_its_own():
+    """Written on both sides: the catalog's are the caller's, limits.toml has the service's."""
+    table = files("pondero.emulator.batches").joinpath("limits.toml").read_text("utf-8")
+    providers = lookup().catalog.providers.values()
+    assert tomllib.loads(table).keys() == {each.name for each in providers if each.batch}
 
 
 def test_a_provider_without_batches_has_none():

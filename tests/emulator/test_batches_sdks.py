@@ -4,6 +4,7 @@ import json
 
 import anthropic
 import groq
+import httpx2
 import mistralai.client as mistralai
 import openai
 import pytest
@@ -285,3 +286,15 @@ def test_a_batch_larger_than_most_requests_is_read(url):
     with openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client:
         data = b" " * (70 * 1024 * 1024)
         assert client.files.create(file=("in.jsonl", data), purpose="batch").bytes == len(data)
+
+
+def test_a_turn_over_http_has_a_fault_for_a_batch(url):
+    turn = {"fault": {"kind": "expired"}, "when": {"service": "anthropic"}}
+    httpx2.post(f"{url}/_emulator/expect", json=turn).raise_for_status()
+    asked = [{"role": "user", "content": "hi"}]
+    params = {"model": "claude-opus-5", "max_tokens": 2000, "messages": asked}
+    with anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as client:
+        made = client.messages.batches.create(requests=[{"custom_id": "a", "params": params}])
+        client.messages.batches.retrieve(made.id)
+        (row,) = client.messages.batches.results(made.id)
+        assert row.result.type == "expired"

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from threading import Lock
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,7 +15,7 @@ from ..dialects import Accepted, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .answer import Answered, Played, answered, whole, with_ids
-from .batches import Batches, BatchSettings, Call, Outcome, Served
+from .batches import BatchSettings
 from .faults import (
     FOREVER,
     OF_BATCHES,
@@ -34,6 +35,10 @@ from .routes import Route, meant_for, route
 from .script import Script, Scripted, Taking
 from .stored_answers import StoredAnswers
 from .tokens import PromptCache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .batches import Batches, Outcome, Served, Visit
 
 _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
@@ -76,7 +81,10 @@ class Emulator:
         self.log: Log = Log()
         self._cache = PromptCache()
         self._stored = StoredAnswers()
-        self._batches = Batches(self._item, self._next_fault, clock, batches)
+        self._batches: Batches | None = None
+        self._batch_settings = batches
+        self._clock = clock
+        self._lock = Lock()
         self._mind = mind
         self._provider = service
         self._any_model = any_model
@@ -117,7 +125,8 @@ class Emulator:
         self.log.clear()
         self._cache.clear()
         self._stored.clear()
-        self._batches.clear()
+        with self._lock:
+            self._batches = None
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
@@ -133,7 +142,7 @@ class Emulator:
             return _refused(_UPGRADE, entry)
         to = route(request.url, provider=self._provider)
         if to is None:
-            batch = self._batches.answered(request, self._provider)
+            batch = self._batch_services().answered(request, self._provider)
             return self._no_conversation(request, entry) if batch is None else _batch(batch, entry)
         entry.dialect, entry.service = to.wire.name, to.provider
         request = self._stored.resumed(request, to.wire)
@@ -210,7 +219,17 @@ class Emulator:
 
     # -- batches ---------------------------------------------------------------------------------
 
-    def _item(self, request: HttpRequest) -> HttpResponse | Outcome:
+    def _batch_services(self) -> "Batches":
+        """Return the batch services; they are loaded now, since most emulators need none."""
+        from .batches import Batches  # noqa: PLC0415 - see above
+
+        with self._lock:
+            if self._batches is None:
+                settings = self._batch_settings
+                self._batches = Batches(self._item, self._next_fault, self._clock, settings)
+            return self._batches
+
+    def _item(self, request: HttpRequest) -> "HttpResponse | Outcome":
         """Return the answer to one request of a batch, as it would have been alone."""
         to = route(request.url, provider=self._provider)
         if to is None:
@@ -236,14 +255,16 @@ class Emulator:
         accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
         return to.wire.service().reply(accepted, reply)
 
-    def _next_fault(self, call: Call, *, makes: bool) -> tuple[Fault | None, Callable[[], object]]:
+    def _next_fault(
+        self, visit: "Visit", *, makes: bool
+    ) -> tuple[Fault | None, Callable[[], object]]:
         """Return the fault of a request to a batch service, and what takes it off its list."""
         with suppress(IndexError):
             fault = self.faults[0]
             waits = _is_of_batches(fault) and not makes
             return (None, _nothing) if waits else (fault, self.faults.popleft)
         if makes:
-            turn = self.script.batch_fault(dialect=call.wire.name, provider=call.provider)
+            turn = self.script.batch_fault(dialect=visit.wire.name, provider=visit.provider)
             if turn is not None:
                 return turn.fault, partial(self.script.drop, turn)
         return None, _nothing
@@ -257,7 +278,7 @@ def _is_of_batches(fault: Fault | None) -> bool:
     return fault is not None and fault.kind in OF_BATCHES
 
 
-def _batch(served: Served, entry: Entry) -> Played | Pause | None:
+def _batch(served: "Served", entry: Entry) -> Played | Pause | None:
     """Return the answer of a batch service with its fault in it."""
     response, fault, entry.dialect, entry.service = served
     entry.fault = fault.kind if fault is not None else None

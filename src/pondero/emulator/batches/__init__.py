@@ -1,11 +1,36 @@
 """The batch services that the emulator serves, one module for each shape of them.
 
-``service`` finds the shape, ``desk`` keeps batches and files, ``job`` is one batch on its way.
+``service`` finds the shape, ``desk`` keeps batches and files, ``job`` is one batch on its way, and
+``visit`` is one request to the desk. All of it is loaded when a batch service is first asked.
 Nothing here knows how a batch is handed in by us: that is the caller's side, written apart.
 """
 
-from .call import BatchSettings, Call
-from .job import Outcome
-from .service import Batches, Served
+from typing import Literal
 
-__all__ = ["BatchSettings", "Batches", "Call", "Outcome", "Served"]
+from msgspec import Struct
+
+from ...lazy import Loader, lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .job import Outcome
+    from .service import Batches, Served
+    from .visit import Visit
+
+_HOMES = {"Batches": "service", "Outcome": "job", "Served": "service", "Visit": "visit"}
+
+__all__ = ["BatchSettings", "Batches", "Outcome", "Served", "Visit"]
+
+
+class BatchSettings(Struct, frozen=True, kw_only=True):
+    """How the emulator's batches behave.
+
+    ``looks`` is how often one must be looked at until it has ended. ``states`` is how the states
+    of long-running operations begin: the service writes both.
+    """
+
+    looks: int = 2
+    states: Literal["BATCH_STATE", "JOB_STATE"] = "BATCH_STATE"
+
+
+__getattr__: Loader = lazily(__name__, _HOMES)

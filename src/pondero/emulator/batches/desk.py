@@ -54,11 +54,6 @@ class Desk:
         """Return the time in seconds."""
         return int(self._clock())
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._kept.clear()
-        self._made = self._bytes = 0
-
     def new_id(self, length: int = 24) -> str:
         """Return hexadecimal digits that no other thing here has."""
         self._made += 1

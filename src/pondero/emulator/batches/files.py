@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import DAY, Call, Endpoint, after, json_of, lines, page, said
 from .desk import Desk, Stored
 from .job import Complaint, Job, Row
+from .visit import DAY, Endpoint, Visit, after, json_of, lines, page, said
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _LOST = {
@@ -34,43 +34,43 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     output_expires_after: dict[str, Json] | None = None
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    asked = call.body(_Create)
-    limits = call.limits
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    asked = visit.body(_Create)
+    limits = visit.limits
     if asked.endpoint not in limits.endpoints:
-        call.refuse(
+        visit.refuse(
             400, f"Invalid endpoint {asked.endpoint!r}; use {' or '.join(limits.endpoints)}."
         )
     if re.fullmatch(limits.windows, asked.completion_window) is None:
-        call.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
-    file = desk.file(asked.input_file_id, call.owner)
+        visit.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
+    file = desk.file(asked.input_file_id, visit.owner)
     if file is None or file.purpose != "batch":
-        call.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
-    where = call.root.removesuffix("/v1") + asked.endpoint
-    read = uploads.read_lines(call, file.data, endpoint=asked.endpoint, where=where, model=None)
+        visit.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
+    where = visit.root.removesuffix("/v1") + asked.endpoint
+    read = uploads.read_lines(visit, file.data, endpoint=asked.endpoint, where=where, model=None)
     job = desk.make(
         f"batch_{desk.new_id(32)}",
-        call.owner,
-        call.provider,
+        visit.owner,
+        visit.provider,
         items=read.items,
         facts={**msgspec.to_builtins(asked), "model": read.model},
-        fault=call.fault,
+        fault=visit.fault,
         complaints=read.complaints,
     )
     return said(_told(job))
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
-    if call.look(desk, job):
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
+    if visit.look(desk, job):
         _write(desk, job)
     return said(_told(job))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    jobs = desk.jobs(call.owner, call.provider)
-    start = after(jobs, call.query.get("after"))
-    shown = page(jobs, start, call.query.get("limit"), usual=20, most=100)
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    jobs = desk.jobs(visit.owner, visit.provider)
+    start = after(jobs, visit.query.get("after"))
+    shown = page(jobs, start, visit.query.get("limit"), usual=20, most=100)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
     return said(
         {
@@ -83,10 +83,10 @@ def _list(desk: Desk, call: Call) -> HttpResponse:
     )
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is not None:
-        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+        visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
     desk.cancel(job)
     return said(_told(job))
 

@@ -7,10 +7,10 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import DAY, Call, Endpoint, after, check_names, json_of, page, said
 from .desk import Desk
 from .files import line
 from .job import Job, Row
+from .visit import DAY, Endpoint, Visit, after, check_names, json_of, page, said
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _VARIANT = ":batch"  # the service's name for a model in batches
@@ -30,55 +30,55 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     provider: dict[str, Json] | None = None
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    asked = call.body(_Create)
-    order = list(call.read(call.request.body, dict[str, Raw]))
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    asked = visit.body(_Create)
+    order = list(visit.read(visit.request.body, dict[str, Raw]))
     if order.index("requests") < max(order.index("endpoint"), order.index("model")):
-        call.refuse(400, "endpoint and model must stand before requests")
-    if asked.endpoint not in call.limits.endpoints or asked.completion_window != "24h":
-        call.refuse(400, f"Invalid endpoint {asked.endpoint!r} or completion_window.")
-    if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
-        call.refuse(400, wrong)
-    model, where = asked.model.removesuffix(_VARIANT), f"{call.root}/chat/completions"
+        visit.refuse(400, "endpoint and model must stand before requests")
+    if asked.endpoint not in visit.limits.endpoints or asked.completion_window != "24h":
+        visit.refuse(400, f"Invalid endpoint {asked.endpoint!r} or completion_window.")
+    if (wrong := check_names(visit, [each.custom_id for each in asked.requests])) is not None:
+        visit.refuse(400, wrong)
+    model, where = asked.model.removesuffix(_VARIANT), f"{visit.root}/chat/completions"
     items = []
     for each in asked.requests:
-        bare = call.item(each.custom_id, where, bytes(each.body))
-        item, named = uploads.with_model(call, bare, model)
+        bare = visit.item(each.custom_id, where, bytes(each.body))
+        item, named = uploads.with_model(visit, bare, model)
         if named is not None and named.removesuffix(_VARIANT) != model:
-            call.refuse(400, f"requests: {named!r} is not the batch's model {asked.model!r}")
+            visit.refuse(400, f"requests: {named!r} is not the batch's model {asked.model!r}")
         if named is not None and named != model:
-            request = call.wire.service().with_model(item.request, model)
-            item = call.item(item.id, where, request.body)
+            request = visit.wire.service().with_model(item.request, model)
+            item = visit.item(item.id, where, request.body)
         items.append(item)
     job = desk.make(
         f"batch_{desk.new_id()}",
-        call.owner,
-        call.provider,
+        visit.owner,
+        visit.provider,
         items=items,
         facts={"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata},
-        fault=call.fault,
+        fault=visit.fault,
     )
     return said(_told(job), 202)
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
-    call.look(desk, job)
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
+    visit.look(desk, job)
     return said(_told(job, results=True))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    jobs = desk.jobs(call.owner, call.provider)
-    start = after(jobs, call.query.get("after"))
-    shown = page(jobs, start, call.query.get("limit"), usual=20, most=100)
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    jobs = desk.jobs(visit.owner, visit.provider)
+    start = after(jobs, visit.query.get("after"))
+    shown = page(jobs, start, visit.query.get("limit"), usual=20, most=100)
     more = start + len(shown) < len(jobs)
     return said({"object": "list", "data": [_told(job) for job in shown], "has_more": more})
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is not None:
-        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+        visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
     desk.cancel(job)
     return said(_told(job))
 

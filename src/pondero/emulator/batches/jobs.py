@@ -7,10 +7,10 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import Call, Endpoint, check_names, lines, page, said
 from .desk import Desk, Stored
 from .files import line
 from .job import Complaint, Item, Job
+from .visit import Endpoint, Visit, check_names, lines, page, said
 
 _STATUS = {"made": "QUEUED", "running": "RUNNING", "cancelling": "CANCELLATION_REQUESTED"}
 _END = {
@@ -37,19 +37,21 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_hours: int = 24
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    asked = call.body(_Create)
-    if asked.endpoint not in call.limits.endpoints:
-        call.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    asked = visit.body(_Create)
+    if asked.endpoint not in visit.limits.endpoints:
+        visit.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
     if asked.model is None:
-        call.refuse(400, "model: a batch job needs one")
+        visit.refuse(400, "model: a batch job needs one")
     if bool(asked.input_files) == bool(asked.requests):
-        call.refuse(400, "one of input_files and requests is needed, and not both")
+        visit.refuse(400, "one of input_files and requests is needed, and not both")
     if not 1 <= asked.timeout_hours <= _MOST_HOURS:
-        call.refuse(400, f"timeout_hours: from 1 to {_MOST_HOURS}")
-    where = call.root.removesuffix("/v1") + asked.endpoint
+        visit.refuse(400, f"timeout_hours: from 1 to {_MOST_HOURS}")
+    where = visit.root.removesuffix("/v1") + asked.endpoint
     items, complaints = (
-        _from_files(desk, call, asked, where) if asked.input_files else _inline(call, asked, where)
+        _from_files(desk, visit, asked, where)
+        if asked.input_files
+        else _inline(visit, asked, where)
     )
     facts = {
         "endpoint": asked.endpoint,
@@ -60,55 +62,55 @@ def _create(desk: Desk, call: Call) -> HttpResponse:
     }
     job = desk.make(
         _uuid(desk.new_id(32)),
-        call.owner,
-        call.provider,
+        visit.owner,
+        visit.provider,
         items=items,
         facts=facts,
-        fault=call.fault,
+        fault=visit.fault,
         complaints=complaints,
     )
     return said(_told(job))
 
 
 def _from_files(
-    desk: Desk, call: Call, asked: _Create, where: str
+    desk: Desk, visit: Visit, asked: _Create, where: str
 ) -> tuple[list[Item], tuple[Complaint, ...]]:
-    data = b"\n".join(uploads.file_of(desk, call, id).data for id in asked.input_files or ())
+    data = b"\n".join(uploads.file_of(desk, visit, id).data for id in asked.input_files or ())
     endpoint = asked.endpoint
-    read = uploads.read_lines(call, data, endpoint=endpoint, where=where, model=asked.model)
+    read = uploads.read_lines(visit, data, endpoint=endpoint, where=where, model=asked.model)
     return read.items, read.complaints
 
 
-def _inline(call: Call, asked: _Create, where: str) -> tuple[list[Item], tuple[Complaint, ...]]:
+def _inline(visit: Visit, asked: _Create, where: str) -> tuple[list[Item], tuple[Complaint, ...]]:
     requests = asked.requests or []
     ids = [each.custom_id or str(at) for at, each in enumerate(requests)]
-    if (wrong := check_names(call, ids)) is not None:
-        call.refuse(400, wrong)
+    if (wrong := check_names(visit, ids)) is not None:
+        visit.refuse(400, wrong)
     items = []
     for id, each in zip(ids, requests, strict=True):
-        bare = call.item(id, where, bytes(each.body))
-        item, named = uploads.with_model(call, bare, asked.model)
+        bare = visit.item(id, where, bytes(each.body))
+        item, named = uploads.with_model(visit, bare, asked.model)
         if named not in (None, asked.model):
-            call.refuse(400, f"requests: {named!r} is not the job's model {asked.model!r}")
+            visit.refuse(400, f"requests: {named!r} is not the job's model {asked.model!r}")
         items.append(item)
     return items, ()
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk, "batch job")
-    if call.look(desk, job) and job.end != "failed":
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk, "batch job")
+    if visit.look(desk, job) and job.end != "failed":
         for fact, good in (("output_file", True), ("error_file", False)):
             rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
             name, data = f"{job.id}_{fact}.jsonl", lines(line(job, row) for row in rows)
             job.facts[fact] = uploads.write_file(desk, job, name, data)
-    return said(_told(job, inline=call.query.get("inline") == "true"))
+    return said(_told(job, inline=visit.query.get("inline") == "true"))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    query = call.query
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    query = visit.query
     jobs = [
         job
-        for job in desk.jobs(call.owner, call.provider)
+        for job in desk.jobs(visit.owner, visit.provider)
         if query.get("model") in (None, job.facts["model"])
         and query.get("status") in (None, _status(job))
     ]
@@ -119,18 +121,18 @@ def _list(desk: Desk, call: Call) -> HttpResponse:
     return said({"object": "list", "data": [_told(job) for job in shown], "total": len(jobs)})
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk, "batch job")
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk, "batch job")
     if job.end is not None:
-        call.refuse(400, f"The job has ended with status {_status(job)}.")
+        visit.refuse(400, f"The job has ended with status {_status(job)}.")
     desk.cancel(job)
     return said(_told(job))
 
 
-def _delete(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk, "batch job")
+def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk, "batch job")
     if job.end is None:
-        call.refuse(400, "The job has not ended; cancel it before it is deleted.")
+        visit.refuse(400, "The job has not ended; cancel it before it is deleted.")
     desk.drop(job.id)
     return said({"id": job.id, "object": "batch", "deleted": True})
 

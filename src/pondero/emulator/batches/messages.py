@@ -6,10 +6,12 @@ Only names are checked when a batch comes in; what is wrong with a request is in
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
-from .call import (
+from .desk import Desk
+from .job import Job, Row
+from .visit import (
     DAY,
-    Call,
     Endpoint,
+    Visit,
     after,
     check_names,
     date,
@@ -19,8 +21,6 @@ from .call import (
     public_root,
     said,
 )
-from .desk import Desk
-from .job import Job, Row
 
 _STATUS = {
     "made": "in_progress",
@@ -40,28 +40,28 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     requests: list[_Request]
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    if "anthropic-version" not in call.request.headers:
-        call.refuse(400, "anthropic-version: header is required")
-    asked = call.body(_Create)
-    if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
-        call.refuse(400, wrong)
-    where = f"{call.root}/messages"
-    items = [call.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    if "anthropic-version" not in visit.request.headers:
+        visit.refuse(400, "anthropic-version: header is required")
+    asked = visit.body(_Create)
+    if (wrong := check_names(visit, [each.custom_id for each in asked.requests])) is not None:
+        visit.refuse(400, wrong)
+    where = f"{visit.root}/messages"
+    items = [visit.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
     id = f"msgbatch_01{desk.new_id(22)}"
-    job = desk.make(id, call.owner, call.provider, items=items, facts={}, fault=call.fault)
-    return said(_told(job, call))
+    job = desk.make(id, visit.owner, visit.provider, items=items, facts={}, fault=visit.fault)
+    return said(_told(job, visit))
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
-    call.look(desk, job)
-    return said(_told(job, call))
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
+    visit.look(desk, job)
+    return said(_told(job, visit))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    jobs = desk.jobs(call.owner, call.provider)
-    query, limit = call.query, call.query.get("limit")
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    jobs = desk.jobs(visit.owner, visit.provider)
+    query, limit = visit.query, visit.query.get("limit")
     if end := after(jobs, query.get("before_id")):
         shown = page(jobs[: end - 1][::-1], 0, limit, usual=20, most=1_000)[::-1]
         more = len(shown) < end - 1
@@ -70,35 +70,35 @@ def _list(desk: Desk, call: Call) -> HttpResponse:
         shown = page(jobs, start, limit, usual=20, most=1_000)
         more = start + len(shown) < len(jobs)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
-    data = [_told(job, call) for job in shown]
+    data = [_told(job, visit) for job in shown]
     return said({"data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]})
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is not None:
-        call.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
+        visit.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
     desk.cancel(job)
-    return said(_told(job, call))
+    return said(_told(job, visit))
 
 
-def _delete(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is None:
-        call.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
+        visit.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
     desk.drop(job.id)
     return said({"id": job.id, "type": "message_batch_deleted"})
 
 
-def _results(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _results(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is None:
-        call.refuse(404, f"Batch {job.id} has no results yet.")
+        visit.refuse(404, f"Batch {job.id} has no results yet.")
     headers = {"content-type": "application/x-jsonl"}
     return HttpResponse(200, headers, lines(map(_line, job.rows)))
 
 
-def _told(job: Job, call: Call) -> Json:
+def _told(job: Job, visit: Visit) -> Json:
     ended = job.end is not None
     counts = {
         "processing": 0 if ended else len(job.items),
@@ -117,7 +117,7 @@ def _told(job: Job, call: Call) -> Json:
         "ended_at": date(job.ended_at),
         "archived_at": None,
         "cancel_initiated_at": date(job.cancelled_at),
-        "results_url": f"{public_root(call)}/messages/batches/{job.id}/results" if ended else None,
+        "results_url": f"{public_root(visit)}/messages/batches/{job.id}/results" if ended else None,
     }
 
 

@@ -12,9 +12,20 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse, Json
-from .call import DAY, Call, Endpoint, check_names, date, json_of, lines, page, public_root, said
 from .desk import Desk, Stored
 from .job import Complaint, Item, Job, Row
+from .visit import (
+    DAY,
+    Endpoint,
+    Visit,
+    check_names,
+    date,
+    json_of,
+    lines,
+    page,
+    public_root,
+    said,
+)
 
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
 _STATE = {"made": "PENDING", "running": "RUNNING", "cancelling": "RUNNING"}
@@ -46,18 +57,18 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     batch: dict[str, Json]
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    batch: _Batch = _camel(call, _read(call).batch, _Batch)
-    config: _Config = _camel(call, batch.input_config, _Config)
-    model = call.named["model"]
-    where = f"{call.root}/models/{model}:generateContent"
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    batch: _Batch = _camel(visit, _read(visit).batch, _Batch)
+    config: _Config = _camel(visit, batch.input_config, _Config)
+    model = visit.named["model"]
+    where = f"{visit.root}/models/{model}:generateContent"
     if (config.requests is None) is (config.file_name is None):
-        call.refuse(400, "input_config: one of requests and file_name is needed, and not both")
+        visit.refuse(400, "input_config: one of requests and file_name is needed, and not both")
     complaints: tuple[Complaint, ...] = ()
     if config.requests is not None:
-        items, keyed = _inline(call, config.requests.get("requests", []), where)
+        items, keyed = _inline(visit, config.requests.get("requests", []), where)
     else:
-        items, complaints = _from_file(desk, call, config.file_name or "", where)
+        items, complaints = _from_file(desk, visit, config.file_name or "", where)
         keyed = True
     facts = {
         "model": f"models/{model}",
@@ -67,50 +78,50 @@ def _create(desk: Desk, call: Call) -> HttpResponse:
     }
     job = desk.make(
         desk.new_id(32),
-        call.owner,
-        call.provider,
+        visit.owner,
+        visit.provider,
         items=items,
         facts=facts,
-        fault=call.fault,
+        fault=visit.fault,
         complaints=complaints,
     )
-    return said(_told(job, call))
+    return said(_told(job, visit))
 
 
-def _read(call: Call) -> _Create:
-    created: _Create = call.body(_Create)
+def _read(visit: Visit) -> _Create:
+    created: _Create = visit.body(_Create)
     return created
 
 
-def _camel(call: Call, raw: dict[str, Json], kind: type[Any]) -> Any:
+def _camel(visit: Visit, raw: dict[str, Json], kind: type[Any]) -> Any:
     """Return part of the envelope as a type: fields may be written in either case."""
     named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
-    return call.read(msgspec.json.encode(named), kind)
+    return visit.read(msgspec.json.encode(named), kind)
 
 
-def _inline(call: Call, requests: list[dict[str, Json]], where: str) -> tuple[list[Item], bool]:
+def _inline(visit: Visit, requests: list[dict[str, Json]], where: str) -> tuple[list[Item], bool]:
     keys = []
     for at, each in enumerate(requests):
         if unknown := each.keys() - {"request", "metadata"}:
-            call.refuse(400, f"requests[{at}]: unknown name {min(unknown)!r}")
+            visit.refuse(400, f"requests[{at}]: unknown name {min(unknown)!r}")
         if not isinstance(each.get("request"), dict):
-            call.refuse(400, f"requests[{at}].request: an object is needed")
+            visit.refuse(400, f"requests[{at}].request: an object is needed")
         metadata = each.get("metadata") or {}
         keys.append(metadata.get("key") if isinstance(metadata, dict) else None)
     keyed = any(key is not None for key in keys)
     ids = [str(at) if key is None else str(key) for at, key in enumerate(keys)]
-    if (wrong := check_names(call, ids, "metadata.key")) is not None:
-        call.refuse(400, wrong)
-    bodies = [_unnamed(call, each["request"]) for each in requests]
-    return [call.item(id, where, body) for id, body in zip(ids, bodies, strict=True)], keyed
+    if (wrong := check_names(visit, ids, "metadata.key")) is not None:
+        visit.refuse(400, wrong)
+    bodies = [_unnamed(visit, each["request"]) for each in requests]
+    return [visit.item(id, where, body) for id, body in zip(ids, bodies, strict=True)], keyed
 
 
 def _from_file(
-    desk: Desk, call: Call, name: str, where: str
+    desk: Desk, visit: Visit, name: str, where: str
 ) -> tuple[list[Item], tuple[Complaint, ...]]:
-    file = desk.file(name.removeprefix("files/"), call.owner)
+    file = desk.file(name.removeprefix("files/"), visit.owner)
     if file is None:
-        call.refuse(404, f"File {name!r} was not found.")
+        visit.refuse(404, f"File {name!r} was not found.")
     items: list[Item] = []
     for number, text in enumerate(file.data.splitlines(), 1):
         if not text.strip():
@@ -122,47 +133,47 @@ def _from_file(
         if not isinstance(raw, dict) or not isinstance(raw.get("request"), dict):
             return [], (Complaint(f"Line {number} has no request.", line=number),)
         key = str(raw.get("key", number - 1))
-        items.append(call.item(key, where, _unnamed(call, raw["request"])))
-    wrong = check_names(call, [item.id for item in items], "key")
+        items.append(visit.item(key, where, _unnamed(visit, raw["request"])))
+    wrong = check_names(visit, [item.id for item in items], "key")
     return items, () if wrong is None else (Complaint(wrong),)
 
 
-def _unnamed(call: Call, request: dict[str, Json]) -> bytes:
+def _unnamed(visit: Visit, request: dict[str, Json]) -> bytes:
     """Return a request without the model's name, which the address has."""
     named = str(request.get("model", "")).removeprefix("models/")
-    if named not in ("", call.named["model"]):
-        call.refuse(400, f"request.model: {named!r} is not the batch's model")
+    if named not in ("", visit.named["model"]):
+        visit.refuse(400, f"request.model: {named!r} is not the batch's model")
     return msgspec.json.encode({key: value for key, value in request.items() if key != "model"})
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
-    if call.look(desk, job) and job.facts["file"] is not None:
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
+    if visit.look(desk, job) and job.facts["file"] is not None:
         rows = [{"key": row.id, **_result(row)} for row in _shown(job)]
         id = desk.new_id()
         file = Stored(id, job.owner, id, "output", lines(rows), desk.now(), job.provider)
         job.facts["responses_file"] = f"files/{desk.store(file).id}"
-    return said(_told(job, call))
+    return said(_told(job, visit))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    jobs = desk.jobs(call.owner, call.provider)
-    token = call.query.get("pageToken", "")
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    jobs = desk.jobs(visit.owner, visit.provider)
+    token = visit.query.get("pageToken", "")
     start = int(token) if token.isdecimal() else 0
-    shown = page(jobs, start, call.query.get("pageSize"), usual=10, most=100)
-    told: dict[str, Json] = {"operations": [_told(job, call) for job in shown]}
+    shown = page(jobs, start, visit.query.get("pageSize"), usual=10, most=100)
+    told: dict[str, Json] = {"operations": [_told(job, visit) for job in shown]}
     if start + len(shown) < len(jobs):
         told["nextPageToken"] = str(start + len(shown))
     return said(told)
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    desk.cancel(call.job(desk))
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    desk.cancel(visit.job(desk))
     return said({})
 
 
-def _delete(desk: Desk, call: Call) -> HttpResponse:
-    desk.drop(call.job(desk).id)
+def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+    desk.drop(visit.job(desk).id)
     return said({})
 
 
@@ -182,7 +193,7 @@ def _shown(job: Job) -> tuple[Row, ...]:
     return tuple(sorted(job.rows, key=lambda row: int(row.id)))
 
 
-def _told(job: Job, call: Call) -> Json:
+def _told(job: Job, visit: Visit) -> Json:
     ended = job.end is not None
     state = _STATE.get(job.stage) or _end(job)
     done, failed = job.count("succeeded"), job.count("errored")
@@ -190,7 +201,7 @@ def _told(job: Job, call: Call) -> Json:
         "@type": _TYPE,
         "model": job.facts["model"],
         "displayName": job.facts["display_name"],
-        "state": f"{call.settings.states}_{state}",
+        "state": f"{visit.settings.states}_{state}",
         "createTime": date(job.created),
         "updateTime": date(job.ended_at or job.created),
         "name": f"batches/{job.id}",
@@ -243,61 +254,61 @@ class _Upload(Struct, frozen=True):
     file: dict[str, Json] = {}
 
 
-def _begin(desk: Desk, call: Call) -> HttpResponse:
+def _begin(desk: Desk, visit: Visit) -> HttpResponse:
     """Begin to take a file; where it goes is in the headers."""
-    if call.request.headers.get("x-goog-upload-protocol") != "resumable":
-        call.refuse(400, "only resumable uploads are served here")
-    asked = call.read(call.request.body or b"{}", _Upload)
+    if visit.request.headers.get("x-goog-upload-protocol") != "resumable":
+        visit.refuse(400, "only resumable uploads are served here")
+    asked = visit.read(visit.request.body or b"{}", _Upload)
     id, facts = desk.new_id(), asked.file
     name = str(facts.get("displayName") or facts.get("display_name") or "")
-    desk.store(Stored(id, call.owner, name, "batch", b"", desk.now(), None, done=False))
-    where = f"{public_root(call)}/files/{id}/upload"
+    desk.store(Stored(id, visit.owner, name, "batch", b"", desk.now(), None, done=False))
+    where = f"{public_root(visit)}/files/{id}/upload"
     headers = {"content-type": "application/json", "x-goog-upload-url": where}
     return HttpResponse(200, {**headers, "x-goog-upload-status": "active"}, b"{}")
 
 
-def _continue(desk: Desk, call: Call) -> HttpResponse:
+def _continue(desk: Desk, visit: Visit) -> HttpResponse:
     """Take a piece of a file; its address is a secret, so no key is needed."""
-    file = desk.begun(call.named["id"])
-    command = call.request.headers.get("x-goog-upload-command", "")
+    file = desk.begun(visit.named["id"])
+    command = visit.request.headers.get("x-goog-upload-command", "")
     if file is None or "upload" not in command:
-        call.refuse(404, "no such upload")
-    data = file.data + call.request.body
-    if len(data) > (call.limits.file_bytes or call.limits.bytes):
-        call.refuse(413, f"The file is larger than {call.limits.file_bytes} bytes.")
+        visit.refuse(404, "no such upload")
+    data = file.data + visit.request.body
+    if len(data) > (visit.limits.file_bytes or visit.limits.bytes):
+        visit.refuse(413, f"The file is larger than {visit.limits.file_bytes} bytes.")
     done = "finalize" in command
     file = desk.store(msgspec.structs.replace(file, data=data, done=done))
-    answer = said({"file": _described(file, call)} if done else {})
+    answer = said({"file": _described(file, visit)} if done else {})
     status = {"x-goog-upload-status": "final" if done else "active"}
     return msgspec.structs.replace(answer, headers={**answer.headers, **status})
 
 
-def _file(desk: Desk, call: Call) -> Stored:
-    found = desk.file(call.named["id"], call.owner)
+def _file(desk: Desk, visit: Visit) -> Stored:
+    found = desk.file(visit.named["id"], visit.owner)
     if found is None:
-        call.refuse(404, f"File {call.named['id']!r} was not found.")
+        visit.refuse(404, f"File {visit.named['id']!r} was not found.")
     return found
 
 
-def _file_facts(desk: Desk, call: Call) -> HttpResponse:
-    return said(_described(_file(desk, call), call))
+def _file_facts(desk: Desk, visit: Visit) -> HttpResponse:
+    return said(_described(_file(desk, visit), visit))
 
 
-def _file_content(desk: Desk, call: Call) -> HttpResponse:
+def _file_content(desk: Desk, visit: Visit) -> HttpResponse:
     headers = {"content-type": "application/octet-stream"}
-    return HttpResponse(200, headers, _file(desk, call).data)
+    return HttpResponse(200, headers, _file(desk, visit).data)
 
 
-def _file_delete(desk: Desk, call: Call) -> HttpResponse:
-    desk.drop(_file(desk, call).id)
+def _file_delete(desk: Desk, visit: Visit) -> HttpResponse:
+    desk.drop(_file(desk, visit).id)
     return said({})
 
 
-def _file_list(desk: Desk, call: Call) -> HttpResponse:
-    return said({"files": [_described(file, call) for file in desk.files(call.owner)]})
+def _file_list(desk: Desk, visit: Visit) -> HttpResponse:
+    return said({"files": [_described(file, visit) for file in desk.files(visit.owner)]})
 
 
-def _described(file: Stored, call: Call) -> Json:
+def _described(file: Stored, visit: Visit) -> Json:
     return {
         "name": f"files/{file.id}",
         "displayName": file.name,
@@ -306,7 +317,7 @@ def _described(file: Stored, call: Call) -> Json:
         "createTime": date(file.created),
         "updateTime": date(file.created),
         "expirationTime": date(file.created + 2 * DAY),
-        "uri": f"{public_root(call).replace('/upload/', '/')}/files/{file.id}",
+        "uri": f"{public_root(visit).replace('/upload/', '/')}/files/{file.id}",
         "state": "ACTIVE",
         "source": "UPLOADED" if file.source is None else "GENERATED",
     }

@@ -10,9 +10,9 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import DAY, Call, Endpoint, check_names, date, json_of, page, said
 from .desk import Desk, Stored
 from .job import Complaint, Item, Job, Row
+from .visit import DAY, Endpoint, Visit, check_names, date, json_of, page, said
 
 _ENDPOINT = "/v1/chat/completions"
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 422: 3, 429: 8, 503: 14}
@@ -37,53 +37,53 @@ class _Add(Struct, frozen=True, forbid_unknown_fields=True):
     batch_requests: list[_Request]
 
 
-def _create(desk: Desk, call: Call) -> HttpResponse:
-    asked = call.body(_Create)
+def _create(desk: Desk, visit: Visit) -> HttpResponse:
+    asked = visit.body(_Create)
     items: list[Item] = []
     complaints: tuple[Complaint, ...] = ()
     if asked.input_file_id is not None:
-        data = uploads.file_of(desk, call, asked.input_file_id).data
-        where = _where(call)
-        read = uploads.read_lines(call, data, endpoint=_ENDPOINT, where=where, model=None)
+        data = uploads.file_of(desk, visit, asked.input_file_id).data
+        where = _where(visit)
+        read = uploads.read_lines(visit, data, endpoint=_ENDPOINT, where=where, model=None)
         items, complaints = read.items, read.complaints
     job = desk.make(
         f"batch_{desk.new_id()}",
-        call.owner,
-        call.provider,
+        visit.owner,
+        visit.provider,
         items=items,
         facts={"name": asked.name, "input_file_id": asked.input_file_id},
-        fault=call.fault,
+        fault=visit.fault,
         complaints=complaints,
     )
     return said(_told(job))
 
 
-def _add(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _add(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.stage in ("cancelling", "ended"):
-        call.refuse(400, f"Batch {job.id} takes no more requests.")
-    asked = call.body(_Add).batch_requests
+        visit.refuse(400, f"Batch {job.id} takes no more requests.")
+    asked = visit.body(_Add).batch_requests
     ids = [each.batch_request_id for each in asked]
     known = [item.id for item in job.items]
-    if (wrong := check_names(call, [*known, *ids], "batch_request_id")) is not None:
-        call.refuse(400, wrong)
+    if (wrong := check_names(visit, [*known, *ids], "batch_request_id")) is not None:
+        visit.refuse(400, wrong)
     if not asked:
-        call.refuse(400, "batch_requests: at least one request is needed")
-    where = _where(call)
+        visit.refuse(400, "batch_requests: at least one request is needed")
+    where = _where(visit)
     made = [
-        call.item(each.batch_request_id, where, bytes(each.batch_request.chat_get_completion))
+        visit.item(each.batch_request_id, where, bytes(each.batch_request.chat_get_completion))
         for each in asked
     ]
     for item in made:
-        model = call.wire.service().model_of(item.request)
-        if model is not None and re.fullmatch(call.limits.without, model):
-            call.refuse(400, f"Model {model} is not available in batches.")
+        model = visit.wire.service().model_of(item.request)
+        if model is not None and re.fullmatch(visit.limits.without, model):
+            visit.refuse(400, f"Model {model} is not available in batches.")
     desk.add(job, made)
     return said({})
 
 
-def _requests(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _requests(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     states = {row.id: _state_of(row) for row in job.rows}
     rows = [
         {
@@ -93,43 +93,45 @@ def _requests(desk: Desk, call: Call) -> HttpResponse:
         }
         for item in job.items
     ]
-    return said(_paged(call, rows, "batch_request_metadata"))
+    return said(_paged(visit, rows, "batch_request_metadata"))
 
 
-def _retrieve(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.items or job.complaints or job.cancelled_at is not None:
-        call.look(desk, job)
+        visit.look(desk, job)
     return said(_told(job))
 
 
-def _list(desk: Desk, call: Call) -> HttpResponse:
-    jobs = [_told(job) for job in desk.jobs(call.owner, call.provider)]
-    return said(_paged(call, jobs, "batches"))
+def _list(desk: Desk, visit: Visit) -> HttpResponse:
+    jobs = [_told(job) for job in desk.jobs(visit.owner, visit.provider)]
+    return said(_paged(visit, jobs, "batches"))
 
 
-def _cancel(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     if job.end is not None:
-        call.refuse(400, f"Batch {job.id} has ended.")
+        visit.refuse(400, f"Batch {job.id} has ended.")
     desk.cancel(job)
     return said(_told(job))
 
 
-def _results(desk: Desk, call: Call) -> HttpResponse:
-    job = call.job(desk)
+def _results(desk: Desk, visit: Visit) -> HttpResponse:
+    job = visit.job(desk)
     rows = job.rows if job.end != "failed" else ()
-    return said(_paged(call, [_result(row) for row in rows if row.outcome != "expired"], "results"))
+    return said(
+        _paged(visit, [_result(row) for row in rows if row.outcome != "expired"], "results")
+    )
 
 
-def _where(call: Call) -> str:
-    return f"{call.root}/chat/completions"
+def _where(visit: Visit) -> str:
+    return f"{visit.root}/chat/completions"
 
 
-def _paged(call: Call, values: list[Json], field: str) -> Json:
-    token = call.query.get("pagination_token", "")
+def _paged(visit: Visit, values: list[Json], field: str) -> Json:
+    token = visit.query.get("pagination_token", "")
     start = int(token) if token.isdecimal() else 0
-    shown = page(values, start, call.query.get("limit"), usual=100, most=1_000)
+    shown = page(values, start, visit.query.get("limit"), usual=100, most=1_000)
     more = start + len(shown)
     return {field: shown, "pagination_token": str(more) if more < len(values) else None}
 

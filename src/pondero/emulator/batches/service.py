@@ -13,9 +13,9 @@ from ...dialects import NAMES, Rejected, dialect
 from ...store import lookup
 from ..faults import OF_BATCHES, Fault, instead
 from ..routes import home_providers, meant_for, provider_at, provider_living_at
-from . import files, inline, jobs, messages, operations, requests
-from .call import BatchSettings, Call, Endpoint
+from . import BatchSettings, files, inline, jobs, messages, operations, requests
 from .desk import Answer, Clock, Desk
+from .visit import Endpoint, Visit
 
 _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
     "messages": messages.ENDPOINTS,
@@ -28,9 +28,11 @@ _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
 
 
 class NextFault(Protocol):
-    """A function that finds the fault which is next for a call."""
+    """A function that finds the fault which is next for a visit to the desk."""
 
-    def __call__(self, call: Call, /, *, makes: bool) -> tuple[Fault | None, Callable[[], object]]:
+    def __call__(
+        self, visit: Visit, /, *, makes: bool
+    ) -> tuple[Fault | None, Callable[[], object]]:
         """Return it, one of batches only where one is made, and what uses it up."""
         ...
 
@@ -55,58 +57,53 @@ class Batches:
         self._settings = settings
         self._lock = RLock()
 
-    def clear(self) -> None:
-        """Forget every batch and file."""
-        with self._lock:
-            self._desk.clear()
-
     def answered(self, request: HttpRequest, provider: str | None) -> Served | None:
         """Return the answer to a request; None where it is for no batch service."""
         found = _found(request, provider)
         if found is None:
             return None
-        call, endpoint = found
-        call = msgspec.structs.replace(call, settings=self._settings)
+        visit, endpoint = found
+        visit = msgspec.structs.replace(visit, settings=self._settings)
         fault: Fault | None = None
         with self._lock:
             try:
                 if not endpoint.keyless:
-                    _check_key(call)
-                response, fault = self._handled(call, endpoint)
+                    _check_key(visit)
+                response, fault = self._handled(visit, endpoint)
             except Rejected as no:
                 response = no.response
-        return Served(response, fault, call.wire.name, call.provider)
+        return Served(response, fault, visit.wire.name, visit.provider)
 
-    def _handled(self, call: Call, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
+    def _handled(self, visit: Visit, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
         """Return the answer, and the fault that happens to it or to the batch.
 
         What is done is done before its answer is lost, cut or delayed; a refused request uses up
         no fault.
         """
-        fault, use_up = self._next_fault(call, makes=endpoint.makes)
-        if fault is not None and (other := _instead(call, fault)) is not None:
+        fault, use_up = self._next_fault(visit, makes=endpoint.makes)
+        if fault is not None and (other := _instead(visit, fault)) is not None:
             use_up()
             return other, fault
         of_batches = fault is not None and fault.kind in OF_BATCHES
-        asked = msgspec.structs.replace(call, fault=fault) if of_batches else call
+        asked = msgspec.structs.replace(visit, fault=fault) if of_batches else visit
         response = endpoint.handler(self._desk, asked)
         use_up()
         if fault is not None and fault.kind == "lost" and fault.status is not None:
-            response = call.error(fault.status, fault.message or "Internal server error")
+            response = visit.error(fault.status, fault.message or "Internal server error")
         return response, fault
 
 
-def _instead(call: Call, fault: Fault) -> HttpResponse | None:
+def _instead(visit: Visit, fault: Fault) -> HttpResponse | None:
     """Return what is answered without anything being done; None where something is."""
     if fault.kind == "refused":
         return HttpResponse(503, {})
-    other = instead(fault, call.wire)
-    restated = call.wire.service().restated
-    return other if other is None or restated is None else restated(other, call.provider)
+    other = instead(fault, visit.wire)
+    restated = visit.wire.service().restated
+    return other if other is None or restated is None else restated(other, visit.provider)
 
 
-def _found(request: HttpRequest, provider: str | None) -> tuple[Call, Endpoint] | None:
-    """Return the call and the endpoint of the first provider that has one at this address."""
+def _found(request: HttpRequest, provider: str | None) -> tuple[Visit, Endpoint] | None:
+    """Return the visit and the endpoint of the first provider that has one at this address."""
     parts = urlsplit(request.url)
     known = lookup().catalog.providers
     for name in dict.fromkeys([provider] if provider else _candidates(request)):
@@ -120,8 +117,8 @@ def _found(request: HttpRequest, provider: str | None) -> tuple[Call, Endpoint] 
             named = found.groupdict()
             root = f"{parts.scheme}://{parts.netloc}{named.pop('root')}"
             wire = dialect(here.dialect)
-            call = Call(request=request, wire=wire, provider=name, root=root, named=named)
-            return call, endpoint
+            visit = Visit(request=request, wire=wire, provider=name, root=root, named=named)
+            return visit, endpoint
     return None
 
 
@@ -138,12 +135,12 @@ def _candidates(request: HttpRequest) -> list[str]:
     return [*([meant.service().home] if meant else ()), *homes, *lookup().catalog.providers]
 
 
-def _check_key(call: Call) -> None:
+def _check_key(visit: Visit) -> None:
     """Refuse a request without a key, in the service's words: those of its list of models."""
-    models = call.wire.service().models
+    models = visit.wire.service().models
     if models is None:
         return
-    parts = urlsplit(call.request.url)
+    parts = urlsplit(visit.request.url)
     url = f"{parts.scheme}://{parts.netloc}/v1beta/models?{parts.query}"
-    asked = msgspec.structs.replace(call.request, method="GET", url=url)
-    models.listed(asked, (), call.provider)
+    asked = msgspec.structs.replace(visit.request, method="GET", url=url)
+    models.listed(asked, (), visit.provider)

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json, decoded
-from .call import Call, Endpoint, after, page, said, said_of
 from .desk import Desk, Stored
 from .job import Complaint, Item, Job
+from .visit import Endpoint, Visit, after, page, said, said_of
 
 _BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,]+)"?', re.IGNORECASE)
 _FIELD = re.compile(rb'\bname="?([^";\r\n]*)"?', re.IGNORECASE)
@@ -45,36 +45,36 @@ def endpoints(
 ) -> tuple[Endpoint, ...]:
     """Return the endpoints of files; without ``purposes`` none is asked for."""
 
-    def upload(desk: Desk, call: Call) -> HttpResponse:
-        fields = _fields(call)
+    def upload(desk: Desk, visit: Visit) -> HttpResponse:
+        fields = _fields(visit)
         if "file" not in fields:
-            call.refuse(400, "'file' is a required property")
+            visit.refuse(400, "'file' is a required property")
         name, data = fields["file"]
         purpose = fields.get("purpose", ("", b""))[1].decode("utf-8", "replace")
         if purposes and purpose not in purposes:
-            call.refuse(400, f"'{purpose}' is not one of {list(purposes)} - 'purpose'")
-        if len(data) > (call.limits.file_bytes or call.limits.bytes):
-            call.refuse(413, f"The file is larger than {call.limits.bytes} bytes.")
+            visit.refuse(400, f"'{purpose}' is not one of {list(purposes)} - 'purpose'")
+        if len(data) > (visit.limits.file_bytes or visit.limits.bytes):
+            visit.refuse(413, f"The file is larger than {visit.limits.bytes} bytes.")
         id = f"file-{desk.new_id()}"
-        file = Stored(id, call.owner, name or "upload", purpose or "batch", data, desk.now())
+        file = Stored(id, visit.owner, name or "upload", purpose or "batch", data, desk.now())
         return said(described(desk.store(file)))
 
-    def retrieve(desk: Desk, call: Call) -> HttpResponse:
-        return said(described(file_of(desk, call)))
+    def retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+        return said(described(file_of(desk, visit)))
 
-    def content(desk: Desk, call: Call) -> HttpResponse:
+    def content(desk: Desk, visit: Visit) -> HttpResponse:
         headers = {"content-type": "application/octet-stream"}
-        return HttpResponse(200, headers, file_of(desk, call).data)
+        return HttpResponse(200, headers, file_of(desk, visit).data)
 
-    def delete(desk: Desk, call: Call) -> HttpResponse:
-        file = file_of(desk, call)
+    def delete(desk: Desk, visit: Visit) -> HttpResponse:
+        file = file_of(desk, visit)
         desk.drop(file.id)
         return said({"id": file.id, "object": "file", "deleted": True})
 
-    def listed(desk: Desk, call: Call) -> HttpResponse:
-        files = desk.files(call.owner)
-        start = after(files, call.query.get("after"))
-        shown = page(files, start, call.query.get("limit"), usual=100, most=10_000)
+    def listed(desk: Desk, visit: Visit) -> HttpResponse:
+        files = desk.files(visit.owner)
+        start = after(files, visit.query.get("after"))
+        shown = page(files, start, visit.query.get("limit"), usual=100, most=10_000)
         more = start + len(shown) < len(files)
         data = [described(file) for file in shown]
         ends = {"first_id": shown[0].id, "last_id": shown[-1].id} if shown else {}
@@ -104,11 +104,11 @@ def described(file: Stored) -> dict[str, Json]:
     }
 
 
-def file_of(desk: Desk, call: Call, id: str | None = None) -> Stored:
+def file_of(desk: Desk, visit: Visit, id: str | None = None) -> Stored:
     """Return the file that is named; refuse what is not there for this key."""
-    found = desk.file(id or call.named["id"], call.owner)
+    found = desk.file(id or visit.named["id"], visit.owner)
     if found is None:
-        call.refuse(404, f"No such File object: {id or call.named['id']}")
+        visit.refuse(404, f"No such File object: {id or visit.named['id']}")
     return found
 
 
@@ -121,7 +121,7 @@ def write_file(desk: Desk, job: Job, name: str, data: bytes) -> str | None:
     return desk.store(Stored(id, job.owner, name, "batch_output", data, now, made_by)).id
 
 
-def read_lines(call: Call, data: bytes, *, endpoint: str, where: str, model: str | None) -> Read:
+def read_lines(visit: Visit, data: bytes, *, endpoint: str, where: str, model: str | None) -> Read:
     """Return the requests of a file, each bound for ``where``.
 
     ``endpoint`` is what a line must say where it says an address at all; with a ``model`` the
@@ -139,30 +139,30 @@ def read_lines(call: Call, data: bytes, *, endpoint: str, where: str, model: str
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             wrong.append(Complaint(said_of(error), "invalid_json_line", number))
             continue
-        wrong += _complaints(call, line, number, seen, endpoint)
+        wrong += _complaints(visit, line, number, seen, endpoint)
         if line.custom_id is None:
             continue
         seen.add(line.custom_id)
-        item, named = with_model(call, call.item(line.custom_id, where, bytes(line.body)), model)
+        item, named = with_model(visit, visit.item(line.custom_id, where, bytes(line.body)), model)
         items.append(item)
         models |= set() if named is None else {named}
-        if named is not None and re.fullmatch(call.limits.without, named):
+        if named is not None and re.fullmatch(visit.limits.without, named):
             message = f"Model {named} is not available in batches."
             wrong.append(Complaint(message, "unsupported_model", number, "body.model"))
-        if call.limits.one_model and len(models) > 1:
+        if visit.limits.one_model and len(models) > 1:
             message = f"{named!r} is another model than above; a batch has one model"
             wrong.append(Complaint(message, "mismatched_model", number, "body.model"))
     if not items and not wrong:
         wrong.append(Complaint("The file has no requests.", "empty_file"))
-    if len(items) > call.limits.requests:
-        most = f"{len(items)} requests are more than {call.limits.requests}"
+    if len(items) > visit.limits.requests:
+        most = f"{len(items)} requests are more than {visit.limits.requests}"
         wrong.append(Complaint(most, "maximum_requests_exceeded"))
     return Read(items, tuple(wrong), next(iter(models), None))
 
 
-def with_model(call: Call, item: Item, model: str | None) -> tuple[Item, str | None]:
+def with_model(visit: Visit, item: Item, model: str | None) -> tuple[Item, str | None]:
     """Return a request with the batch's model where it names none, and the model it is for."""
-    named = call.wire.service().model_of(item.request)
+    named = visit.wire.service().model_of(item.request)
     if named is not None or model is None:
         return item, named
     try:
@@ -177,14 +177,14 @@ def with_model(call: Call, item: Item, model: str | None) -> tuple[Item, str | N
 
 
 def _complaints(
-    call: Call, line: Line, number: int, seen: set[str], endpoint: str
+    visit: Visit, line: Line, number: int, seen: set[str], endpoint: str
 ) -> list[Complaint]:
     found = []
     if line.custom_id is None:
         message = "Missing required parameter: 'custom_id'."
         return [Complaint(message, "missing_required_parameter", number, "custom_id")]
-    if re.fullmatch(call.limits.ids, line.custom_id) is None:
-        message = f"Invalid 'custom_id': it must match '^{call.limits.ids}$'."
+    if re.fullmatch(visit.limits.ids, line.custom_id) is None:
+        message = f"Invalid 'custom_id': it must match '^{visit.limits.ids}$'."
         found.append(Complaint(message, "invalid_custom_id", number, "custom_id"))
     if line.custom_id in seen:
         message = f"The custom_id {line.custom_id!r} is used twice; it must be unique in a batch."
@@ -198,13 +198,13 @@ def _complaints(
     return found
 
 
-def _fields(call: Call) -> dict[str, tuple[str, bytes]]:
+def _fields(visit: Visit) -> dict[str, tuple[str, bytes]]:
     """Return the fields of a form by their names, each with the name of its file."""
-    boundary = _BOUNDARY.match(call.request.headers.get("content-type", ""))
+    boundary = _BOUNDARY.match(visit.request.headers.get("content-type", ""))
     if boundary is None:
-        call.refuse(400, "a file is sent as multipart/form-data")
+        visit.refuse(400, "a file is sent as multipart/form-data")
     fields: dict[str, tuple[str, bytes]] = {}
-    for part in call.request.body.split(b"--" + boundary[1].encode("latin-1"))[1:]:
+    for part in visit.request.body.split(b"--" + boundary[1].encode("latin-1"))[1:]:
         head, found, data = part.partition(b"\r\n\r\n")
         if found and (named := _FIELD.search(head)):
             file = _FILE.search(head)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -16,6 +16,7 @@ from msgspec import Struct
 from ...canon import HttpRequest, HttpResponse, Json, converted, decoded
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
+from . import BatchSettings
 from .desk import Desk, Stored
 from .job import Item, Job
 
@@ -49,18 +50,7 @@ def limits_of(provider: str) -> Limits:
     return _limits().get(provider, Limits())
 
 
-class BatchSettings(Struct, frozen=True, kw_only=True):
-    """How the emulator's batches behave.
-
-    ``looks`` is how often one must be looked at until it has ended. ``states`` is how the states
-    of long-running operations begin: the service writes both.
-    """
-
-    looks: int = 2
-    states: Literal["BATCH_STATE", "JOB_STATE"] = "BATCH_STATE"
-
-
-class Call(Struct, frozen=True, kw_only=True):
+class Visit(Struct, frozen=True, kw_only=True):
     """One request: where it came, whose it is, and what its address names.
 
     ``root`` is the address before the endpoint's own part; ``named`` are the parts of its path.
@@ -131,7 +121,7 @@ class Call(Struct, frozen=True, kw_only=True):
         return desk.look(job, self.error(500, "Internal server error"))
 
 
-Handler = Callable[[Desk, Call], HttpResponse]
+Handler = Callable[[Desk, Visit], HttpResponse]
 
 
 class Endpoint(Struct, frozen=True):
@@ -152,11 +142,11 @@ class Endpoint(Struct, frozen=True):
         return re.fullmatch(f"(?P<root>.*?){self.path}", path) if method == self.method else None
 
 
-def public_root(call: Call) -> str:
+def public_root(visit: Visit) -> str:
     """Return the root as the caller knows it: behind a server the host is in the headers."""
-    parts = urlsplit(call.root)
-    host = call.request.headers.get("host")
-    return call.root if host is None else f"{parts.scheme}://{host}{parts.path}"
+    parts = urlsplit(visit.root)
+    host = visit.request.headers.get("host")
+    return visit.root if host is None else f"{parts.scheme}://{host}{parts.path}"
 
 
 def said_of(error: Exception) -> str:
@@ -184,9 +174,9 @@ def json_of(response: HttpResponse) -> Json:
         return response.body.decode("utf-8", "replace")
 
 
-def check_names(call: Call, ids: Sequence[str], field: str = "custom_id") -> str | None:
+def check_names(visit: Visit, ids: Sequence[str], field: str = "custom_id") -> str | None:
     """Return what is wrong with the names of the requests, or with their number."""
-    limits = call.limits
+    limits = visit.limits
     if not ids:
         return "requests: at least one request is needed"
     if len(ids) > limits.requests:
