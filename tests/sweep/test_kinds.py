@@ -37,7 +37,7 @@ def questions(count, kinds):
     )
 
 
-def found(count, kinds, right, **options):
+def found(count, kinds, right, looks=1, **options):
     """The results of a run in which ``right`` says which arm answers what rightly."""
     spec = spec_of(
         models=("claude-opus-5",), levels="low,high", judge="numeric", offline=True, **options
@@ -49,8 +49,8 @@ def found(count, kinds, right, **options):
         cost = ("0.001", "0.004")[ask.arm]
         return answered(ask, right(ask.arm, question), thinking=50 * (ask.arm + 1), cost=cost)
 
-    with Run.create(spec, asked, ARMS, reference=1, looks=1) as run:
-        asyncio.run(runner(run, Scripted(answer, looks=1)).finish())
+    with Run.create(spec, asked, ARMS, reference=1, looks=looks) as run:
+        asyncio.run(runner(run, Scripted(answer, looks=looks)).finish())
         return results_of(run)
 
 
@@ -70,6 +70,8 @@ def test_a_kind_for_which_the_cheap_level_is_worse_keeps_the_reference():
     easy, hard = results.kinds
     assert (easy.accuracy, easy.difference, hard.accuracy, hard.difference) == (1.0, 0.0, 1.0, None)
     assert easy.lower < 0 < easy.upper
+    (said,) = [line for line in results.lines() if "hard" in line]
+    assert said == "kind       hard  high is enough: 100.0%; 100 questions"
 
 
 def test_a_kind_that_its_questions_do_not_decide_has_no_level_of_its_own():
@@ -79,6 +81,17 @@ def test_a_kind_that_its_questions_do_not_decide_has_no_level_of_its_own():
     results = found(320, ["most", "most", "most", "few"], right)
     assert results.recommend().level == "low"
     assert {each.kind: each.arm for each in results.kinds} == {"most": 0, "few": None}
+    assert "kind       few  undecided by its own 80 questions" in results.lines()
+
+
+def test_what_a_run_that_ended_early_did_not_ask_is_not_counted():
+    def kinds(count):
+        results = found(count, ["a", "b"], lambda _arm, _question: True, looks=4)
+        assert (results.looks, results.recommend().level) == (1, "low")
+        return [(each.kind, each.n, each.arm) for each in results.kinds]
+
+    assert kinds(800) == [("a", 100, 0), ("b", 100, 0)]
+    assert kinds(560) == [("a", 70, None), ("b", 70, None)]  # enough for all, not for each
 
 
 def test_fewer_than_thirty_questions_and_names_that_nobody_can_say_are_no_kinds():

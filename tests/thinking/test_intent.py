@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pondero.errors import BadThinking
-from pondero.thinking import LEVELS, OFF, ON, UNSET, Intent, is_wish, parse
+from pondero.thinking import LEVELS, OFF, ON, UNSET, Auto, Intent, is_wish, parse
 
 
 @pytest.mark.parametrize("word", LEVELS[1:])
@@ -91,5 +91,19 @@ def test_two_different_wishes_are_refused():
 
 
 def test_what_a_suffix_may_be():
-    assert all(map(is_wish, ("high", "none", "8k", "8000", "on")))
-    assert not any(map(is_wish, ("", "latest", "20250929", "8b", "70b", "free")))
+    assert all(map(is_wish, ("high", "none", "8k", "8000", "on", "auto", "auto:sums#long words")))
+    assert not any(map(is_wish, ("", "latest", "20250929", "8b", "70b", "free", "automatic")))
+
+
+def test_auto_is_left_to_a_calibration_by_its_name_and_for_a_kind():
+    assert parse(" Auto:Sums#Long words ") == Intent("auto", auto=Auto("sums", "Long words"))
+    assert parse("auto") == parse(True, "auto") == Intent("auto", auto=Auto())
+    assert [parse(text).asked for text in ("auto", "AUTO:a", "auto#K")] == [
+        "auto",
+        "auto:a",
+        "auto#K",
+    ]
+    with pytest.raises(BadThinking, match="disagree"):
+        parse("auto", "high")
+    with pytest.raises(BadThinking, match="did you mean 'auto'"):
+        parse("autp")

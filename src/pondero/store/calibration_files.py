@@ -98,7 +98,7 @@ def _mark(folder: Path) -> Mark:
     except FileNotFoundError:
         return today, ()
     except OSError as problem:
-        message = f"{folder} cannot be read: {problem.strerror or problem}"
+        message = f"the folder {FOLDER} cannot be read: {problem.strerror or problem}"
         raise BadConfig(message) from None
     return today, tuple(files)
 
@@ -136,7 +136,8 @@ def _read(path: Path, name: str) -> Calibration:
 
 
 def _wrong(path: Path, why: str) -> BadConfig:
-    said = visible(f"{path} is no calibration: {why}").replace("\n", " ")
+    """Return the error for a file; a gateway's clients read it too, and need not see the folder."""
+    said = visible(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
     return BadConfig(f"{said}; adopt it again, or remove the file")
 
 

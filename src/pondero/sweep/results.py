@@ -299,7 +299,18 @@ class Results(Struct, frozen=True, kw_only=True):
                 yield _SAID[arm.verdict], _sentence(arm, self.reference)
             if arm.verdict not in ("no_effect", "inverted") and _is_odd(arm):
                 yield _SAID[arm.effect.effect], _thinking(arm)
+        for kind in self.kinds:
+            yield "kind", self._of_kind(kind)
         yield from self._apart()
+
+    def _of_kind(self, found: KindResult) -> str:
+        if found.arm is None:
+            return f"{found.kind}  undecided by its own {found.n:,} questions"
+        arm = self.arms[found.arm]
+        said = f"{found.kind}  {_short(arm, self.reference)} is enough: {percent(found.accuracy)}"
+        if found.lower is not None:
+            said += f", difference {points(found.difference)}, lower bound {points(found.lower)}"
+        return f"{said}; {found.n:,} questions"
 
     def _evidence(self, found: Recommendation) -> str:
         arm = next(each for each in self.arms if each.name == found.name)

@@ -97,7 +97,7 @@ def outcome(plan: Plan) -> str:
     if plan.will_think is False and plan.level not in ("off", None):
         words += ", but it will not think"
     unasked = {None: "whether it thinks is up to the model", True: "it thinks by itself"}
-    if plan.asked is None:
+    if plan.asked is None or any(note.code == "no_calibration" for note in plan.adjustments):
         words += f" ({unasked.get(plan.will_think, 'it does not think by itself')})"
     return words
 
