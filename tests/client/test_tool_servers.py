@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,18 +38,25 @@ MODELS = (
 )
 
 
+@contextmanager
+def serving():
+    """Serve the same tools over streamable HTTP; yields the address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        settings = uvicorn.Config(SERVER.streamable_http_app(), log_level="error", lifespan="on")
+        served = uvicorn.Server(settings)
+        thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            served.should_exit = served.force_exit = True
+            thread.join(10)
+
+
 @pytest.fixture(scope="module")
 def http():
-    """The address of the same server over streamable HTTP."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    served = uvicorn.Server(
-        uvicorn.Config(SERVER.streamable_http_app(), log_level="error", lifespan="on")
-    )
-    thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-    served.should_exit = True
-    thread.join(10)
+    with serving() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +170,19 @@ def test_a_server_that_dies_is_an_error_result_and_a_note_and_starts_again(shell
         assert not is_running(int(said(first)))
     finally:
         owned.close()
+
+
+def test_a_server_over_http_that_is_gone_is_an_error_result_and_a_note():
+    with serving() as address:
+        chat = chat_with([Call("add", {"a": 1, "b": 2})], mcp=[address])
+        chat.list_tools()
+    with chat:
+        opened, chat._tools.open = chat._tools.open, lambda: None  # gone between turn and call
+        reply = chat.send("Add.")
+        chat._tools.open = opened
+    (result,) = results(chat)
+    assert result.error
+    assert "tool_server_lost" in [note.code for note in reply.adjustments]
 
 
 def test_a_call_that_takes_too_long_is_an_error_result():

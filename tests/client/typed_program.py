@@ -55,6 +55,16 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def allow(name: str, arguments: dict[str, Any]) -> bool:
+    """Allow every tool with a name."""
+    return bool(name) and len(arguments) < 9
+
+
+def see(value: pondero.Prepared | pondero.Reply) -> None:
+    """Look at what is sent and what comes."""
+    assert value is not None
+
+
 def the_dial() -> None:
     """Say the wish in every way."""
     wishes: list[pondero.ThinkingLike] = ["off", "high", "med", 8000, True, None, {"thinking": {}}]
@@ -88,6 +98,12 @@ def the_client(client: pondero.Client) -> None:
             assert event is not None
     assert_type(stream.reply.value, Model)
     client.ask(MODEL, "Hello", timeout=30, headers={"x-team": "blue"})
+    words = pondero.attachment(b"a,b", name="a.csv")
+    assert_type(words, pondero.Text | pondero.Image | pondero.Blob)
+    several = client.ask([MODEL, "gpt-5.1/low"], "Hello", attachments=[words], output=Data)
+    assert_type(several.value, Data)
+    assert_type(client.ask(MODEL, "Hello", tools=[add], approve=allow, steps=3).text, str)
+    assert_type(list(client.stream([MODEL, "gpt-5.1"], "Hello").text()), list[str])
     client.ask(MODEL, [{"role": "user", "content": "Hello"}], timeout=pondero.Timeouts())
     prepared = client.prepare(MODEL, [pondero.Message("user", (pondero.Text("Hello"),))], "max")
     assert_type(prepared, pondero.Prepared)
@@ -100,7 +116,11 @@ def the_chat(client: pondero.Client) -> None:
     chat.thinking = "low"
     chat.model = "gpt-5.1"
     assert_type(chat.send("Another?").text, str)
-    pondero.Chat.from_json(chat.to_json(), client=client)
+    pondero.Chat.from_json(chat.to_json(), client=client, tools=[add], approve=allow)
+    with pondero.Chat([MODEL, "gpt-5.1"], mcp=[], client=client) as several:
+        assert_type(several.fallbacks, tuple[str, ...])
+        assert_type([each.tool.name for each in several.list_tools()], list[str])
+        assert_type("".join(several.stream("Hello").text()), str)
 
 
 async def the_async_twins(client: pondero.AsyncClient) -> None:
@@ -112,6 +132,8 @@ async def the_async_twins(client: pondero.AsyncClient) -> None:
         async for _ in stream:
             pass
     assert_type(stream.reply.text, str)
+    async for word in client.stream(MODEL, "Hello").text():
+        assert_type(word, str)
 
 
 def the_rest() -> None:
@@ -119,6 +141,7 @@ def the_rest() -> None:
     assert_type(pondero.sdk.client("high", transport=Emulator()), httpx2.Client)
     assert_type(pondero.sdk.aclient("high", transport=Emulator()), httpx2.AsyncClient)
     pondero.Client(retry=pondero.Retry(attempts=2), timeouts=pondero.Timeouts(first_byte=5.0))
+    pondero.Client(on_request=see, on_reply=see)
     try:
         pondero.plan("no-such-model-of-anybody", policy={"unknown": "error"})
     except pondero.UnknownModel as error:

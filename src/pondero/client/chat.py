@@ -243,7 +243,11 @@ class Chat(_Chat[Client]):
     """
 
     def list_tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool that the model is offered, after connecting to the MCP servers."""
+        """Return every tool that the model is offered, after connecting to the MCP servers.
+
+        >>> for each in chat.list_tools():
+        ...     print(each.tool.name, each.server, each.always)
+        """
         self._tools.open()
         return self._tools.listed()
 
@@ -322,7 +326,11 @@ class Chat(_Chat[Client]):
 
 
 class AsyncChat(_Chat[AsyncClient]):
-    """A conversation that awaits; the async twin of Chat. Tools of one step run side by side."""
+    """A conversation that awaits; the async twin of Chat. Tools of one step run side by side.
+
+    >>> async with pondero.AsyncChat("claude-opus-5/high", mcp=["files"]) as chat:
+    ...     (await chat.send("What is in notes.txt?")).text
+    """
 
     async def list_tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool that the model is offered, after connecting to the MCP servers."""

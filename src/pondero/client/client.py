@@ -229,7 +229,12 @@ class Client(_Client[Transport]):
         thinking: ThinkingLike = None,
         **options: Unpack[Options],
     ) -> Stream:
-        """Return a model's answer as it comes; nothing is sent before the first event is read."""
+        """Return a model's answer as it comes; nothing is sent before the first event is read.
+
+        >>> with client.stream("claude-opus-5/high", "Why is the sky blue?") as stream:
+        ...     for event in stream:
+        ...         print(event)
+        """
         return Stream(
             self._asked(model, prompt, thinking, options),
             self._way(),
@@ -268,7 +273,11 @@ class Client(_Client[Transport]):
 
 
 class AsyncClient(_Client[AsyncTransport]):
-    """Asks models and awaits them; the async twin of Client."""
+    """Asks models and awaits them; the async twin of Client.
+
+    >>> async with pondero.AsyncClient() as client:
+    ...     (await client.ask("claude-opus-5/high", "What is 17 * 23?")).text
+    """
 
     def __init__(
         self,
@@ -436,7 +445,10 @@ async def aask(
 async def aask(
     model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
-    """Return a model's whole answer, through an async client that all such calls share."""
+    """Return a model's whole answer, through an async client that all such calls share.
+
+    >>> (await pondero.aask("claude-opus-5/high", "What is 17 * 23?")).text
+    """
     return await ashared().ask(model, prompt, thinking, **options)
 
 
