@@ -7,8 +7,9 @@ from statistics import fmean
 
 import pytest
 from tests.sweep.reports import EVIL, LEVELS, answered, results, sweep_of
+from tests.sweep.runs import begun
 
-from pondero.sweep import inspect_logs, jsonl_of
+from pondero.sweep import inspect_logs, jsonl_of, results_of, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +124,7 @@ def test_inspects_own_sums_and_metrics_agree_with_what_the_log_says(read):
         assert reasons <= {None, "refusal", "no_response"}
 
 
-def test_repeats_are_epochs_and_messages_stay_messages(read):
+def test_repeats_are_epochs(read):
     told = sweep_of(30, repeats=3)
     for log in read(told):
         assert log.eval.config.epochs == 3
@@ -132,6 +133,27 @@ def test_repeats_are_epochs_and_messages_stay_messages(read):
         for sample in log.samples:
             epochs[sample.id].append(sample.epoch)
         assert all(each == [1, 2, 3] for each in epochs.values())
+
+
+def test_messages_stay_messages_and_choices_are_told(read):
+    asked = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"},
+             {"role": "user", "content": "2 * 3?"}]  # fmt: skip
+    rows = [{"id": f"q{n}", "input": asked, "target": "B", "choices": ["5", "6"]} for n in range(3)]
+    told = sweep(rows, "claude-opus-5", levels="low,high", judge="choice", offline=True)
+    for log in read(told):
+        sample = log.samples[0]
+        assert [message.role for message in sample.input] == ["user", "assistant", "user"]
+        assert sample.input[-1].text.startswith("2 * 3?\n\nA) 5\nB) 6")
+        assert [message.role for message in sample.messages][-2:] == ["user", "assistant"]
+        assert sample.choices == ["5", "6"]
+        assert sample.target == "B"
+
+
+def test_a_run_in_which_nothing_was_asked_exports_nothing():
+    with begun(10) as run:
+        told = results_of(run)
+    assert list(jsonl_of(told)) == []
+    assert list(inspect_logs(told)) == []
 
 
 def test_an_error_is_a_samples_error_and_a_run_that_was_stopped_is_cancelled(read):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.sweep.reports import answered, results, sweep_of
-from tests.sweep.runs import found
+from tests.sweep.runs import begun, found
 
 from pondero.canon import Usage, visible
-from pondero.sweep import amount_axis, report_of, share_axis
+from pondero.sweep import amount_axis, report_of, results_of, share_axis
 from pondero.sweep.engine import Settled
 from pondero.sweep.judges import Agreement
 from pondero.sweep.report.markup import cut, element
@@ -150,6 +150,21 @@ def test_a_run_that_has_not_ended_recommends_nothing():
     assert "Nothing is recommended" in page.text
     assert "the run has not ended (0 of 4 looks)" in page.text
     assert "not asked yet" in page.text
+
+
+def test_a_run_in_which_nothing_was_asked_has_a_report_all_the_same():
+    with begun(10) as run:
+        page = Page(report_of(results_of(run)))
+    assert "Nothing is recommended" in page.text
+    assert "No answer has come yet." in page.text
+    assert "not asked yet (10)" in page.text
+
+
+def test_against_the_best_the_method_says_so():
+    text = Page(report_of(results(60, against="best"))).text
+    assert "not worse than any other arm by more than 5 points" in text
+    assert "An arm must hold against every other one" in text
+    assert "fixed sequence" not in text
 
 
 # -- question by question --------------------------------------------------------------------------

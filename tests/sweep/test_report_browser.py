@@ -12,6 +12,7 @@ from tests.sweep.reports import EVIL, results, sweep_of
 
 from pondero.sweep import report_of
 
+MODELS = ("claude-opus-5", "gpt-5.5", "gemini-2.5-flash", "grok-4.3")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((where for name in NAMES if (where := shutil.which(name))), None)
 
@@ -25,7 +26,11 @@ def told(tmp_path_factory):
     """The results that are shown; the browser's own loop would not let a sweep run later."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PONDERO_DATA_DIR", str(tmp_path_factory.mktemp("data")))
-        return {"hostile": results(60), "plain": sweep_of(120, levels="off,low,high,max")}
+        return {
+            "hostile": results(60),
+            "plain": sweep_of(120, levels="off,low,high,max"),
+            "many": sweep_of(12, models=MODELS, levels="all"),
+        }
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +75,13 @@ def test_nothing_hostile_runs_in_a_browser(shown):
     expect(page.locator("h1")).to_contain_text("anthropic:claude-opus-5/high")
     page.locator("details summary").first.click()
     expect(page.locator("details[open] pre").first).to_contain_text("</script>")
+
+
+@pytest.mark.parametrize("width", [1440, 820, 390])
+def test_many_arms_fit_too(shown, width):
+    page = shown("many", width=width)
+    assert page.locator("#list .head .marks > span").count() == 20
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

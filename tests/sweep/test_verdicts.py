@@ -360,3 +360,19 @@ def test_unknown_counts_are_unknown_and_not_nothing():
     assert results.arms[0].cost is None
     assert "unknown" in results.table()
     assert results.ratio(0, "cost") is None
+
+
+def test_what_was_not_compared_is_not_said_to_lie_on_the_margin():
+    with begun(40, levels="off,low,high") as run:
+        told = "\n".join(results_of(run).lines())
+    assert "undecided  low  not compared yet" in told
+    assert "it lies on the margin" not in told
+
+
+def test_against_the_best_the_declared_reference_is_an_arm_as_any():
+    def answer(ask):
+        return answered(ask, right=ask.position % 7 != ask.arm, thinking=100 * ask.arm)
+
+    told = found(40, answer, levels="off,low,high", against="best").lines()
+    assert "undecided  high  not shown to hold against every other arm" in told
+    assert "it lies on the margin" not in "\n".join(told)

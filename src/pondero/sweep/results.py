@@ -295,7 +295,9 @@ class Results(Struct, frozen=True, kw_only=True):
             yield "recommend", f"{self.recommendation.name}   {self.why}"
             yield "", self._evidence(self.recommendation)
         for arm in self.arms:
-            if arm.verdict in _SAID:
+            if arm is self.reference and arm.verdict == "undecided":
+                yield "undecided", f"{arm.level}  not shown to hold against every other arm"
+            elif arm.verdict in _SAID:
                 yield _SAID[arm.verdict], _sentence(arm, self.reference)
             if arm.verdict not in ("no_effect", "inverted") and _is_odd(arm):
                 yield _SAID[arm.effect.effect], _thinking(arm)
@@ -454,6 +456,8 @@ def _is_odd(arm: ArmResult) -> bool:
 def _sentence(arm: ArmResult, reference: ArmResult) -> str:
     if arm.verdict in ("no_effect", "inverted"):
         return _thinking(arm)
+    if arm.difference is None:
+        return f"{_short(arm, reference)}  not compared yet"
     said = f"{_short(arm, reference)}  {points(arm.difference)}"
     said += f", bounds {points(arm.lower)}..{points(arm.upper)}"
     if arm.verdict == "worse":

@@ -100,8 +100,7 @@ def section(results: Results) -> Html:
             _picture(results),
             _controls(counts, Counter(kind for kind, _ in ranked[:LISTED])),
             element("p", _folded(ranked), class_="aside folded"),
-            _head(results),
-            element("div", *listed, id="list", class_=width),
+            element("div", _head(results), *listed, id="list", class_=width),
             element("p", "No question fits.", class_="none", id="nothing", hidden=True),
         )
     )  # fmt: skip
