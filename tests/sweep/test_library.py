@@ -10,7 +10,7 @@ import pytest
 import pondero
 from pondero.errors import BadParameter, UsageError
 from pondero.exchange import Calibration
-from pondero.sweep import Results
+from pondero.sweep import Results, jsonl_of, report_of
 
 ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
 OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}
@@ -76,3 +76,17 @@ def test_nothing_is_adopted_where_nothing_is_recommended():
 def test_the_room_is_a_function_whatever_was_loaded_first(first):
     code = f"import pondero; {first}; import pondero.sweep; assert callable(pondero.sweep)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_half_of_a_surrogate_pair_is_asked_answered_and_kept(data_dir):
+    half = "\ud83d"
+    rows = [{"id": f"q{n}", "input": f"Say {half}. What is {n} * 3?", "target": str(n * 3)}
+            for n in range(3)]  # fmt: skip
+    asked = {"levels": "low,high", "judge": "numeric", "offline": True}
+    results = pondero.sweep(rows, "claude-opus-5", **asked)
+    assert [arm.n for arm in results.arms] == [3, 3]
+    assert half in results.rows[0].question.input
+    again = pondero.sweep(resume=results.run)
+    assert again.to_json() == results.to_json()
+    report_of(results).encode()
+    assert len([json.loads(line) for line in jsonl_of(results)]) == 6

@@ -13,10 +13,9 @@ from pathlib import Path
 from random import Random
 from string import ascii_uppercase
 
-import msgspec
 from msgspec import Struct
 
-from ..canon import Json
+from ..canon import Json, dumped
 from ..errors import BadParameter
 
 _FIELDS = ("id", "input", "target", "choices", "metadata")
@@ -48,7 +47,7 @@ class Question(Struct, frozen=True):
     def words(self) -> str:
         """Return the question as a text, for judges and reports."""
         prompt = self.prompt
-        return prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode()
+        return prompt if isinstance(prompt, str) else dumped(prompt)
 
 
 Data = str | Path | Iterable[Mapping[str, Json]]
@@ -82,8 +81,8 @@ def shuffled(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
 
 def digest(questions: Iterable[Question]) -> str:
     """Return a hash of the questions, whatever their order."""
-    whole = msgspec.json.encode(sorted(questions, key=lambda each: each.id))
-    return blake2b(whole, digest_size=16).hexdigest()
+    whole = dumped(sorted(questions, key=lambda each: each.id))
+    return blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 the same protocol: it takes money from the purse before it sends anything, and yields in any order.
 """
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from hashlib import blake2b
@@ -60,8 +61,12 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 def key_of(model: str, fields: Json, messages: Json, repeat: int) -> str:
     """Return the key of an ask: the same one wherever the same thing is asked again."""
-    whole = msgspec.json.encode([model, fields, messages, repeat], order="deterministic")
-    return blake2b(whole, digest_size=16).hexdigest()
+    whole = [model, fields, messages, repeat]
+    try:
+        text = msgspec.json.encode(whole, order="deterministic")
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON may hold and UTF-8 may not
+        text = json.dumps(whole, sort_keys=True).encode()
+    return blake2b(text, digest_size=16).hexdigest()
 
 
 class Spent(PonderoError):

@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import Struct
 
-from ..canon import decoded
+from ..canon import dumped, loaded
 from ..errors import BadParameter, StoreError, UsageError
 from ..store import Database, Schema, data_folder
 from .arms import Arm
@@ -138,9 +138,9 @@ class Run:
         )
         database = Database(folder() / f"{name}.db", _SCHEMA)
         with database.writing() as connection:
-            rows = ((n, _json(question)) for n, question in enumerate(questions))
+            rows = ((n, dumped(question)) for n, question in enumerate(questions))
             connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
-            connection.execute("INSERT INTO facts VALUES ('facts', ?)", (_json(facts),))
+            connection.execute("INSERT INTO facts VALUES ('facts', ?)", (dumped(facts),))
         return cls(database, facts)
 
     @classmethod
@@ -156,7 +156,7 @@ class Run:
             database.close()
             message = f"{path} holds no run: it was killed before it began; delete it"
             raise StoreError(message)
-        return cls(database, decoded(found[0][0], Facts))
+        return cls(database, loaded(found[0][0], Facts))
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +239,7 @@ class Run:
     def settle(self, settled: Settled, grade: "Graded | None" = None) -> None:
         """Keep an answer, and its grade where there is one already."""
         with self._database.writing() as connection:
-            row = (settled.key, _json(settled))
+            row = (settled.key, dumped(settled))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
             if grade is not None:
                 connection.execute(_GRADE, msgspec.structs.astuple(grade))
@@ -269,12 +269,12 @@ class Run:
     def questions(self) -> tuple[Question, ...]:
         """Return the questions in the order they are asked."""
         rows = self._database.rows("SELECT body FROM questions ORDER BY position")
-        return tuple(decoded(body, Question) for (body,) in rows)
+        return tuple(loaded(body, Question) for (body,) in rows)
 
     def answers(self) -> dict[str, Settled]:
         """Return every answer by its key."""
         rows = self._database.rows("SELECT body FROM answers")
-        return {(found := decoded(body, Settled)).key: found for (body,) in rows}
+        return {(found := loaded(body, Settled)).key: found for (body,) in rows}
 
     def grade(self, grade: "Graded") -> None:
         """Keep a grade."""
@@ -298,16 +298,12 @@ class Run:
 
     def keep_agreement(self, judge: str, agreement: Agreement) -> None:
         """Keep how a judge agrees with what people labelled."""
-        self._set(f"agreement of {judge}", _json(agreement))
+        self._set(f"agreement of {judge}", dumped(agreement))
 
     def agreement(self, judge: str) -> Agreement | None:
         """Return how a judge agrees with people; None where nobody looked."""
         found = self._rows("SELECT value FROM facts WHERE name = ?", f"agreement of {judge}")
-        return decoded(found[0][0], Agreement) if found else None
+        return loaded(found[0][0], Agreement) if found else None
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, values)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
