@@ -101,7 +101,10 @@ def test_inspect_reads_a_log_for_each_arm(read):
         for sample, cell in zip(log.samples, cells, strict=True):
             (answer,) = cell.answers
             assert sample.output.completion == answer.settled.text
-            assert sample.output.usage.reasoning_tokens == answer.settled.usage.thinking
+            usage = answer.settled.usage
+            assert sample.output.usage.reasoning_tokens == usage.thinking
+            assert sample.output.usage.output_tokens == usage.output + usage.thinking
+            assert sample.output.usage.total_tokens == usage.counted
             assert sample.messages[-1].text == answer.settled.text
             assert EVIL in sample.input
 
