@@ -237,6 +237,11 @@ def test_the_wire_is_what_was_sent_and_came_without_the_key(call, service):
     assert "event: message_stop" in lines
 
 
+def test_a_key_as_short_as_a_word_is_not_on_the_wire_either(call, service, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "tinykey")
+    assert "tinykey" not in call("ask", "--no-save", "--wire", "claude-opus-5", SUM)[2]
+
+
 def test_the_wire_of_an_exchange_that_failed_is_shown_too(call, service):
     code, _, err = call("ask", "--no-save", "--wire", "claude-opus-5", "Hi [emulator: fault 401]")
     assert code == 3

@@ -224,7 +224,7 @@ def test_answers_that_are_whole_are_shown_when_the_others_are_interrupted(servic
 
 PIECES = st.sampled_from(
     ["# a\n", "b *c* d\n", "\n", "- e\n", "  - f\n", "1. g\n", "```\n", "h = 1\n", "| i | j |\n",
-     "|---|---|\n", "> k\n", "---\n", "===\n", "\x1b[2J", "\x1b]0;x\x07", "\r", "l", " ", "\u202e"]
+     "|---|---|\n", "> k\n", "---\n", "===\n", "\x1b[2J", "\x1b]0;x\x07", "\r", "m\r\n", "l", " ", "\u202e"]
 )  # fmt: skip
 
 
@@ -266,3 +266,9 @@ def test_more_text_changes_the_last_block_only(pieces, more):
     before, after = list(blocks("".join(pieces))), list(blocks("".join([*pieces, more])))
     settled = before[:-1]
     assert after[: len(settled)] == settled
+
+
+def test_a_block_is_what_markdown_takes_for_one():
+    fence, item, words = "```\na\n\nb\n```\n\n", "- c\n\n  d\n\n", "e\nf\n"
+    assert list(blocks(fence + item + words)) == [fence, item, words]
+    assert list(blocks("")) == []

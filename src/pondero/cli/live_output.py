@@ -121,13 +121,16 @@ class Typeset:
         self._lock = RLock()
         self._timer: Timer | None = None
         self._text = ""  # what may still change
+        self._held = ""
         self._begun = False
         self._drawn = 0.0
 
     def write(self, text: str) -> None:
-        """Take one more piece."""
+        """Take one more piece; a carriage return waits for the newline that may follow it."""
         with self._lock:
-            self._text += text
+            text = self._held + text
+            self._held = "\r" if text.endswith("\r") else ""
+            self._text += text.removesuffix("\r")
             wait = self._drawn + _OFTEN - monotonic()
             if wait <= 0:
                 self._draw()
@@ -142,7 +145,8 @@ class Typeset:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            whole, self._text = list(blocks(self._text)), ""
+            whole = list(blocks(self._text + self._held))
+            self._text = self._held = ""
             if whole:
                 self._print(whole)
             self._region = LiveRender("")
