@@ -26,6 +26,7 @@ from ..canon import Event, ThinkingDelta, UsageNow, visible
 from .tables import Screen
 
 _OFTEN = 0.05  # seconds between two drawings, at least
+_SHARE = 4  # a long block is drawn more rarely, so that drawing takes a fifth of the time at most
 _SOON = 0.3  # seconds after which a wait is worth a word
 _LETTERS_A_TOKEN = 4  # as the chat guesses, until the service has counted
 
@@ -123,7 +124,7 @@ class Typeset:
         self._text = ""  # what may still change
         self._held = ""
         self._begun = False
-        self._drawn = 0.0
+        self._next = 0.0  # when to draw again
 
     def write(self, text: str) -> None:
         """Take one more piece; a carriage return waits for the newline that may follow it."""
@@ -131,7 +132,7 @@ class Typeset:
             text = self._held + text
             self._held = "\r" if text.endswith("\r") else ""
             self._text += text.removesuffix("\r")
-            wait = self._drawn + _OFTEN - monotonic()
+            wait = self._next - monotonic()
             if wait <= 0:
                 self._draw()
             elif self._timer is None:
@@ -158,12 +159,14 @@ class Typeset:
                 self._draw()
 
     def _draw(self) -> None:
+        began = monotonic()
         *whole, last = list(blocks(self._text)) or [""]
         self._text = last if whole else self._text
         most = max(1, self._screen.size.height - 3)
         gap = [Text()] if self._begun or whole else []
         self._print(whole, Group(*gap, Block(self._text, most=most)))
-        self._drawn = monotonic()
+        now = monotonic()
+        self._next = now + max(_OFTEN, _SHARE * (now - began))
 
     def _print(self, whole: list[str], rest: Group | None = None) -> None:
         """Print whole blocks in the place of what was drawn last, and the rest below them."""
