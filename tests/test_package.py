@@ -10,6 +10,7 @@ import tomllib
 import venv
 import zipfile
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import copy2, copytree
 
@@ -96,7 +97,16 @@ def test_the_sdist_makes_the_same_wheel(built, files, tmp_path):
 def test_the_sdist_has_what_its_tests_and_its_makefile_name(built):
     with tarfile.open(built[1]) as archive:
         tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
-    assert tops >= {"src", "tests", "docs", "tools", "Makefile", "requirements.lock"}
+    assert tops >= {
+        "src",
+        "tests",
+        "docs",
+        "tools",
+        "plugins",
+        ".github",
+        "Makefile",
+        "requirements.lock",
+    }
     assert not tops & {".venv", ".mypy_cache", "dist", "site"}
 
 
@@ -152,7 +162,8 @@ def copied(name: str, into: Path) -> None:
 def fresh(built, tmp_path_factory):
     """Return the python of an environment with the wheel and its dependencies, and no more."""
     folder = tmp_path_factory.mktemp("fresh")
-    venv.create(folder, with_pip=False)
+    pip_is_here = find_spec("pip") is not None  # uv makes environments without it
+    venv.create(folder, with_pip=not pip_is_here)
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / ("python.exe" if os.name == "nt" else "python")
     find = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
@@ -161,7 +172,15 @@ def fresh(built, tmp_path_factory):
         copied(name, packages)
     install = ["install", "--quiet", "--no-index", "--no-deps", "--no-cache-dir"]
     subprocess.run(
-        [sys.executable, "-m", "pip", "--python", python, *install, built[0]],
+        [
+            sys.executable if pip_is_here else python,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            *install,
+            built[0],
+        ],
         check=True,
         capture_output=True,
     )

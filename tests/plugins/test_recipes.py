@@ -1,11 +1,13 @@
 """The recipes of docs/plugins.md, run as printed against a gateway on the emulator."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+import pondero
 from pondero.emulator import Emulator
 from pondero.gateway import configured, serving
 from pondero.gateway.config import Server
@@ -44,7 +46,9 @@ def test_every_plugin_has_a_readme_a_project_and_its_place_on_the_page():
     folders = [path for path in sorted((ROOT / "plugins").iterdir()) if path.is_dir()]
     assert [folder.name for folder in folders] == ["inspect", "llm", "pydantic-ai"]
     for folder in folders:
-        assert (folder / "pyproject.toml").exists()
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+        assert project["version"] == pondero.__version__
+        assert f"pondero>={pondero.__version__}" in project["dependencies"]
         assert f"../plugins/{folder.name}/README.md" in TEXT
         assert len(list(folder.glob("*.py"))) == 1
         assert (folder / "README.md").exists()
