@@ -21,7 +21,7 @@ from pondero.errors import (
     Truncated,
     Unreachable,
 )
-from pondero.exchange import Retry
+from pondero.exchange import Retry, reply_of
 from pondero.framing import MAX_FRAME
 
 
@@ -341,3 +341,15 @@ def test_an_answer_that_is_packed_as_nobody_asked_says_so(stream, packing, body)
 def test_a_packing_that_the_transport_has_undone_is_none():
     head = Head(200, {"content-encoding": "br"})
     assert Drive((head, answer("391"))).run(exchange()).text == "391"
+
+
+def test_an_answer_that_came_another_way_gives_the_same_reply_and_the_same_error():
+    whole = msgspec.json.encode(
+        {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5", "content": [{"type": "text", "text": "391"}], "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 5}}
+    )  # fmt: skip
+    asked = exchange(stream=False)
+    assert reply_of(asked, OK, whole) == Drive((OK, [whole])).run(asked)
+    with pytest.raises(Overloaded):
+        reply_of(asked, OVERLOADED[0], OVERLOADED[1][0])
+    with pytest.raises(Truncated):
+        reply_of(asked, OK, whole[:40])

@@ -52,10 +52,20 @@ BatchShape = Literal["messages", "files", "operations", "jobs", "requests", "inl
 class Batch(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """How a provider takes many requests at once, and the share of the usual price they cost."""
+    """How a provider takes many requests at once, and the share of the usual price they cost.
+
+    ``requests`` and ``bytes`` are the most that one batch holds. ``one_model`` is whether all of
+    them must be for the same model, ``suffix`` what its name ends in there. ``excludes`` are
+    beginnings of names of models that are not taken.
+    """
 
     shape: BatchShape
     factor: Annotated[float, Meta(gt=0, le=1)] = 0.5
+    requests: Annotated[int, Meta(ge=1)] | None = None
+    bytes: Annotated[int, Meta(ge=1)] | None = None
+    one_model: bool = False
+    suffix: str = ""
+    excludes: tuple[str, ...] = ()
 
 
 class Provider(

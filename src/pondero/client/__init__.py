@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..exchange import Prepared
     from .apply_dial import set_level
     from .attachments import attachment
+    from .batches import AsyncBatch, Batch
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client, aask, ask
     from .doctor import Finding, findings
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from .turn import AsyncTurn, Turn
 
 _HOMES = {
+    "AsyncBatch": "batches",
     "AsyncChat": "chat",
     "AsyncClient": "client",
     "AsyncStream": "stream",
     "AsyncTurn": "turn",
+    "Batch": "batches",
     "Chat": "chat",
     "Client": "client",
     "Finding": "doctor",
@@ -43,10 +46,12 @@ _HOMES = {
 
 __all__ = [
     "Approve",
+    "AsyncBatch",
     "AsyncChat",
     "AsyncClient",
     "AsyncStream",
     "AsyncTurn",
+    "Batch",
     "Chat",
     "Client",
     "Finding",

@@ -1,10 +1,10 @@
 """``Client`` and ``AsyncClient``: ask a model for a whole answer, a stream, or only the request."""
 
 import atexit
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import time
 from types import TracebackType
-from typing import Generic, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast, overload
 
 from ..canon import Reply
 from ..errors import BadParameter, UsageError
@@ -29,6 +29,10 @@ from .options import (
     timeouts_of,
 )
 from .stream import AsyncStream, Stream
+
+if TYPE_CHECKING:
+    from ..batch import Draft
+    from .batches import AskLike, AsyncBatch, Batch, Counter
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
 V = TypeVar("V")
@@ -103,6 +107,40 @@ class _Client(Generic[T]):
             notes = prepared.plan.adjustments
             warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
         return prepared
+
+    def draft_batch(
+        self,
+        asks: "Iterable[AskLike]",
+        model: str | None = None,
+        thinking: ThinkingLike = None,
+        **options: Unpack[Options],
+    ) -> "Draft":
+        """Return what ``batch`` would send, how it is split and priced; nothing is sent."""
+        from .batches import draft_of  # noqa: PLC0415 - few programs make batches
+
+        def prepared(name: str, prompt: Prompt, wish: ThinkingLike, more: Options) -> Prepared:
+            return self.prepare(name, prompt, wish, **more)
+
+        return draft_of(prepared, asks, model, thinking, options)
+
+    def _drafted(
+        self,
+        asks: "Iterable[AskLike] | Draft",
+        model: str | None,
+        thinking: ThinkingLike,
+        options: Options,
+    ) -> "Draft":
+        from ..batch import Draft  # noqa: PLC0415 - as above
+
+        if isinstance(asks, Draft):
+            return asks
+        return self.draft_batch(asks, model, thinking, **options)
+
+    def _counter(self) -> "Counter":
+        from .batches import Counter  # noqa: PLC0415 - as above
+
+        needed = self._transport is None or self._transport.needs_key
+        return Counter(self._credentials, self._retry, needed=needed)
 
     def _waits(self, options: Options) -> Timeouts:
         usual = self._timeouts if options.get("stream", True) else self._whole_timeouts
@@ -245,6 +283,36 @@ class Client(_Client[Transport]):
             hooks=self._hooks,
         )
 
+    def batch(
+        self,
+        asks: "Iterable[AskLike] | Draft",
+        model: str | None = None,
+        thinking: ThinkingLike = None,
+        *,
+        owner: str = "",
+        **options: Unpack[Options],
+    ) -> "Batch":
+        """Give many asks to their providers' own batch services, at their discount.
+
+        An ask is a prompt, or a mapping with ``prompt`` and perhaps ``id``, ``model``, ``thinking``
+        and options of its own; the rest comes from here. ``wait`` on what is returned gives the
+        answers by id. The batch is on disk before it is sent: ``open_batch`` with its id goes on in
+        another process. ``owner`` is what it is for, and is kept with it.
+        """
+        from .batches import Batch  # noqa: PLC0415 - few programs make batches
+
+        way = self._way()
+        draft = self._drafted(asks, model, thinking, options)
+        file = draft.written(owner=owner, offline=not way.needs_key)
+        return Batch(file, self._counter(), way).send()
+
+    def open_batch(self, id: str) -> "Batch":
+        """Return a batch that this or another process has begun, by its id; nothing is sent."""
+        from ..batch import BatchFile  # noqa: PLC0415 - as above
+        from .batches import Batch  # noqa: PLC0415 - as above
+
+        return Batch(BatchFile.open(id), self._counter(), self._way())
+
     def _checked(self, hooks: Hooks) -> Hooks:
         hooks.check_waiting()
         return hooks
@@ -379,6 +447,36 @@ class AsyncClient(_Client[AsyncTransport]):
             kind=kind_of(options.get("output")),
             hooks=self._hooks,
         )
+
+    async def batch(
+        self,
+        asks: "Iterable[AskLike] | Draft",
+        model: str | None = None,
+        thinking: ThinkingLike = None,
+        *,
+        owner: str = "",
+        **options: Unpack[Options],
+    ) -> "AsyncBatch":
+        """Give many asks to their providers' own batch services, at their discount.
+
+        An ask is a prompt, or a mapping with ``prompt`` and perhaps ``id``, ``model``, ``thinking``
+        and options of its own; the rest comes from here. ``wait`` on what is returned gives the
+        answers by id. The batch is on disk before it is sent: ``open_batch`` with its id goes on in
+        another process. ``owner`` is what it is for, and is kept with it.
+        """
+        from .batches import AsyncBatch  # noqa: PLC0415 - few programs make batches
+
+        way = self._way()
+        draft = self._drafted(asks, model, thinking, options)
+        file = draft.written(owner=owner, offline=not way.needs_key)
+        return await AsyncBatch(file, self._counter(), way).send()
+
+    def open_batch(self, id: str) -> "AsyncBatch":
+        """Return a batch that this or another process has begun, by its id; nothing is sent."""
+        from ..batch import BatchFile  # noqa: PLC0415 - as above
+        from .batches import AsyncBatch  # noqa: PLC0415 - as above
+
+        return AsyncBatch(BatchFile.open(id), self._counter(), self._way())
 
     async def aclose(self) -> None:
         """Close every connection of this event loop; nothing can be asked after that."""

@@ -22,9 +22,19 @@ if TYPE_CHECKING:
     from .foreign_tools import TextCalls
     from .patch import patched, thinking_paths, with_fields, with_list_headers
     from .refusals import refusal_of, refused_by, seals_of
-    from .request import Exchange, Prepared, Signing, compose, destination, prepare, with_headers
+    from .request import (
+        Exchange,
+        Prepared,
+        Signing,
+        authorisation,
+        compose,
+        destination,
+        hide,
+        prepare,
+        with_headers,
+    )
     from .retry import Retry
-    from .steps import Emit, Flow, Read, Send, Sleep, Step, flow, verdict
+    from .steps import Emit, Flow, Read, Send, Sleep, Step, flow, reply_of, verdict
     from .transport import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 
 _HOMES = {
@@ -35,6 +45,7 @@ _HOMES = {
     "is_fault": "fallback",
     "is_home": "fallback",
     "moves_on": "fallback",
+    "authorisation": "request",
     "Answer": "transport",
     "AsyncAnswer": "transport",
     "AsyncTransport": "transport",
@@ -62,11 +73,13 @@ _HOMES = {
     "evidence": "calibration",
     "fingerprint": "calibration",
     "flow": "steps",
+    "hide": "request",
     "marked": "cache_marks",
     "patched": "patch",
     "refusal_of": "refusals",
     "prepare": "request",
     "refused_by": "refusals",
+    "reply_of": "steps",
     "seals_of": "refusals",
     "sent_now": "calibration",
     "settled": "calibration",
@@ -102,12 +115,14 @@ __all__ = [
     "Timeouts",
     "Transport",
     "allowances",
+    "authorisation",
     "compose",
     "decode",
     "destination",
     "evidence",
     "fingerprint",
     "flow",
+    "hide",
     "hurried",
     "insist",
     "is_fault",
@@ -119,6 +134,7 @@ __all__ = [
     "prepare",
     "refusal_of",
     "refused_by",
+    "reply_of",
     "seals_of",
     "sent_now",
     "settled",

@@ -188,7 +188,7 @@ def compose(
     target = Target(
         route=provider.name,
         url=url,
-        headers=_authorisation(provider, key),
+        headers=authorisation(provider, key),
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
@@ -343,7 +343,8 @@ def _hidden(value: Json, key: str) -> Json:
     return value.replace(key.encode(), HIDDEN.encode()) if isinstance(value, bytes) else value
 
 
-def _authorisation(provider: Provider, key: str | None) -> dict[str, str]:
+def authorisation(provider: Provider, key: str | None) -> dict[str, str]:
+    """Return the header that bears a provider's key; none where there is no key."""
     if key is None:
         return {}
     name, before = _HEADERS[provider.auth]

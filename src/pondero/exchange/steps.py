@@ -177,6 +177,23 @@ def flow(
             yield Sleep(seconds)
 
 
+def reply_of(exchange: Exchange, head: Head, body: bytes) -> Reply:
+    """Return the reply in a whole answer that came another way, as in a batch's results.
+
+    Raises what the exchange itself would: an error that the service says, or an unreadable answer.
+    """
+    steps = _Attempt(exchange, None, None).steps()
+    heard: list[Any] = [None, head, body]
+    try:
+        step: Step = steps.send(heard.pop(0))
+        while True:
+            reads = isinstance(step, (Send, Read))
+            step = steps.send(heard.pop(0) if reads and heard else None)
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+
+
 def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
     if not exchange.repairs or not isinstance(error, BadRequest):
         return None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         write_models,
     )
     from .credentials import NO_KEY, Credentials, key_of, url_of
-    from .database import Database, Schema
+    from .database import Database, Schema, locked
     from .exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .prices import cost, has_prices
     from .records import Found, Kept, Line, Spent, Thread
@@ -93,6 +93,7 @@ _HOMES = {
     "keep_calibration": "calibration_files",
     "key_of": "credentials",
     "keys_file": "secrets",
+    "locked": "database",
     "medium": "captions",
     "models_file": "config",
     "money": "rows",
@@ -163,6 +164,7 @@ __all__ = [
     "keep_calibration",
     "key_of",
     "keys_file",
+    "locked",
     "lookup",
     "medium",
     "models_file",

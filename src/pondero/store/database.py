@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..errors import StoreError
+from ..errors import StoreError, UsageError
 
 BUSY = 10.0
 """Seconds to wait for another program's write to end."""
@@ -170,6 +170,24 @@ class Database:
                     for step in steps:
                         connection.execute(step)
                     connection.execute(f"PRAGMA user_version = {number}")
+
+
+@contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Hold a lock beside a file; raises UsageError with these words where another process has it.
+
+    It is a lock of SQLite's, so the system lets go of it for a process that is killed.
+    """
+    held = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    try:
+        held.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        held.close()
+        raise UsageError(busy) from None
+    try:
+        yield
+    finally:
+        held.close()
 
 
 def opened(path: Path) -> tuple[Database, str | None]:

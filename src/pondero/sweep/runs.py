@@ -6,9 +6,8 @@ else; ``resume`` asks that again, and no other question twice.
 """
 
 import secrets
-import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +18,7 @@ from msgspec import Struct
 
 from ..canon import dumped, loaded
 from ..errors import BadParameter, StoreError, UsageError
-from ..store import Database, Schema, data_folder
+from ..store import Database, Schema, data_folder, locked
 from .arms import Arm
 from .data import Question, digest
 from .engine import Settled
@@ -117,7 +116,6 @@ class Run:
     def __init__(self, database: Database, facts: Facts) -> None:
         self.facts = facts
         self._database = database
-        self._held: sqlite3.Connection | None = None
 
     @classmethod
     def create(
@@ -171,25 +169,16 @@ class Run:
     # -- who asks ----------------------------------------------------------------------------------
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def asking(self, held: Collection[str] = ()) -> Iterator[None]:
         """Hold the run's lock; raises UsageError where another process has it.
 
-        It is a lock of SQLite's on a file beside the run, so the system lets go of it for a process
-        that is killed.
+        ``held`` are the keys of what an earlier process left at a service, and is still there.
         """
-        held = sqlite3.connect(self._database.path.with_suffix(".lock"), timeout=0)
-        try:
-            held.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            held.close()
-            message = f"run {self.facts.run} is being asked by another process"
-            raise UsageError(message) from None
-        try:
+        busy = f"run {self.facts.run} is being asked by another process"
+        with locked(self._database.path, busy):
             self._set("state", "running")
-            self._abandon()
+            self._abandon(held)
             yield
-        finally:
-            held.close()
 
     @property
     def state(self) -> State:
@@ -198,14 +187,11 @@ class Run:
         state = known.get("state", "running")
         if state != "running":
             return "done" if state == "done" else "stopped"
-        held = sqlite3.connect(self._database.path.with_suffix(".lock"), timeout=0)
         try:
-            held.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
+            with locked(self._database.path, "running"):
+                return "interrupted"
+        except UsageError:
             return "running"
-        finally:
-            held.close()
-        return "interrupted"
 
     def end(self, state: Literal["stopped", "done"]) -> None:
         """Write down how the run ended, for now or for good."""
@@ -214,13 +200,12 @@ class Run:
     def _set(self, name: str, value: str) -> None:
         self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def _abandon(self) -> None:
+    def _abandon(self, held: Collection[str]) -> None:
         """Count what a killed process had in flight as spent: it may have been charged."""
+        lost = "SELECT key, bound FROM flights WHERE key NOT IN (SELECT key FROM answers)"
         with self._database.writing() as connection:
-            connection.execute(
-                "INSERT INTO losses SELECT key, bound FROM flights "
-                "WHERE key NOT IN (SELECT key FROM answers)"
-            )
+            rows = [row for row in connection.execute(lost).fetchall() if row[0] not in held]
+            connection.executemany("INSERT INTO losses VALUES (?, ?)", rows)
             connection.execute("DELETE FROM flights")
 
     # -- the ledger --------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""The answers of a batch: each result read as the answer of a live request would be."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Head, Reply
+from ..errors import PonderoError, ServiceError, ServiceTimeout
+from ..exchange import reply_of
+from ..store import cost
+from .store import BatchFile, Kept
+from .wire import Ending, Outcome
+
+
+class BatchAnswer(Struct, frozen=True):
+    """How one ask of a batch ended: with a reply, or with an error.
+
+    ``cost`` is in dollars, at the batch's price; None where no price is known. What expired or was
+    cancelled was not billed.
+    """
+
+    id: str
+    ending: Ending
+    reply: Reply | None = None
+    error: PonderoError | None = None
+    cost: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the words of the reply; raises the error where there is none."""
+        if self.reply is None:
+            raise self.error or ServiceError("there is no reply")
+        return self.reply.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain JSON values; the keys are a stable contract."""
+        reply, plan = self.reply, self.reply.plan if self.reply else None
+        return {
+            "id": self.id,
+            "ending": self.ending,
+            "model": plan.model if plan else None,
+            "level": plan.level if plan else None,
+            "text": reply.text if reply else None,
+            "thinking": list(reply.thinking) if reply else [],
+            "tool_calls": [msgspec.to_builtins(each) for each in reply.tool_calls] if reply else [],
+            "finish": reply.finish if reply else None,
+            "verdict": reply.verdict if reply else None,
+            "usage": msgspec.to_builtins(reply.usage) if reply else None,
+            "cost": self.cost,
+            "error": _said(self.error),
+        }
+
+
+def answers_of(file: BatchFile) -> Iterator[BatchAnswer]:
+    """Yield the answers that are there, in the order in which the asks were given."""
+    factors = {lot.number: Decimal(lot.factor) for lot in file.lots()}
+    for kept, outcome in file.asks():
+        if outcome is not None:
+            yield _answer(kept, outcome, factors[kept.lot])
+
+
+def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
+    if outcome.ending == "expired":
+        message = "the batch expired before this was answered; it was not billed, and can be asked"
+        return BatchAnswer(kept.id, "expired", error=ServiceTimeout(f"{message} again"))
+    if outcome.ending == "cancelled":
+        error = ServiceError("the batch was cancelled before this was answered; it was not billed")
+        return BatchAnswer(kept.id, "cancelled", error=error)
+    try:
+        reply = reply_of(kept.exchange, Head(outcome.status), outcome.body)
+    except PonderoError as error:
+        return BatchAnswer(kept.id, "failed", error=error)
+    return BatchAnswer(kept.id, "answered", reply, cost=_cost(kept, reply, factor))
+
+
+def _cost(kept: Kept, reply: Reply, factor: Decimal) -> str | None:
+    origin = kept.exchange.origin
+    price = cost(origin.provider, origin.model, reply.usage)
+    return None if price is None else f"{(price * factor).normalize():f}"
+
+
+def _said(error: PonderoError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    status = error.status if isinstance(error, ServiceError) else None
+    return {
+        "type": type(error).__name__,
+        "category": error.category,
+        "status": status,
+        "message": str(error),
+    }
