@@ -160,7 +160,7 @@ def test_a_batch_that_the_service_has_forgotten_ends_with_its_reason():
     service, batch = sent("openai")
     service.made.clear()
     answers = batch.wait()
-    assert {answer.ending for answer in answers.values()} == {"failed"}
+    assert {answer.ending for answer in answers.values()} == {"lost"}
     assert "does not know the batch batch_1 any more" in str(answers["q0"].error)
 
 

@@ -56,6 +56,10 @@ class Scripted:
     def __init__(self, answer, looks=4):
         self.answer, self.looks = answer, looks
         self.asked = []
+        self.outlives = False
+
+    def held(self, run):
+        return ()
 
     async def answers(self, asks, purse):
         for ask in asks:

@@ -72,7 +72,8 @@ def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
     try:
         reply = reply_of(kept.exchange, Head(outcome.status), outcome.body)
     except PonderoError as error:
-        return BatchAnswer(kept.id, "failed", error=error)
+        ending: Ending = "lost" if outcome.ending == "lost" else "failed"
+        return BatchAnswer(kept.id, ending, error=error)
     return BatchAnswer(kept.id, "answered", reply, cost=_cost(kept, reply, factor))
 
 

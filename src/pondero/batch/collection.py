@@ -61,7 +61,7 @@ def _read(lines: Sequence[Json], wire: Wire) -> Iterator[Outcome]:
 
 
 def _forget(file: BatchFile, lot: Lot, why: str) -> None:
-    rest = _rest(file.lines(lot), (), Outcome("", "failed", 404, _said(why)))
+    rest = _rest(file.lines(lot), (), Outcome("", "lost", 404, _said(why)))
     file.end(lot, rest, note=why)
 
 

@@ -91,9 +91,17 @@ def all_batches() -> list[Summary]:
     return sorted(found, key=lambda each: each.started, reverse=True)
 
 
-def batches_of(owner: str) -> list[str]:
-    """Return the ids of the batches that were begun for something, the oldest first."""
-    return [each.id for each in reversed(all_batches()) if each.owner == owner]
+def batches_of(owner: str) -> "list[BatchFile]":
+    """Return the batches that were begun for something and not taken over yet, oldest first."""
+    ids = [each.id for each in reversed(all_batches()) if each.owner == owner]
+    found = []
+    for id in ids:
+        file = BatchFile.open(id)
+        if file.is_taken:
+            file.close()
+        else:
+            found.append(file)
+    return found
 
 
 def named(text: str) -> str:
@@ -188,6 +196,10 @@ class BatchFile:
         sql = "SELECT line, body FROM asks WHERE lot = ? ORDER BY number"
         return [Line(line, body) for line, body in self._database.rows(sql, (lot.number,))]
 
+    def ids(self) -> list[str]:
+        """Return the callers' ids of all asks."""
+        return [id for (id,) in self._database.rows("SELECT id FROM asks ORDER BY number")]
+
     def remotes(self) -> set[str]:
         """Return the service's ids of all lots that have one."""
         return {lot.remote for lot in self.lots() if lot.remote is not None}
@@ -200,6 +212,15 @@ class BatchFile:
             connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
             sql = "UPDATE lots SET body = ? WHERE number = ?"
             connection.execute(sql, (_json(changed), lot.number))
+
+    @property
+    def is_taken(self) -> bool:
+        """Return whether its owner has taken over all its answers."""
+        return bool(self._database.rows("SELECT 1 FROM facts WHERE name = 'taken'"))
+
+    def take(self) -> None:
+        """Write down that its owner has taken over all its answers."""
+        self._database.rows("INSERT OR REPLACE INTO facts VALUES ('taken', '1')")
 
     # -- what is kept ------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ def submitted(file: BatchFile, services: Services) -> Steps[None]:
     A lot of which it cannot be known yet whether it was taken stays as it is, with a note.
     """
     for lot in file.lots():
+        if lot.state in ("sent", "ended"):
+            continue
         service = services(lot)
         if lot.state == "creating":
             lot = yield from _recovered(file, lot, service)  # noqa: PLW2901 - as it is now
@@ -53,13 +55,15 @@ def submitted(file: BatchFile, services: Services) -> Steps[None]:
 def withdrawn(file: BatchFile, services: Services) -> Steps[None]:
     """Cancel every lot that has not ended; what was not sent never will be."""
     for lot in file.lots():
+        if lot.state == "ended":
+            continue
         service = services(lot)
         if lot.state == "creating":
             lot = yield from _recovered(file, lot, service)  # noqa: PLW2901 - as it is now
         if lot.state == "ready":
             unsent = [Outcome(line.id, "cancelled") for line in file.lines(lot)]
             file.end(lot, unsent, note="it was cancelled before it was sent")
-        elif lot.remote is not None and lot.state != "ended":
+        elif lot.remote is not None:
             yield from service.asked(service.wire.cancel(service.desk, lot.remote))
             yield from looked(file, file.put(lot, state="sent"), service)
 

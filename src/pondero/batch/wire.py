@@ -15,8 +15,8 @@ from msgspec import Struct
 from ..canon import HttpRequest, Json
 from ..errors import Malformed
 
-Ending = Literal["answered", "failed", "expired", "cancelled"]
-"""How one ask of a batch ended."""
+Ending = Literal["answered", "failed", "expired", "cancelled", "lost"]
+"""How one ask of a batch ended; ``lost`` is answered perhaps, and the results are gone."""
 
 LotState = Literal["ready", "creating", "adding", "sent", "ended"]
 """How far a lot is: ``creating`` is from before the request that makes it until its id is known."""

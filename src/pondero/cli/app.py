@@ -26,6 +26,7 @@ _COMMANDS = {
     "templates": ".templates",
     "stats": ".stats",
     "sweep": ".sweep",
+    "batch": ".batch",
     "decode": ".decode",
     "guard": ".guard",
     "serve": ".serve",

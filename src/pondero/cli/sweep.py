@@ -119,7 +119,7 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
     SWEEP.toml has the same options by their names, and data. What was answered is kept on disk, and
     'pondero sweep resume' goes on after anything.
     """
-    from ..sweep import begin, engine_of, judge_of, outlined
+    from ..sweep import PILOT, begin, engine_of, judge_of, outlined
     from .sweep_output import print_outline
 
     models = options.pop("models") or None
@@ -131,11 +131,12 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
         return 0
     engine = engine_of(outline.spec)
     asks_first = not yes and not outline.spec.offline
+    pilots = asks_first and not engine.outlives  # a pilot of a batch may take a day
     if asks_first:
-        _confirm_pilot(outline)
+        _confirm_first(outline, PILOT if pilots else None)
     with begin(outline, engine) as begun:
         judge = judge_of(outline.spec.judge)
-        return _driven(begun, engine, judge, outline if asks_first else None, as_json=as_json)
+        return _driven(begun, engine, judge, outline if pilots else None, as_json=as_json)
 
 
 @sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))
@@ -219,13 +220,16 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
 # -- asking first ----------------------------------------------------------------------------------
 
 
-def _confirm_pilot(outline: "Outline") -> None:
-    """Ask before the first request: a pilot, and the most that it can cost."""
-    from ..sweep import PILOT, dollars
+def _confirm_first(outline: "Outline", pilot: int | None) -> None:
+    """Ask before the first request: for a pilot or the whole, and the most that it can cost."""
+    from ..sweep import dollars
 
-    bound = outline.bound(PILOT)
+    bound = outline.bound(pilot)
     most = "" if bound is None else f", {dollars(bound)} at most"
-    count = min(PILOT, len(outline.questions))
+    if pilot is None:
+        _confirm(f"ask all {len(outline.questions):,} questions of every arm{most}?")
+        return
+    count = min(pilot, len(outline.questions))
     _confirm(f"begin with a pilot of {count} questions to every arm{most}?")
 
 
@@ -290,17 +294,17 @@ async def _run(
     """Ask the pilot, where there is one, and the rest."""
     from ..sweep import Runner, compared
 
-    with begun.asking():
+    with begun.asking(engine.held(begun.facts.run)):
         begun.forget_errors()
         driver = Runner(begun, engine, grader)
         try:
             code = 0
             if outline is not None:
                 began = monotonic()
-                code = await _interruptible(driver, begun, driver.pilot, shown=shown)
+                code = await _interruptible(driver, begun, engine, driver.pilot, shown=shown)
                 if not code:
                     _confirm_rest(driver, outline, monotonic() - began)
-            code = code or await _interruptible(driver, begun, driver.finish, shown=shown)
+            code = code or await _interruptible(driver, begun, engine, driver.finish, shown=shown)
             await compared(begun, grader)
         except BaseException:
             begun.end("stopped")
@@ -314,9 +318,17 @@ async def _run(
 
 
 async def _interruptible(
-    driver: "Runner", begun: "Run", work: Callable[[], Awaitable[object]], *, shown: bool
+    driver: "Runner",
+    begun: "Run",
+    engine: "Engine",
+    work: Callable[[], Awaitable[object]],
+    *,
+    shown: bool,
 ) -> int:
-    """Do some work of a run. Ctrl-C lets what is in flight end; a second one drops it."""
+    """Do some work of a run. Ctrl-C lets what is in flight end; a second one drops it.
+
+    What outlives this process is left where it is.
+    """
     from .sweep_output import progress_lines
 
     task = asyncio.ensure_future(work())
@@ -326,7 +338,8 @@ async def _interruptible(
         presses.append(driver.purse.flights)
         if len(presses) == 1:
             driver.stop("interrupted")
-            echo(f"finishing {presses[0]} in flight; Ctrl-C again drops them", err=True)
+            if not engine.outlives:
+                echo(f"finishing {presses[0]} in flight; Ctrl-C again drops them", err=True)
         else:
             task.cancel()
 
@@ -342,10 +355,14 @@ async def _interruptible(
     if not presses:
         return 0
     begun.end("stopped")
-    did = f"finished {presses[0]}" if len(presses) == 1 else f"dropped {presses[1]}"
+    did = f"finished {presses[0]} in flight"
+    if len(presses) > 1:
+        did = f"dropped {presses[1]} in flight"
+    if engine.outlives:
+        did = f"left {driver.purse.flights} at the service"
     name = begun.facts.run
     echo(
-        f"interrupted: {did} in flight, {len(begun.answers()):,} answers are kept; "
+        f"interrupted: {did}, {len(begun.answers()):,} answers are kept; "
         f"'pondero sweep resume {name}' goes on",
         err=True,
     )

@@ -145,6 +145,11 @@ class _Batch:
         return self._file.lots()
 
     @property
+    def ids(self) -> list[str]:
+        """Return the ids of all asks, in the order they were given."""
+        return self._file.ids()
+
+    @property
     def answers(self) -> dict[str, BatchAnswer]:
         """Return the answers that have come so far, by the ids of their asks."""
         return {each.id: each for each in answers_of(self._file)}
@@ -182,6 +187,10 @@ class _Batch:
     def _cancelling(self) -> Steps[None]:
         with self._file.talking():
             yield from withdrawn(self._file, self._counter)
+
+    def take(self) -> None:
+        """Write down that its owner has taken over all its answers."""
+        self._file.take()
 
     def _close(self) -> None:
         self._file.close()

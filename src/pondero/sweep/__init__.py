@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .arms import Arm, arms_of
     from .axes import Axis, amount_axis, share_axis
+    from .batch import BatchEngine
     from .data import Data, Question, questions_of
     from .demo import demo_outline
     from .engine import Ask, Engine, Purse, Settled
@@ -35,6 +36,7 @@ _HOMES = {
     "Arm": "arms",
     "ArmResult": "results",
     "Ask": "engine",
+    "BatchEngine": "batch",
     "Axis": "axes",
     "Data": "data",
     "ENGINES": "library",
@@ -89,6 +91,7 @@ __all__ = [
     "ArmResult",
     "Ask",
     "Axis",
+    "BatchEngine",
     "Data",
     "Engine",
     "Grade",

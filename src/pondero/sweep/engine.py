@@ -5,7 +5,7 @@ the same protocol: it takes money from the purse before it sends anything, and y
 """
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Protocol
@@ -121,6 +121,12 @@ class Purse:
         self.flights += 1
         return True
 
+    def resume(self, ask: Ask) -> None:
+        """Count what an earlier process sent, and is at a service still, as in flight again."""
+        self._ledger.begin(ask.key, ask.bound)
+        self.flying += ask.bound or Decimal(0)
+        self.flights += 1
+
     def settle(self, ask: Ask, cost: Decimal | None) -> None:
         """Take an answer's cost for its bound; an answer without a price counts as its bound."""
         bound = ask.bound or Decimal(0)
@@ -153,11 +159,23 @@ def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
 
 
 class Engine(Protocol):
-    """Asks, and yields what is settled. ``looks`` is how often it pays to look at the results."""
+    """Asks, and yields what is settled. ``looks`` is how often it pays to look at the results.
+
+    ``outlives`` is whether what is in flight goes on when the process ends.
+    """
 
     @property
     def looks(self) -> int:
         """Return at how many points a sweep on this engine is looked at."""
+        ...
+
+    @property
+    def outlives(self) -> bool:
+        """Return whether what is in flight stays at a service, for a later process to collect."""
+        ...
+
+    def held(self, run: str) -> Collection[str]:
+        """Return the keys of what an earlier process left at a service for this run."""
         ...
 
     def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:

@@ -12,6 +12,7 @@ from ..emulator import Emulator, Fallible
 from ..errors import BadParameter, UsageError
 from ..thinking import ThinkingLike
 from .arms import sweep_policy
+from .batch import BatchEngine
 from .data import Data
 from .engine import Engine
 from .judges import Judge, agreement, judge_of
@@ -29,6 +30,10 @@ OFFLINE_AT_ONCE = 64
 def _live(spec: Spec) -> Engine:
     if not spec.offline:
         return LiveEngine()
+    return LiveEngine(transport=_emulators(spec), stream=False, start=OFFLINE_AT_ONCE)
+
+
+def _emulators(spec: Spec) -> Callable[[int], Emulator]:
     emulators: dict[int, Emulator] = {}
 
     def emulator(repeat: int) -> Emulator:
@@ -36,10 +41,14 @@ def _live(spec: Spec) -> Engine:
         seed = spec.seed * 1_000_003 + repeat
         return emulators.setdefault(repeat, Emulator(mind=Fallible(seed), any_model=True))
 
-    return LiveEngine(transport=emulator, stream=False, start=OFFLINE_AT_ONCE)
+    return emulator
 
 
-ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live}
+def _batch(spec: Spec) -> Engine:
+    return BatchEngine(transport=_emulators(spec)) if spec.offline else BatchEngine()
+
+
+ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch}
 
 
 def engine_of(spec: Spec) -> Engine:
@@ -68,7 +77,7 @@ def begin(outline: Outline, engine: Engine) -> Run:
 async def asked(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
     """Ask all that a run still needs, and return what it found."""
     try:
-        with run.asking():
+        with run.asking(engine.held(run.facts.run)):
             run.forget_errors()
             await Runner(run, engine, judge, progress=progress).finish()
             await compared(run, judge)

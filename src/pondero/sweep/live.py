@@ -5,7 +5,7 @@ the client, so that the limiter sees every refusal and the purse pays for every 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from random import random
@@ -60,6 +60,7 @@ class LiveEngine:
     """
 
     looks = LOOKS
+    outlives = False
 
     def __init__(
         self,
@@ -78,6 +79,10 @@ class LiveEngine:
         self._shared: AsyncTransport | None = None
         self._lanes: dict[str, _Lane] = {}
         self._change = asyncio.Event()
+
+    def held(self, _run: str) -> Collection[str]:
+        """Return nothing: an answer that nobody waits for is lost."""
+        return ()
 
     async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
         """Yield each ask as it is settled; see ``Engine``."""

@@ -11,13 +11,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..batch import terms_of
 from ..canon import Json
 from ..errors import BadParameter
+from ..store import lookup
 from .arms import Arm, arms_of, reference_of
 from .data import Data, Question, questions_of, shuffled
 from .judges import judge_of
 from .planner import USUAL_DISCORDANCE, questions_needed
-from .runner import bound_of, is_priced
+from .runner import DISCOUNTED, bound_in, is_priced
 from .spec import Spec, from_toml, spec_of
 
 _DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2)
@@ -57,7 +59,7 @@ class Outline(Struct, frozen=True):
         spec = self.spec
         try:
             bounds = (
-                bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+                bound_in(spec, arm, question)
                 for question in self.questions[:questions]
                 for arm in self.arms
             )
@@ -101,6 +103,10 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
         message = f"no question has the metadata {spec.cluster!r} to be clustered by"
         raise BadParameter(message)
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
+    if spec.engine in DISCOUNTED:
+        for arm in arms:
+            entry = lookup().entry(arm.model)
+            terms_of(entry.provider, entry.model)
     _check_prices(spec, arms, questions[0])
     return Outline(spec, questions, arms, reference_of(arms, spec.reference))
 
@@ -116,7 +122,7 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
     if spec.max_cost is None:
         return
     for arm in arms:
-        bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+        bound = bound_in(spec, arm, question)
         if bound > Decimal(str(spec.max_cost)):
             message = (
                 f"one answer of {arm.name} may cost ${bound:.2f}, more than --max-cost; "

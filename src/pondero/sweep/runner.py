@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from ..batch import factor_of
 from ..canon import Usage, dumped
 from ..errors import BadParameter, PonderoError
 from ..store import cost, lookup
@@ -19,6 +20,7 @@ from .data import Question
 from .engine import Ask, Engine, Purse, Settled, first_of
 from .judges import Judge
 from .runs import Graded, Run
+from .spec import Spec
 from .standing import Asked, Scores, Standing, every_ask, standing
 
 PILOT = 8
@@ -129,7 +131,7 @@ class Runner:
         question = self._questions[asked.position]
         bound = None
         if spec.max_cost is not None:
-            bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+            bound = bound_in(spec, arm, question)
         return Ask(
             asked.key,
             asked.arm,
@@ -240,6 +242,18 @@ def bound_of(
         message = f"no price of {arm.model} is known, so no cap on its cost would hold"
         raise BadParameter(message)
     return price
+
+
+def bound_in(spec: Spec, arm: Arm, question: Question) -> Decimal:
+    """Return the most that one answer can cost in a sweep, at its engine's price."""
+    bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+    if spec.engine not in DISCOUNTED:
+        return bound
+    return bound * factor_of(lookup().entry(arm.model).provider.name)
+
+
+DISCOUNTED = ("batch",)
+"""The engines that ask at the price of batches."""
 
 
 def is_priced(arm: Arm) -> bool:

@@ -1,0 +1,184 @@
+"""The batch engine: gives the asks of a sweep to their providers' batch services, at the discount.
+
+What is at a service outlives this process: it is kept in batches of its own on disk, which name
+the run they belong to, and the next process goes on with them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from decimal import Decimal
+from time import time
+from typing import Any
+
+from ..batch import EVERY, BatchAnswer, BatchFile, batches_of
+from ..client import AsyncBatch, AsyncClient
+from ..errors import Refused
+from ..exchange import AsyncTransport
+from ..thinking import Policy
+from .arms import sweep_policy
+from .engine import Ask, Purse, Settled, Spent
+
+LOOKS = 2
+"""Every look is a batch, and a batch may take a day."""
+
+_TICK = 0.5  # seconds after which it is seen that the purse was closed
+
+
+class BatchEngine:
+    """Asks batch services, or what ``transport`` returns for a repeat, such as an emulator."""
+
+    looks = LOOKS
+    outlives = True
+
+    def __init__(
+        self,
+        *,
+        transport: Callable[[int], AsyncTransport] | None = None,
+        policy: Policy | None = None,
+        every: tuple[float, float] | None = None,
+    ) -> None:
+        self._given = transport
+        self._policy = policy or sweep_policy()
+        self._every = every or (EVERY if transport is None else (0.0, 0.0))
+        self._clients: dict[int, AsyncClient] = {}
+        self._owner = "sweep"
+
+    def held(self, run: str) -> Collection[str]:
+        """Return the keys of what an earlier process left at a service for this run.
+
+        What was with an emulator is gone with its process.
+        """
+        self._owner = f"sweep {run}"
+        keys: set[str] = set()
+        for file in batches_of(self._owner):
+            with file:
+                if file.facts.offline:
+                    file.take()
+                else:
+                    keys.update(file.ids())
+        return keys
+
+    async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+        """Yield each ask as it is settled; see ``Engine``. Ends early where the purse is closed."""
+        todo = {ask.key: ask for ask in asks}
+        left = [self._reopened(file) for file in batches_of(self._owner)]
+        seen = {key for batch in left for key in batch.ids if key in todo}
+        for key in seen:
+            purse.resume(todo[key])
+        async for settled in self._settled(left, todo, purse):
+            yield settled
+        rest = [ask for ask in asks if ask.key not in seen]
+        while rest and not purse.closed:
+            taken = _taken(rest, purse)
+            if not taken:
+                return
+            rest = rest[len(taken) :]
+            sent = [await self._sent(number, own) for number, own in _by_repeat(taken)]
+            async for settled in self._settled(sent, todo, purse):
+                yield settled
+
+    async def aclose(self) -> None:
+        """Close every connection; the batches stay at their services."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def _reopened(self, file: BatchFile) -> AsyncBatch:
+        with file:
+            return self._client(0).open_batch(file.facts.id)
+
+    async def _sent(self, repeat: int, asks: Sequence[Ask]) -> AsyncBatch:
+        rows: list[dict[str, Any]] = [
+            {
+                "id": ask.key,
+                "model": ask.model,
+                "prompt": ask.prompt,
+                "thinking": ask.level,
+                "system": ask.system,
+                "max_tokens": ask.max_tokens,
+            }
+            for ask in asks
+        ]
+        return await self._client(repeat).batch(rows, owner=self._owner)
+
+    async def _settled(
+        self, batches: Sequence[AsyncBatch], todo: dict[str, Ask], purse: Purse
+    ) -> AsyncIterator[Settled]:
+        """Yield what has ended until all has, or the purse is closed: the rest stays there."""
+        told: set[str] = set()
+        waiting, seconds = list(batches), self._every[0]
+        while waiting:
+            for batch in tuple(waiting):
+                state = await batch.look()
+                for answer in batch.answers.values():
+                    if answer.id in todo and answer.id not in told:
+                        told.add(answer.id)
+                        yield _settle(todo[answer.id], answer, purse)
+                if state == "ended":
+                    batch.take()
+                    await batch.aclose()
+                    waiting.remove(batch)
+            if waiting and not await _slept(seconds, purse):
+                return
+            seconds = min(self._every[1], seconds * 1.5)
+
+    def _client(self, repeat: int) -> AsyncClient:
+        if repeat not in self._clients:
+            transport = None if self._given is None else self._given(repeat)
+            self._clients[repeat] = AsyncClient(transport=transport, policy=self._policy)
+        return self._clients[repeat]
+
+
+async def _slept(seconds: float, purse: Purse) -> bool:
+    """Wait so long; False where the purse was closed meanwhile."""
+    for _ in range(max(1, round(seconds / _TICK))):
+        if purse.closed:
+            return False
+        await asyncio.sleep(min(seconds, _TICK))
+    return not purse.closed
+
+
+def _taken(asks: Iterable[Ask], purse: Purse) -> list[Ask]:
+    """Return the first asks, as many as the purse pays for at once."""
+    taken: list[Ask] = []
+    try:
+        for ask in asks:
+            if not purse.take(ask):
+                break
+            taken.append(ask)
+    except Spent:
+        pass
+    return taken
+
+
+def _by_repeat(asks: Iterable[Ask]) -> Iterable[tuple[int, list[Ask]]]:
+    """Return the asks in groups: an emulator answers one repeat, so that repeats differ."""
+    groups: dict[int, list[Ask]] = {}
+    for ask in asks:
+        groups.setdefault(ask.repeat, []).append(ask)
+    return groups.items()
+
+
+def _settle(ask: Ask, answer: BatchAnswer, purse: Purse) -> Settled:
+    """Return how an ask ended, with its money: what expired or was refused was not billed."""
+    reply, error = answer.reply, answer.error
+    if reply is not None:
+        purse.settle(ask, None if answer.cost is None else Decimal(answer.cost))
+        return Settled(
+            key=ask.key,
+            text=reply.text,
+            finish=reply.finish,
+            verdict=reply.verdict,
+            usage=reply.usage,
+            cost=answer.cost,
+            at=time(),
+            model=reply.model,
+        )
+    if isinstance(error, Refused):
+        purse.settle(ask, Decimal(0))
+        return Settled(key=ask.key, finish="refusal", at=time(), text=str(error))
+    purse.give_back(ask, charged=answer.ending == "lost")
+    said = f"{type(error).__name__}: {error}"
+    return Settled(key=ask.key, finish="error", error=said, at=time())
