@@ -10,12 +10,13 @@ import time
 from decimal import Decimal
 
 import pytest
+from tests.batch.services import Messages, Service
 from tests.sweep.runs import begun
 
 from pondero.cli import sweep as module
 from pondero.cli.sweep_output import _lines
 from pondero.emulator import Emulator, Fallible
-from pondero.sweep import LiveEngine, Run, Runner, Tally, all_runs, judge_of
+from pondero.sweep import BatchEngine, LiveEngine, Run, Runner, Tally, all_runs, judge_of
 
 FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
           "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
@@ -321,6 +322,40 @@ def test_two_drop_it_and_say_so(capsys):
     err = capsys.readouterr().err
     assert "interrupted: dropped 5 in flight, 0 answers are kept" in err
     assert "pondero sweep resume" in err
+
+
+def _pressed(service, request, query, id):
+    os.kill(os.getpid(), signal.SIGINT)
+    return service.look(request, query, id)
+
+
+class Watched(Messages):
+    """A batch service that needs a key, and where somebody presses Ctrl-C once a batch is there."""
+
+    needs_key = True
+    routes = tuple(
+        (method, path, _pressed if handle is Service.look else handle)
+        for method, path, handle in Messages.routes
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    service = Watched(after=10_000)
+    with begun(10, looks=1, max_cost=50.0, max_tokens=1000) as run:
+
+        async def driven():
+            engine = BatchEngine(transport=lambda _: service, every=(0.01, 0.01))
+            return await module._run(run, engine, judge_of("numeric"), None, shown=False)
+
+        assert asyncio.run(driven()) == 130
+        assert run.answers() == {}
+        assert run.lost[0] == 0
+    err = capsys.readouterr().err
+    assert "interrupted: left 20 at the service, 0 answers are kept" in err
+    assert "Ctrl-C again" not in err
+    assert len(service.made) == 1
 
 
 def has_answered(process):

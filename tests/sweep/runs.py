@@ -58,8 +58,8 @@ class Scripted:
         self.asked = []
         self.outlives = False
 
-    def held(self, run):
-        return ()
+    def begin(self, _run):
+        return False
 
     async def answers(self, asks, purse):
         for ask in asks:

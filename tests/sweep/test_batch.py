@@ -35,7 +35,7 @@ def engine(service):
 
 def asked(run, other, **options):
     async def main():
-        with run.asking(other.held(run.facts.run)):
+        with run.asking(known=other.begin(run.facts.run)):
             driver = runner(run, other, **options)
             return driver, await driver.finish()
 
@@ -73,7 +73,7 @@ def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
 
         async def interrupted():
             other = engine(service)
-            with run.asking(other.held(run.facts.run)):
+            with run.asking(known=other.begin(run.facts.run)):
                 driver = runner(run, other)
                 work = asyncio.ensure_future(driver.finish())
                 while not (service.made and all_batches()[0].state == "running"):  # noqa: ASYNC110
@@ -102,7 +102,7 @@ def test_a_cap_is_never_passed_and_the_rest_is_sent_when_there_is_room():
         most = []
 
         async def main():
-            with run.asking(other.held(run.facts.run)):
+            with run.asking(known=other.begin(run.facts.run)):
                 driver = runner(run, other)
                 driver.progress = lambda _: most.append(driver.purse.spent + driver.purse.flying)
                 await driver.finish()
@@ -146,3 +146,11 @@ def test_a_batch_whose_results_are_gone_counts_as_paid():
         count, most = run.lost
         assert count == 20
         assert most > 0
+
+
+def test_what_was_taken_and_never_sent_is_no_loss():
+    with begun(4, looks=1, max_cost=50.0, max_tokens=1000) as run:
+        run.begin("never sent", Decimal(1))  # killed before the batch was written
+        asked(run, engine(Paid()))
+        assert run.lost == (0, Decimal(0))
+        assert len(run.answers()) == 8

@@ -294,7 +294,7 @@ async def _run(
     """Ask the pilot, where there is one, and the rest."""
     from ..sweep import Runner, compared
 
-    with begun.asking(engine.held(begun.facts.run)):
+    with begun.asking(known=engine.begin(begun.facts.run)):
         begun.forget_errors()
         driver = Runner(begun, engine, grader)
         try:

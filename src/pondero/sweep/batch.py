@@ -5,7 +5,7 @@ the run they belong to, and the next process goes on with them.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from decimal import Decimal
 from time import time
 from typing import Any
@@ -43,20 +43,17 @@ class BatchEngine:
         self._clients: dict[int, AsyncClient] = {}
         self._owner = "sweep"
 
-    def held(self, run: str) -> Collection[str]:
-        """Return the keys of what an earlier process left at a service for this run.
+    def begin(self, run: str) -> bool:
+        """Return True: what is in no batch of this run was never sent.
 
-        What was with an emulator is gone with its process.
+        What was with an emulator is gone with its process, and nobody paid for it.
         """
         self._owner = f"sweep {run}"
-        keys: set[str] = set()
         for file in batches_of(self._owner):
             with file:
                 if file.facts.offline:
                     file.take()
-                else:
-                    keys.update(file.ids())
-        return keys
+        return True
 
     async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
         """Yield each ask as it is settled; see ``Engine``. Ends early where the purse is closed."""
@@ -73,7 +70,8 @@ class BatchEngine:
             if not taken:
                 return
             rest = rest[len(taken) :]
-            sent = [await self._sent(number, own) for number, own in _by_repeat(taken)]
+            groups = {0: taken} if self._given is None else _by_repeat(taken)
+            sent = [await self._sent(number, own) for number, own in groups.items()]
             async for settled in self._settled(sent, todo, purse):
                 yield settled
 
@@ -153,12 +151,12 @@ def _taken(asks: Iterable[Ask], purse: Purse) -> list[Ask]:
     return taken
 
 
-def _by_repeat(asks: Iterable[Ask]) -> Iterable[tuple[int, list[Ask]]]:
+def _by_repeat(asks: Iterable[Ask]) -> dict[int, list[Ask]]:
     """Return the asks in groups: an emulator answers one repeat, so that repeats differ."""
     groups: dict[int, list[Ask]] = {}
     for ask in asks:
         groups.setdefault(ask.repeat, []).append(ask)
-    return groups.items()
+    return groups
 
 
 def _settle(ask: Ask, answer: BatchAnswer, purse: Purse) -> Settled:

@@ -5,7 +5,7 @@ the same protocol: it takes money from the purse before it sends anything, and y
 """
 
 import json
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Protocol
@@ -174,8 +174,11 @@ class Engine(Protocol):
         """Return whether what is in flight stays at a service, for a later process to collect."""
         ...
 
-    def held(self, run: str) -> Collection[str]:
-        """Return the keys of what an earlier process left at a service for this run."""
+    def begin(self, run: str) -> bool:
+        """Make ready for a run; return whether it knows what an earlier process had in flight.
+
+        Where it does not, all of that counts as paid for.
+        """
         ...
 
     def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:

@@ -77,7 +77,7 @@ def begin(outline: Outline, engine: Engine) -> Run:
 async def asked(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
     """Ask all that a run still needs, and return what it found."""
     try:
-        with run.asking(engine.held(run.facts.run)):
+        with run.asking(known=engine.begin(run.facts.run)):
             run.forget_errors()
             await Runner(run, engine, judge, progress=progress).finish()
             await compared(run, judge)

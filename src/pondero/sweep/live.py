@@ -5,7 +5,7 @@ the client, so that the limiter sees every refusal and the purse pays for every 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from random import random
@@ -80,9 +80,9 @@ class LiveEngine:
         self._lanes: dict[str, _Lane] = {}
         self._change = asyncio.Event()
 
-    def held(self, _run: str) -> Collection[str]:
-        """Return nothing: an answer that nobody waits for is lost."""
-        return ()
+    def begin(self, _run: str) -> bool:
+        """Return False: an answer that nobody waits for is lost."""
+        return False
 
     async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
         """Yield each ask as it is settled; see ``Engine``."""

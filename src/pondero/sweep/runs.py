@@ -7,7 +7,7 @@ else; ``resume`` asks that again, and no other question twice.
 
 import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -169,15 +169,16 @@ class Run:
     # -- who asks ----------------------------------------------------------------------------------
 
     @contextmanager
-    def asking(self, held: Collection[str] = ()) -> Iterator[None]:
+    def asking(self, *, known: bool = False) -> Iterator[None]:
         """Hold the run's lock; raises UsageError where another process has it.
 
-        ``held`` are the keys of what an earlier process left at a service, and is still there.
+        ``known`` is whether the engine knows what an earlier process had in flight; else all of
+        that counts as paid for.
         """
         busy = f"run {self.facts.run} is being asked by another process"
         with locked(self._database.path, busy):
             self._set("state", "running")
-            self._abandon(held)
+            self._abandon(known=known)
             yield
 
     @property
@@ -200,12 +201,14 @@ class Run:
     def _set(self, name: str, value: str) -> None:
         self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def _abandon(self, held: Collection[str]) -> None:
+    def _abandon(self, *, known: bool) -> None:
         """Count what a killed process had in flight as spent: it may have been charged."""
-        lost = "SELECT key, bound FROM flights WHERE key NOT IN (SELECT key FROM answers)"
         with self._database.writing() as connection:
-            rows = [row for row in connection.execute(lost).fetchall() if row[0] not in held]
-            connection.executemany("INSERT INTO losses VALUES (?, ?)", rows)
+            if not known:
+                connection.execute(
+                    "INSERT INTO losses SELECT key, bound FROM flights "
+                    "WHERE key NOT IN (SELECT key FROM answers)"
+                )
             connection.execute("DELETE FROM flights")
 
     # -- the ledger --------------------------------------------------------------------------------
