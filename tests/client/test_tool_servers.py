@@ -21,6 +21,7 @@ import pondero
 from pondero.canon import Image, Text, ToolResult
 from pondero.client import Tools
 from pondero.client.tools import names_for
+from pondero.dialects import NAMES
 from pondero.emulator import Call, Emulator, Turn
 from pondero.errors import BadConfig, BadParameter, MissingExtra, Timeout, Unreachable
 from pondero.store import ToolServer, check_config, tool_server
@@ -121,6 +122,10 @@ def test_three_steps_while_thinking_on_every_dialect(shell, way, model, tools, h
     assert all(thought)
     if way == "http":
         chat._tools.close()
+
+
+def test_the_models_above_speak_every_dialect():
+    assert {pondero.plan(model).dialect for model in MODELS} == {*NAMES}
 
 
 def test_pictures_come_as_pictures(tools):
