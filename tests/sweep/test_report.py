@@ -11,7 +11,7 @@ from tests.sweep.reports import answered, results, sweep_of
 from tests.sweep.runs import begun, found
 
 from pondero.canon import Usage, visible
-from pondero.sweep import amount_axis, report_of, results_of, share_axis
+from pondero.sweep import amount_axis, report_of, results_of, share_axis, sweep
 from pondero.sweep.engine import Settled
 from pondero.sweep.judges import Agreement
 from pondero.sweep.report.markup import cut, element
@@ -158,6 +158,17 @@ def test_a_run_in_which_nothing_was_asked_has_a_report_all_the_same():
     assert "Nothing is recommended" in page.text
     assert "No answer has come yet." in page.text
     assert "not asked yet (10)" in page.text
+
+
+def test_the_method_of_kinds_is_told_where_there_are_some():
+    rows = [{"input": f"What is {n} * 7?", "target": str(n * 7), "metadata": {"kind": "ab"[n % 2]}}
+            for n in range(80)]  # fmt: skip
+    told = sweep(rows, "claude-opus-5", levels="low,high", judge="numeric", offline=True)
+    assert told.kinds
+    page = Page(report_of(told)).text
+    assert "A kind of questions is decided by its own alone, 30 at least" in page
+    assert "A kind of questions" not in Page(report_of(results(60))).text
+    assert "would have been spent" in page
 
 
 def test_against_the_best_the_method_says_so():

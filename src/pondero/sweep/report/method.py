@@ -20,6 +20,10 @@ _REALITY = (
     "next cheaper one: 'no effect' is where that is not shown at 5 %, 'inverted' where it is shown "
     "to spend fewer. Where the service does not count thinking, nothing is said."
 )
+_KINDS = (
+    f"A kind of questions is decided by its own alone, {LEAST} at least, with the same looks and "
+    "sequence; the kinds share the error by Holm's rule."
+)
 _MISSING = (
     "An answer that was all thinking, and a refusal, count as wrong and are listed apart. A "
     "question that failed for another reason, or that the judge could not grade, is left out of "
@@ -35,6 +39,8 @@ def method(results: Results) -> Iterator[Entry]:
     yield "Intervals", _intervals(results)
     yield "Looks", _looks(results)
     yield "Several comparisons", _sequence(results)
+    if results.kinds:
+        yield "Kinds", _KINDS
     yield "Reality check", _REALITY
     yield "Missing", _MISSING
     yield "Judge", _judge(results)
@@ -137,7 +143,8 @@ def _money(results: Results) -> str:
         if spec.offline
         else ""
     )
-    return f"{dollars(results.spent)} were spent. {cap}{unknown}{asked}"
+    verb = "would have been" if spec.offline else "were"
+    return f"{dollars(results.spent)} {verb} spent. {cap}{unknown}{asked}"
 
 
 def colophon(results: Results, *, version: str, now: float) -> str:
