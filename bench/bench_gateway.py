@@ -96,16 +96,16 @@ class _Bench:
     def turn(self, road: Road, figures: dict[str, list[float]]) -> None:
         """Take one turn of every work but the crowd."""
         gate = self.gates[road.gate]
-        before = gate.cpu()
+        before = gate.settled()
         found = self.put(road, gate, "short", at_once=AT_ONCE, count=road.requests)
-        figures.setdefault("short", []).append(1e6 * (gate.cpu() - before) / road.requests)
+        figures.setdefault("short", []).append(1e6 * (gate.settled() - before) / road.requests)
         figures.setdefault("wall", []).append(found["wall"] / road.requests)
         if not road.streams:
             return
-        streams, firsts = max(1, road.requests // 200), max(10, road.requests // 32)
-        before = gate.cpu()
+        streams, firsts = max(1, road.requests // 64), max(10, road.requests // 32)
+        before = gate.settled()
         long = self.put(road, gate, "stream", at_once=1, count=streams)
-        figures.setdefault("stream", []).append(1e3 * (gate.cpu() - before) / streams)
+        figures.setdefault("stream", []).append(1e3 * (gate.settled() - before) / streams)
         wrong = found["wrong"] + long["wrong"] + (long["pieces"] < EVENTS)
         figures.setdefault("wrong", []).append(wrong)
         for ask in ("first", "slow"):
@@ -178,9 +178,9 @@ def _workers(bench: _Bench, lab: Lab, upstream: str, count: int) -> tuple[float,
 
     with running(command, cores) as gate:
         bench.put(road, gate, "short", at_once=AT_ONCE, count=requests // 4)
-        before = gate.cpu()
+        before = gate.settled()
         wall = bench.put(road, gate, "short", at_once=AT_ONCE, count=requests)["wall"]
-        return requests / wall, 1e6 * (gate.cpu() - before) / requests
+        return requests / wall, 1e6 * (gate.settled() - before) / requests
 
 
 def _requests(figures: Figures) -> Iterator[Row]:

@@ -19,6 +19,7 @@ from lab import ROOT, SCRATCH, Lab, surroundings
 
 Command = list[str | Path]
 _LOG = SCRATCH / "gates.log"
+_REST, _IDLE = 0.6, 0.01  # seconds to look for, and the CPU seconds in them that are mere ticking
 _PATIENCE = 180  # seconds; LiteLLM's proxy imports for half a minute on a busy machine
 
 _OURS = """
@@ -57,6 +58,15 @@ class Gate:
 
     pid: int
     url: str
+
+    def settled(self) -> float:
+        """Return the CPU seconds of its processes once it rests: a ledger is written after."""
+        now = self.cpu()
+        while True:
+            time.sleep(_REST)
+            before, now = now, self.cpu()
+            if now - before < _IDLE:
+                return now
 
     def cpu(self) -> float:
         """Return the CPU seconds of its processes, to the nanosecond."""

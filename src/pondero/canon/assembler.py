@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from .events import Event, Finished, PartEnd, PartStart, Started, TextDelta, ThinkingDelta
 from .parts import Message, Origin, Part, Text, Thinking
 
-_MANY = 512
+_MANY = 64
 
 
 class Assembler:

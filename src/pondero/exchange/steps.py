@@ -252,7 +252,6 @@ class _Attempt:
             yield Emit(self._taken(events), self._so_far)
 
     def _streamed(self, head: Head) -> _Steps:
-        so_far = self._so_far
         try:
             data = yield _READ
             if data is not None:
@@ -262,20 +261,24 @@ class _Attempt:
                     return
             stream = self._wire.stream(head, self._where)
             while data is not None:
-                # A stream that waits keeps no bytes that it has read: there are many at once.
-                events, data = stream.feed(data), None
-                if events and (shown := self._taken(events)):
-                    data = yield Emit(shown, so_far)
-                else:
-                    data = yield _READ
-            if (events := stream.eof()) and (shown := self._taken(events)):
-                yield Emit(shown, self._so_far)
+                # A stream that waits keeps neither the bytes that it has read nor their events:
+                # there are many at once.
+                steps = [self._shown(stream.feed(data))]
+                data = None
+                data = yield steps.pop()
+            if isinstance(last := self._shown(stream.eof()), Emit):
+                yield last
         except PonderoError as error:
             if self._end is not None:
                 return  # the answer was complete before this
             if isinstance(error, Unreachable):
                 raise Truncated(f"the stream was cut: {error}") from error
             raise
+
+    def _shown(self, events: list[Event]) -> Emit | Read:
+        """Return the step that these events lead to: more is read where they show nothing yet."""
+        shown = self._taken(events) if events else events
+        return Emit(shown, self._so_far) if shown else _READ
 
     def _taken(self, events: list[Event]) -> list[Event]:
         """Return the events to show now: none until there is something to see."""

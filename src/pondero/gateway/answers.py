@@ -216,7 +216,9 @@ class _Asking:
                         outlet.streams({**road.headers, **self._headers()}, ping)
                 if self._progress.admission is not None:
                     self._progress.admission.feed(step.events)
-                await outlet.write(road.feed(step.events))
+                data, step = road.feed(step.events), None  # a stream that waits keeps no events
+                await outlet.write(data)
+                del data
             await outlet.write(await road.end())
         except PonderoError as error:
             if wrote:

@@ -35,7 +35,7 @@ from ..canon import (
 from ..dialects import Slots
 from .envelope import DIALECT, Called, Entry, Envelope, Said, Thought, Unseen, packed
 from .memory import Record
-from .sequence import DELTAS, PartSequence
+from .sequence import WORDS, PartSequence
 
 _KINDS: dict[type, PartKind] = {
     Text: "text",
@@ -134,7 +134,13 @@ class Carrier:
             if isinstance(event, PartEnd):
                 self._parts[event.index] = event.part
         for event in self._sequence.feed(events):
-            if isinstance(event, DELTAS):
+            if isinstance(event, WORDS):
+                told = self._told
+                if told is not None and told.index == event.index and event.text:
+                    out.append(event)  # nearly every event: no call for it
+                else:
+                    self._delta(event, out)
+            elif isinstance(event, ToolDelta):
                 self._delta(event, out)
             elif isinstance(event, PartStart):
                 self._start(event, out)

@@ -58,8 +58,8 @@ class _Open(Struct):
         return part
 
 
-DELTAS: Final = (TextDelta, ThinkingDelta, ToolDelta)
-"""More of a part. A tuple: to build a union for every event costs more than to look at it."""
+WORDS: Final = (TextDelta, ThinkingDelta)
+"""More words. A tuple: to build a union for every event costs more than to look at it."""
 
 
 class PartSequence:
@@ -79,7 +79,14 @@ class PartSequence:
         """Return the events in order, as far as they are known."""
         out: list[Event] = []
         for event in events:
-            if isinstance(event, DELTAS):
+            if isinstance(event, WORDS):
+                now = self._open
+                if now is not None and now.start.index == event.index and not self._waiting:
+                    now.texts.append(event.text)  # nearly every event: no call for it
+                    out.append(event)
+                else:
+                    self._delta(event, out)
+            elif isinstance(event, ToolDelta):
                 self._delta(event, out)
             elif isinstance(event, PartStart | PartEnd):
                 self._turn(event, out)

@@ -5,14 +5,13 @@ travel in the front's own slots (``carrier``); the answer has the name the clien
 word that only the back has.
 """
 
-from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ..canon import Event, Finished, HttpResponse, Json, Message, Note, Origin, Reply, Started
+from ..canon import Event, Finished, HttpResponse, Json, Message, Origin, Reply, Started
 from ..dialects import Answering, Parsed, Service
 from .carrier import Carrier, carried
-from .sequence import DELTAS
+from .sequence import WORDS
 
 
 def is_shown(service: Service[Json], parsed: Parsed[Json]) -> bool:
@@ -67,8 +66,10 @@ class Translation:
         """Return the front's bytes for these events."""
         if self._writer is None:
             return b""
-        write = self._writer.feed
-        return b"".join(map(write, self._own(self.carrier.feed(events))))
+        write, own = self._writer.feed, self._own
+        told = self.carrier.feed(events)
+        frames = [write(e if isinstance(e, WORDS) else own(e)) for e in told]
+        return b"".join(frames)
 
     async def end(self) -> bytes:
         """Return the bytes that end the stream."""
@@ -93,13 +94,10 @@ class Translation:
         )
         return self._service.reply(self._answering, own)
 
-    def _own(self, events: Iterable[Event]) -> Iterable[Event]:
-        for event in events:
-            if isinstance(event, DELTAS):
-                yield event
-            elif isinstance(event, Started):
-                yield Started(self._model)
-            elif isinstance(event, Finished):
-                yield Finished(event.finish, event.usage, model=self._model, verdict=event.verdict)
-            elif not isinstance(event, Note):
-                yield event
+    def _own(self, event: Event) -> Event:
+        """Return an event as the client is to know it: of the model that it asked for."""
+        if isinstance(event, Started):
+            return Started(self._model)
+        if isinstance(event, Finished):
+            return Finished(event.finish, event.usage, model=self._model, verdict=event.verdict)
+        return event

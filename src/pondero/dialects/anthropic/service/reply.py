@@ -151,7 +151,9 @@ class Stream:
     def _words(self, index: int, kind: str, text: str) -> bytes:
         if not text:
             return b""
-        begun = b"" if self._open == index else self._begin(index, _EMPTY[kind])
+        if self._open == index:  # nearly all frames of a stream
+            return _WORDS[kind] % (len(self._begun) - 1, encode(text))
+        begun = self._begin(index, _EMPTY[kind])
         return begun + _WORDS[kind] % (len(self._begun) - 1, encode(text))
 
     def _call(self, event: PartStart) -> bytes:

@@ -191,7 +191,8 @@ class Builder:
         """Read the first field that has text; some services send the same text in two."""
         for field in self._fields:
             if thought := getattr(delta, field):
-                self._tags.off()
+                if self._tags.reads is not None:
+                    self._tags.off()
                 self._parts.think(thought, {field: True}, events)
                 break
 

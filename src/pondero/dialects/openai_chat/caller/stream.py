@@ -69,6 +69,7 @@ class _Chunks:
         self._marked = marked
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
+        builder = self._builder
         for frame in frames:
             if frame == _DONE:
                 self._finish(events)
@@ -76,7 +77,7 @@ class _Chunks:
             answer = read(frame)
             if answer.error or not isinstance(answer.choices, list):
                 self._check(frame)
-            self._builder.take(answer, events)
+            builder.take(answer, events)
 
     def end(self, events: list[Event]) -> None:
         if self._frames.body is not None:

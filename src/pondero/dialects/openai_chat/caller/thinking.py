@@ -35,7 +35,8 @@ _Read = Callable[[str, list[Piece]], str]
 class Tags:
     """Splits an answer's text into pieces. ``opened`` and ``closed`` are the tags as written.
 
-    While ``plain``, text without a ``<`` needs no look: it is text.
+    While ``plain``, text without a ``<`` needs no look: it is text. ``reads`` is how the next text
+    is read, None once nothing looks for tags.
     """
 
     def __init__(self, *, off: bool) -> None:
@@ -45,17 +46,17 @@ class Tags:
         self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""
-        self._read: _Read | None = None if off else self._beginning
+        self.reads: _Read | None = None if off else self._beginning
 
     def off(self) -> None:
         """Stop looking for tags."""
-        if self._read != self._thinking:
-            self._read, self.plain = None, not self._held
+        if self.reads != self._thinking:
+            self.reads, self.plain = None, not self._held
 
     def flush(self) -> list[Piece]:
         """Return the text that was held back; it did not become a tag."""
         held, self._held = self._held, ""
-        return [Piece("thinking" if self._read == self._thinking else "text", held)] if held else []
+        return [Piece("thinking" if self.reads == self._thinking else "text", held)] if held else []
 
     def feed(self, text: str, *, before: str) -> list[Piece]:
         """Return the pieces that are certain; ``before`` is the last character given out so far."""
@@ -63,11 +64,11 @@ class Tags:
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
         while text:
-            if self._read is None:
+            if self.reads is None:
                 pieces.append(Piece("text", text))
                 break
-            text = self._read(text, pieces)
-        self.plain = not self._held and (self._read is None or self._read == self._answer)
+            text = self.reads(text, pieces)
+        self.plain = not self._held and (self.reads is None or self.reads == self._answer)
         return pieces
 
     def _beginning(self, text: str, _pieces: list[Piece]) -> str:
@@ -79,18 +80,18 @@ class Tags:
             if start.startswith(tag):
                 self._close = f"</{tag[1:]}"
                 return self._open(text, len(text) - len(start) + len(tag))
-        self._read = self._answer
+        self.reads = self._answer
         return text
 
     def _open(self, text: str, end: int) -> str:
-        self.opened, self._read = text[:end], self._first_lines
+        self.opened, self.reads = text[:end], self._first_lines
         return text[end:]
 
     def _first_lines(self, text: str, _pieces: list[Piece]) -> str:
         thought = text.lstrip("\r\n")
         self.opened += text[: len(text) - len(thought)]
         if thought:
-            self._read = self._thinking
+            self.reads = self._thinking
         return thought
 
     def _thinking(self, text: str, pieces: list[Piece]) -> str:
@@ -103,14 +104,14 @@ class Tags:
             self._held = text[len(thought) :]
             return ""
         end += len(self._close)
-        self.closed, self._read = text[len(thought) : end], self._last_lines
+        self.closed, self.reads = text[len(thought) : end], self._last_lines
         return text[end:]
 
     def _last_lines(self, text: str, _pieces: list[Piece]) -> str:
         answer = text.lstrip("\r\n")
         self.closed += text[: len(text) - len(answer)]
         if answer:
-            self._read = None
+            self.reads = None
         return answer
 
     def _answer(self, text: str, pieces: list[Piece]) -> str:
@@ -123,12 +124,12 @@ class Tags:
             return ""
         before = text[: tag.start()][-1:] or self._before
         if not tag[0].startswith("</") or before == "`":
-            self._read = None  # the answer writes about tags
+            self.reads = None  # the answer writes about tags
             return text
         if tag.start():
             pieces.append(Piece("text", text[: tag.start()]))
         pieces.append(Piece("unopened", ""))
-        self.closed, self._read = tag[0], self._last_lines
+        self.closed, self.reads = tag[0], self._last_lines
         return text[tag.end() :]
 
 
