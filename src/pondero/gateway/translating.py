@@ -5,7 +5,6 @@ travel in the front's own slots (``carrier``); the answer has the name the clien
 word that only the back has.
 """
 
-
 from msgspec.structs import replace
 
 from ..canon import Event, Finished, HttpResponse, Json, Message, Origin, Reply, Started
