@@ -40,7 +40,7 @@ def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
 @click.command(
     epilog=examples(
         "pondero sweep export last --jsonl answers.jsonl",
-        "pondero sweep export last --inspect logs     then: inspect view --log-dir logs",
+        "pondero sweep export last --inspect logs  then: inspect view --log-dir logs",
     )
 )
 @_RUN
