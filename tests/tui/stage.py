@@ -99,6 +99,11 @@ class Stage:
         await self.pilot.press(*keys)
         await self.quiet()
 
+    async def press_without_waiting(self, *keys: str) -> None:
+        """Press keys while an answer is held."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
     async def quiet(self) -> None:
         """Wait until no turn is under way and all is drawn."""
         await self.pilot.pause()

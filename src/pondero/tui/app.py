@@ -10,6 +10,8 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.containers import Horizontal
+from textual.events import Resize
 from textual.timer import Timer
 
 from ..canon import visible
@@ -21,12 +23,14 @@ from .desk import Desk
 from .executor import Executor
 from .page import Page
 from .palette import Chosen, Commands
+from .pane import Search, ThreadPane
 from .prompt import Completion, Prompt, Tray
 from .session import Session, unforeseen
 from .state import Action, Choosing, Dial, Effect, State, actions, completions, reduce, trouble
 from .views import DARK, THEMES, Bar, Picker, ThoughtView
 
 _FRAMES_A_SECOND = 30
+_NARROW = 64
 
 
 class ChatApp(App[None]):
@@ -37,6 +41,7 @@ class ChatApp(App[None]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+t,shift+tab", "pick", show=False, priority=True),
+        Binding("ctrl+l", "threads", show=False, priority=True),
         Binding("ctrl+o", "unfold", show=False, priority=True),
         Binding("ctrl+g", "unfold_all", show=False, priority=True),
         Binding("escape", "interrupt", show=False),
@@ -66,6 +71,8 @@ class ChatApp(App[None]):
         self._clock = clock
         self._first = first
         self.page: Page = Page()
+        self._pane = ThreadPane()
+        self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = Tray()
         self.prompt: Prompt = Prompt(lambda text: completions(self.state, text, self._dial))
@@ -91,7 +98,7 @@ class ChatApp(App[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the page, the input line and the status."""
-        yield self.page
+        yield self._middle
         yield self._completion
         yield self._tray
         yield self.prompt
@@ -144,6 +151,8 @@ class ChatApp(App[None]):
         self._tray.show(state)
         self.prompt.frame(title=state.thread.title if state.thread else "", hint=state.hint)
         self.prompt.has_queue = bool(state.queue)
+        self._pane.show(state.listing)
+        self._middle.set_class(state.listing is not None, "listing")
         self._draw_comparison(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
@@ -174,11 +183,18 @@ class ChatApp(App[None]):
     def sit(self, desk: Desk) -> None:
         """Show another desk; the one that is left goes on if it has something to do."""
         left, self.desk = self.desk, desk
+        listing, left.state = left.state.listing, left.state.but(listing=None)
+        desk.state = desk.state.but(listing=listing)
         if desk not in self._desks:
             self._desks.append(desk)
         self.clear(left)
         self.page.to_end()
         self._draw()
+        self._executor.refresh_pane()
+
+    def busy_threads(self) -> tuple[str, ...]:
+        """Return the threads that are being answered."""
+        return tuple(desk.thread for desk in self._desks if desk.thread and desk.state.busy)
 
     def beside(self, desk: Desk) -> Desk:
         """Return a new, empty desk, and show it."""
@@ -245,6 +261,21 @@ class ChatApp(App[None]):
         else:
             self.dispatch(actions.Submitted(event.line, self._clock()))
 
+    @on(ThreadPane.Sought)
+    def _sought(self, event: ThreadPane.Sought) -> None:
+        self.dispatch(actions.Sought(event.words))
+
+    @on(ThreadPane.Picked)
+    def _switched(self, event: ThreadPane.Picked) -> None:
+        self.prompt.focus()
+        if self._middle.has_class("narrow"):
+            self.dispatch(actions.PaneToggled())
+        self.dispatch(actions.Switched(event.thread))
+
+    @on(Search.Closed)
+    def _pane_closed(self) -> None:
+        self.action_threads()
+
     @on(ComparisonScreen.Moved)
     def _column_moved(self, event: ComparisonScreen.Moved) -> None:
         self.dispatch(actions.ColumnMoved(event.step))
@@ -275,6 +306,17 @@ class ChatApp(App[None]):
             self.screen.action_next()
         else:
             self.dispatch(actions.PickerOpened())
+
+    def action_threads(self) -> None:
+        """Open the pane of threads, or close it."""
+        if len(self.screen_stack) == 1:
+            self.dispatch(actions.PaneToggled())
+            if self.state.listing is None:
+                self.prompt.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Give the pane the whole width where two would be too narrow."""
+        self._middle.set_class(event.size.width < _NARROW, "narrow")
 
     def action_unfold(self) -> None:
         """Open the newest thought, or fold it."""

@@ -1,5 +1,6 @@
 """Does what the reducer asks for, one function for each effect; outcomes go back as actions."""
 
+import asyncio
 import os
 import shlex
 import subprocess
@@ -16,7 +17,7 @@ from ..transport import AsyncTap
 from .clipboard import copy
 from .desk import Desk
 from .reports import cleaned, examined, export, wire
-from .state import PAGE, Dial, Effect, actions, effects
+from .state import PAGE, Choice, Dial, Effect, actions, effects
 
 if TYPE_CHECKING:
     from .app import ChatApp
@@ -51,6 +52,7 @@ class Executor:
             effects.Copy: self._copy,
             effects.Search: self._search,
             effects.Visit: self._visit,
+            effects.Look: self._look,
             effects.Fetch: self._fetch,
             effects.Wire: self._wire,
             effects.Examine: self._examine,
@@ -74,6 +76,7 @@ class Executor:
         self._app.frame()
         self._app.dispatch(cleaned(ended), desk)
         self._app.wake()
+        self.refresh_pane()
         if desk is not self._app.desk and not desk.state.busy:
             self._app.clear(desk)
             self._app.dispatch(actions.Answered(desk.state.thread))
@@ -189,6 +192,24 @@ class Executor:
     def _search(self, effect: effects.Search, desk: Desk) -> None:
         choices = desk.session.keeper.find(effect.words)
         self._app.dispatch(actions.Found(effect.words, choices), desk)
+
+    def _look(self, effect: effects.Look, desk: Desk) -> None:
+        busy = self._app.busy_threads()
+        work = self._looked(effect.words, busy, desk)
+        self._app.run_worker(work, group="look", exclusive=True, exit_on_error=False)
+
+    async def _looked(self, words: str, busy: tuple[str, ...], desk: Desk) -> None:
+        try:
+            choices = await asyncio.to_thread(desk.session.keeper.pane, words, busy)
+        except PonderoError as error:
+            choices = (Choice("", f"({error})"),)
+        self._app.dispatch(actions.Listed(words, choices), desk)
+
+    def refresh_pane(self) -> None:
+        """List the threads again where the pane is open: one began, ended or was shown."""
+        desk = self._app.desk
+        if desk.state.listing is not None:
+            self._look(effects.Look(desk.state.listing.words), desk)
 
     def _visit(self, effect: effects.Visit, desk: Desk) -> None:
         if effect.thread is not None:

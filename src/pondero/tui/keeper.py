@@ -3,7 +3,7 @@
 Where the disk cannot be written the chat goes on; turns that wait are written with the next one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from .state import PAGE, Choice, Known, Past, Tally, actions, place
 
 _LISTED = 30
 _AROUND = 40
+_PANE = 200
 
 
 class Saved(Struct, frozen=True):
@@ -170,6 +171,18 @@ class Keeper:
         unique = {thread.id: thread for thread in found if thread.id != self._id}
         return tuple(map(_choice, unique.values()))
 
+    def pane(self, words: str, busy: Iterable[str]) -> tuple[Choice, ...]:
+        """Return a new thread, then the threads, or those that contain these words, with marks."""
+        threads, running = self._on_disk(), set(busy)
+        if words.strip():
+            found = [each.thread for each in threads.find(words, limit=_PANE)]
+        else:
+            found = list(threads.list(limit=_PANE))
+        unique = {thread.id: thread for thread in found}
+        marks = dict.fromkeys(running, "… ") | ({self._id: "● "} if self._id else {})
+        rows = [_row(thread, marks.get(thread.id, "")) for thread in unique.values()]
+        return (Choice("", "+ new thread"), *rows)
+
     def page(self, first: int, last: int) -> tuple[Past, ...]:
         """Return some messages of the thread, ``last`` not included."""
         if self._home is None or self._waiting or self._threads is None:
@@ -247,6 +260,12 @@ def _known(thread: Thread) -> Known:
 def _choice(thread: Thread) -> Choice:
     model = thread.model.partition(":")[2] or thread.model
     return Choice(thread.id, thread.title or "(untitled)", f"{thread.messages:,} messages, {model}")
+
+
+def _row(thread: Thread, mark: str) -> Choice:
+    branch = "↳ " if thread.parent else ""
+    choice = _choice(thread)
+    return Choice(choice.value, f"{mark}{branch}{choice.label}", choice.detail)
 
 
 def _hit(found: Found) -> Choice:

@@ -13,7 +13,7 @@ from .effects import Effect
 from .history import PAGE
 from .reduce import begin, reduce
 from .search import place
-from .state import Asked, Choosing, Column, Comparison, Known, Past, State, Tally
+from .state import Asked, Choosing, Column, Comparison, Known, Listing, Past, State, Tally
 from .status import BETWEEN, Piece, status, waiting
 from .turn import trouble
 
@@ -32,6 +32,7 @@ __all__ = [
     "Dial",
     "Effect",
     "Known",
+    "Listing",
     "Past",
     "Piece",
     "Said",

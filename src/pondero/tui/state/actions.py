@@ -48,6 +48,22 @@ class Settling(Struct, frozen=True):
     keep: bool
 
 
+class PaneToggled(Struct, frozen=True):
+    """The user opened the pane of threads, or closed it."""
+
+
+class Sought(Struct, frozen=True):
+    """The user looks for other words in the pane."""
+
+    words: str
+
+
+class Switched(Struct, frozen=True):
+    """The user picked a thread in the pane; an empty id is a new one."""
+
+    thread: str
+
+
 class PickerOpened(Struct, frozen=True):
     """The user opened the picker of levels."""
 
@@ -192,6 +208,13 @@ class Edited(Struct, frozen=True):
     at: float = 0.0
 
 
+class Listed(Struct, frozen=True):
+    """The threads that have these words, for the pane."""
+
+    words: str
+    choices: tuple[Choice, ...]
+
+
 class Found(Struct, frozen=True):
     """Messages with the sought words: those of this thread first."""
 
@@ -219,6 +242,9 @@ Action = (
     | Unqueued
     | ColumnMoved
     | Settling
+    | PaneToggled
+    | Sought
+    | Switched
     | PickerOpened
     | Picked
     | Dismissed
@@ -237,6 +263,7 @@ Action = (
     | Offered
     | Recalled
     | Edited
+    | Listed
     | Found
     | Renamed
     | Reported

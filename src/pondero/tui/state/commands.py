@@ -213,8 +213,9 @@ _HALF = 37
 _KEYS = (
     "",
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
-    "Ctrl+P palette · Ctrl+T levels · Ctrl+O last thinking · Ctrl+G all",
-    "Esc stops · Ctrl+D leaves · /help COMMAND says how one is used",
+    "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels",
+    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+D leaves",
+    "/help COMMAND says how one is used",
 )
 
 COMMANDS: dict[str, Command] = {
@@ -242,6 +243,7 @@ COMMANDS: dict[str, Command] = {
     "fork": Command(_fork, "go on in a copy of it", "[NAME/LEVEL]", model_switch.complete_model),
     "resume": Command(_resume, "go on with another thread", "[ID|WORDS]", anytime=True),
     "search": Command(search.search, "find words in all threads", "WORDS", anytime=True),
+    "threads": Command(search.threads, "the list of threads", anytime=True),
     "title": Command(_title, "give this thread a title", "TITLE"),
     "export": Command(_export, "to .md, .jsonl or .html", "FILE"),
     "doctor": Command(_doctor, "check keys and versions"),

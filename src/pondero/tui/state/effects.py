@@ -147,6 +147,12 @@ class Visit(Struct, frozen=True):
     thread: str | None = None
 
 
+class Look(Struct, frozen=True):
+    """List the threads for the pane, or those that have these words; Listed follows."""
+
+    words: str
+
+
 class Fetch(Struct, frozen=True):
     """Load these messages, ``last`` not included; Turned follows."""
 
@@ -197,6 +203,7 @@ Effect = (
     | Copy
     | Search
     | Visit
+    | Look
     | Fetch
     | Wire
     | Examine

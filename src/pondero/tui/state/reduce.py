@@ -6,7 +6,7 @@ One function for each action, in a table; slash commands have their own, in ``co
 from collections.abc import Callable
 from typing import Any
 
-from . import actions, comparison, effects, last_turn
+from . import actions, comparison, effects, last_turn, search
 from .actions import Action
 from .catalog_view import Dial
 from .cells import Cell, Thought, unfolded
@@ -102,6 +102,14 @@ def _picked(state: State, action: actions.Picked, dial: Dial) -> tuple[State, Ef
     if choosing is None:
         return state, ()
     return _PICKED[choosing.what](state, action.value, dial)
+
+
+def _switched(state: State, action: actions.Switched, dial: Dial) -> tuple[State, Effects]:
+    if not action.thread:
+        return run(state, "/new", dial)
+    if state.thread is not None and state.thread.id == action.thread:
+        return state, ()
+    return state, (effects.Open(action.thread),)
 
 
 def _opening(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
@@ -232,6 +240,10 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Interrupted: _interrupted,
     actions.Typed: _typed,
     actions.Unqueued: _unqueued,
+    actions.PaneToggled: search.toggled,
+    actions.Sought: search.sought,
+    actions.Listed: search.listed,
+    actions.Switched: _switched,
     actions.PickerOpened: _picker,
     actions.Picked: _picked,
     actions.Dismissed: _dismissed,

@@ -105,6 +105,13 @@ class Asked(Struct, frozen=True):
     parts: tuple[Text | Image | Blob, ...] = ()
 
 
+class Listing(Struct, frozen=True):
+    """The pane of threads: those that have these words, or all."""
+
+    words: str = ""
+    choices: tuple[Choice, ...] = ()
+
+
 class Turn(Struct, frozen=True):
     """A turn under way. ``places`` maps each part of this exchange to its live cell."""
 
@@ -179,6 +186,7 @@ class State(Struct, frozen=True, kw_only=True):
     show: Show = "auto"
     choosing: Choosing | None = None
     comparing: Comparison | None = None
+    listing: Listing | None = None
     hint: str = ""
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()

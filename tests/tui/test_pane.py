@@ -1,0 +1,157 @@
+"""The pane of threads, and conversations that go on behind the one that is shown."""
+
+import asyncio
+
+import pytest
+from tests.tui.stage import stage
+from tests.tui.test_threads import long_thread
+
+from pondero.store import Threads
+from pondero.tui.state import Said, Spoken
+
+pytestmark = pytest.mark.anyio
+
+LONG = "say one two three four five six seven eight nine ten"
+
+
+@pytest.fixture
+def threads(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as opened:
+        yield opened
+
+
+def shown(chat):
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+
+
+async def until(chat, *words):
+    """Wait until all of this stands on the screen."""
+    async with asyncio.timeout(20):
+        while not all(word in chat.text for word in words):
+            await chat.pilot.pause(0.01)
+
+
+async def test_threads_are_listed_found_while_typing_and_shown(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        for words in ("say walrus", "say zebra", "say heron"):
+            await chat.say("/new")
+            await chat.say(words)
+        await chat.press("ctrl+l")
+        await until(chat, "+ new thread", "● say heron", "say zebra", "say walrus")
+        assert chat.matches("threads")
+        await chat.type("walr")
+        while "say zebra" in chat.text.replace("say heron", ""):
+            await chat.pilot.pause(0.01)
+        await chat.press("enter")
+        assert shown(chat) == ["say walrus", "walrus"]
+        assert chat.app.focused is chat.app.prompt
+        await chat.press("ctrl+l")
+        assert "+ new thread" not in chat.text
+
+
+async def test_arrows_choose_and_escape_closes(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say a")
+        await chat.press("ctrl+l")
+        await until(chat, "● say a")
+        await chat.press("down", "up", "enter")  # the first row is a new thread
+        assert shown(chat) == []
+        assert chat.app.state.thread is None
+        await chat.press("ctrl+l", "ctrl+l")
+        await chat.press("escape")
+        assert chat.app.state.listing is None
+        assert chat.app.focused is chat.app.prompt
+
+
+async def test_a_running_answer_goes_on_behind_another_thread_and_is_kept(threads):
+    long = long_thread(threads, 4)
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say first")
+        await chat.say_until_held(LONG, pieces=6)
+        running = chat.app.state.thread.id
+        await chat.press_without_waiting("ctrl+l")
+        await until(chat, "● say first")
+        chat.app.prompt.focus()
+        await chat.paste(f"/resume {long}")
+        await chat.pilot.press("enter")
+        await until(chat, "message 3", "… say first")
+        assert shown(chat)[-1] == "message 3"
+        assert not chat.app.state.busy
+        await chat.paste("say meanwhile")  # and here one can go on talking
+        chat.gate.open()
+        await chat.press("enter")
+        assert shown(chat)[-1] == "meanwhile"
+        assert threads.get(running).messages == 4
+        assert threads.kept(running)[3].message.text.endswith("nine ten")
+        assert "answered: say first" in chat.text or shown(chat)[-1] == "meanwhile"
+        await chat.say(f"/resume {running}")
+        assert shown(chat)[-1].endswith("nine ten")
+
+
+async def test_one_can_come_back_while_it_still_answers(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say first")
+        running = chat.app.state.thread.id
+        await chat.say_until_held(LONG, pieces=6)
+        await chat.paste("/new")
+        await chat.pilot.press("enter")
+        await until(chat, "Say something")
+        assert (shown(chat), chat.app.state.busy) == ([], False)
+        await chat.paste(f"/resume {running}")
+        await chat.pilot.press("enter")
+        await chat.pilot.pause()
+        assert chat.app.state.busy
+        assert shown(chat)[-1] == LONG
+        chat.gate.open()
+        await chat.quiet()
+        assert shown(chat)[-1].endswith("nine ten")
+        assert threads.get(running).messages == 4
+
+
+async def test_stop_stops_the_answer_that_is_shown_and_no_other(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say_until_held(LONG, pieces=6)
+        first = chat.app.desk
+        await chat.paste("/new")
+        await chat.pilot.press("enter")
+        await chat.pilot.press("escape")
+        await chat.pilot.pause()
+        assert first.state.busy
+        chat.gate.open()
+        await chat.quiet()
+        assert threads.get("last").messages == 2
+
+
+async def test_words_that_wait_are_sent_in_their_own_thread(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say_until_held(LONG, pieces=6)
+        await chat.paste("say next")
+        await chat.pilot.press("enter")
+        await chat.paste("/new")
+        await chat.pilot.press("enter")
+        chat.gate.open()
+        async with asyncio.timeout(20):
+            while not threads.list() or threads.get("last").messages < 4:
+                await chat.quiet()
+        assert [m.text for m in threads.messages("last")][2:] == ["say next", "next"]
+        assert shown(chat) == []
+
+
+async def test_a_narrow_terminal_shows_the_pane_alone(threads):
+    async with stage("claude-opus-5/off", threads=threads, size=(40, 20)) as chat:
+        await chat.say("say a")
+        await chat.press("ctrl+l")
+        await until(chat, "● say a")
+        await chat.press("enter")
+        assert chat.app.state.listing is None
+        for size in ((120, 40), (80, 24), (30, 10)):
+            await chat.pilot.resize_terminal(*size)
+            await chat.press("ctrl+l")
+            await until(chat, "new thread")
+            await chat.press("ctrl+l")
+
+
+async def test_where_nothing_is_kept_the_pane_says_so():
+    async with stage() as chat:
+        await chat.press("ctrl+l")
+        await until(chat, "kept nowhere")
