@@ -10,7 +10,7 @@ from pathlib import Path
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from pondero.client import AsyncClient, lookup
+from pondero.client import AsyncClient, Tools, lookup
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
 from pondero.store import Threads
@@ -25,6 +25,7 @@ _CLIP = re.compile(r'(id="terminal-clip-terminal">\s*<rect [^>]*height=")([\d.]+
 _DESCENT = 4  # pixels of the last line's letters that Rich would cut off below
 
 DIAL = Dial(lookup(), Policy())
+SOURCES = {"get_weather": "weather.py:get_weather"}
 
 
 class Clock:
@@ -141,6 +142,10 @@ class Stage:
         return path.exists() and path.read_text("utf-8") == picture
 
 
+def _tools(given: Iterable[Callable[..., object]] | Tools) -> Tools:
+    return given if isinstance(given, Tools) else Tools(given)
+
+
 @asynccontextmanager
 async def stage(
     model: str = "claude-opus-5/medium",
@@ -149,7 +154,7 @@ async def stage(
     emulator: Callable[..., Emulator] = Emulator,
     client: AsyncClient | None = None,
     threads: Threads | None = None,
-    tools: Iterable[Callable[..., object]] = (),
+    tools: Iterable[Callable[..., object]] | Tools = (),
     first: tuple[Action, ...] = (),
     theme: str = "dark",
     keeper: Keeper | None = None,
@@ -164,7 +169,7 @@ async def stage(
     app = ChatApp(
         begin(dial, model),
         dial,
-        Session(client, keeper, dial, clock=clock, tools=tools, paid=paid),
+        Session(client, keeper, dial, clock=clock, tools=_tools(tools), sources=SOURCES, paid=paid),
         tap=tap,
         clock=clock,
         first=first,

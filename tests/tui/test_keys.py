@@ -106,7 +106,7 @@ async def test_tab_completes_the_line_and_more_can_be_typed_at_once():
 async def test_the_completions_can_be_gone_through_and_closed():
     async with stage() as chat:
         await chat.type("/th")
-        await chat.pilot.press("down", "tab")
+        await chat.pilot.press("down", "down", "tab")
         assert chat.app.prompt.text == "/theme "
         await chat.pilot.press("escape")
         assert not chat.app._completion.display

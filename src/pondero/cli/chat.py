@@ -45,6 +45,26 @@ _PACE = 0.02
     shell_complete=completion.thread,
 )
 @click.option("--system", metavar="TEXT", default="", help="The system prompt.")
+@click.option(
+    "--tool",
+    "tools",
+    metavar="MODULE:FUNCTION",
+    multiple=True,
+    help="A function the model may call: module:function, or file.py:function.",
+)
+@click.option(
+    "--mcp",
+    metavar="SERVER",
+    multiple=True,
+    help="An MCP server: its name in config.toml, a command line, or a URL.",
+)
+@click.option(
+    "--approve",
+    "approved",
+    metavar="NAME",
+    multiple=True,
+    help="A tool that runs unasked, or 'all'.",
+)
 @policy_option
 @click.option("--no-save", is_flag=True, help="Keep no thread of it.")
 def chat(
@@ -53,17 +73,21 @@ def chat(
     offline: bool,
     resume: str | None,
     system: str,
+    tools: tuple[str, ...],
+    mcp: tuple[str, ...],
+    approved: tuple[str, ...],
     policies: tuple[str, ...],
     no_save: bool,
 ) -> None:
     """Chat with MODEL. /help shows what can be said beside words."""
     _check_terminal()
     _check_textual()
-    from ..client import AsyncClient, lookup
+    from ..client import AsyncClient, Tools, lookup
     from ..client import policy_of as policy_from
     from ..store import settings, settled
     from ..transport import AsyncTap
-    from ..tui import ChatApp, Dial, Session, begin, theme_of
+    from ..tui import ChatApp, Dial, Session, approve, begin, theme_of
+    from .ask_tools import function_of
 
     yours = settings()
     dial = Dial(lookup(), policy_from(policy_of(policies)), settled)
@@ -79,7 +103,17 @@ def chat(
         first = (*_resumed(keeper, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))
     client = AsyncClient(transport=tap, policy=dial.policy)
-    session = Session(client, keeper, dial, clock=monotonic, paid=not offline)
+    functions = {named: function_of(named) for named in tools}
+    session = Session(
+        client,
+        keeper,
+        dial,
+        clock=monotonic,
+        paid=not offline,
+        tools=Tools(functions.values(), mcp=mcp, approve=approve),
+        sources={each.__name__: named for named, each in functions.items()},
+        approved={*approved, *yours.values.get("tools.approved", ())},
+    )
     state = begin(dial, *_model(model, yours), system=system)
     app = ChatApp(
         state.but(unsaved=keeper.unsaved),

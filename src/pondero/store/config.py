@@ -211,6 +211,12 @@ def _theme(value: Any) -> None:
         raise BadConfig(message)
 
 
+def _approved(value: Any) -> None:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        message = f"tools.approved={value!r} cannot be; use a list of SOURCE/TOOL"
+        raise BadConfig(message)
+
+
 def _policy(name: str, value: Any) -> None:
     try:
         Policy.of({name: value})
@@ -223,6 +229,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "thinking": _thinking,
     "save": _save,
     "theme": _theme,
+    "tools.approved": _approved,
     **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, *TOKENS)},
 }
 

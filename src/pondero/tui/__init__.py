@@ -5,8 +5,18 @@
 
 from .app import ChatApp
 from .keeper import Keeper
-from .session import Session
+from .session import Session, approve
 from .state import Action, Dial, actions, begin
 from .views import theme_of
 
-__all__ = ["Action", "ChatApp", "Dial", "Keeper", "Session", "actions", "begin", "theme_of"]
+__all__ = [
+    "Action",
+    "ChatApp",
+    "Dial",
+    "Keeper",
+    "Session",
+    "actions",
+    "approve",
+    "begin",
+    "theme_of",
+]

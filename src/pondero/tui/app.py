@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ from ..canon import visible
 from ..errors import PonderoError
 from ..store import hidden
 from ..transport import AsyncTap
+from . import files
+from .approval import ApprovalScreen
 from .comparison import ComparisonScreen
 from .desk import Desk
 from .executor import Executor
@@ -26,7 +29,18 @@ from .palette import Chosen, Commands
 from .pane import Search, ThreadPane
 from .prompt import Completion, Prompt, Tray
 from .session import Session, unforeseen
-from .state import Action, Choosing, Dial, Effect, State, actions, completions, reduce, trouble
+from .state import (
+    Action,
+    Choosing,
+    Dial,
+    Effect,
+    State,
+    Word,
+    actions,
+    completions,
+    reduce,
+    trouble,
+)
 from .views import DARK, THEMES, Bar, Picker, ThoughtView
 
 _FRAMES_A_SECOND = 30
@@ -75,12 +89,13 @@ class ChatApp(App[None]):
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = Tray()
-        self.prompt: Prompt = Prompt(lambda text: completions(self.state, text, self._dial))
+        self.prompt: Prompt = Prompt(self._completed)
         self._bar = Bar()
         self._executor = Executor(self, dial, tap, clock)
         self._frames: Timer | None = None
         self._picking: Choosing | None = None
         self._comparison: ComparisonScreen | None = None
+        self._approval: ApprovalScreen | None = None
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme if theme in self.available_themes else DARK.name
@@ -136,11 +151,12 @@ class ChatApp(App[None]):
         try:
             self._executor.do(effect, desk)
         except PonderoError as error:
-            self._trouble(error)
+            self.trouble(error)
         except Exception as error:  # noqa: BLE001 - whatever happens, the chat goes on
-            self._trouble(PonderoError(unforeseen(error)))
+            self.trouble(PonderoError(unforeseen(error)))
 
-    def _trouble(self, error: PonderoError) -> None:
+    def trouble(self, error: PonderoError) -> None:
+        """Say what went wrong, without keys."""
         lines = tuple(hidden(line) for line in trouble(error))
         self.dispatch(actions.Reported(lines, "error"))
 
@@ -154,6 +170,7 @@ class ChatApp(App[None]):
         self._pane.show(state.listing)
         self._middle.set_class(state.listing is not None, "listing")
         self._draw_comparison(state)
+        self._draw_approval(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
             self.push_screen(Picker(state.choosing), self._picked)
@@ -169,6 +186,22 @@ class ChatApp(App[None]):
             self.push_screen(self._comparison)
         else:
             screen.show(state.comparing)
+
+    def _draw_approval(self, state: State) -> None:
+        screen = self._approval
+        if screen is not None and screen.proposal not in state.proposals:
+            self._approval = None
+            screen.dismiss(None)
+            screen = None
+        if screen is None and state.proposals:
+            first = state.proposals[0]
+            self._approval = ApprovalScreen(first)
+            self.push_screen(self._approval, partial(self._decided, first.id))
+
+    def _decided(self, id: int, word: Word | None) -> None:
+        if word is not None:
+            self._approval = None
+            self.dispatch(actions.Decided(id, word))
 
     def frame(self) -> None:
         """Draw the events since the last frame, and advance the counters."""
@@ -250,6 +283,17 @@ class ChatApp(App[None]):
         else:
             self.dispatch(actions.Interrupted(hard=True))
 
+    def _completed(self, text: str) -> tuple[str, ...]:
+        return files.completions(text) or completions(self.state, text, self._dial)
+
+    @on(Prompt.Dropped)
+    def _dropped(self, event: Prompt.Dropped) -> None:
+        self._executor.attach(event.paths, self.desk)
+
+    @on(Prompt.PictureWanted)
+    def _picture_wanted(self) -> None:
+        self._executor.paste(self.desk)
+
     @on(Prompt.TakenBack)
     def _taken_back(self) -> None:
         self.dispatch(actions.Unqueued())
@@ -304,7 +348,7 @@ class ChatApp(App[None]):
         """Open the picker of levels; when it is open, select the next one."""
         if isinstance(self.screen, Picker):
             self.screen.action_next()
-        else:
+        elif self._approval is None:
             self.dispatch(actions.PickerOpened())
 
     def action_threads(self) -> None:
@@ -328,7 +372,9 @@ class ChatApp(App[None]):
 
     def action_page(self, step: int) -> None:
         """Scroll by a page; at the top, load older messages."""
-        if self._comparison is not None:
+        if self._approval is not None:
+            self._approval.action_turn(step)
+        elif self._comparison is not None:
             self._comparison.turn(step)
         elif step < 0 and self.page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))

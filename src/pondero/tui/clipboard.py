@@ -18,18 +18,28 @@ _PROGRAMS = (
     ("clip.exe", None, ("clip.exe",)),
 )
 """A program, the variable it needs, and how it is called."""
+_PICTURES = (
+    ("pngpaste", None, ("pngpaste", "-")),
+    ("wl-paste", "WAYLAND_DISPLAY", ("wl-paste", "--no-newline", "--type", "image/png")),
+    ("xclip", "DISPLAY", ("xclip", "-selection", "clipboard", "-t", "image/png", "-o")),
+)
 _DEAF = {"TERM": ("", "dumb", "linux", "vt100"), "TERM_PROGRAM": ("Apple_Terminal",)}
 """Terminals that are known to take nothing for the clipboard."""
 _PATIENCE = 3.0
 
 
+Program = tuple[str, str | None, tuple[str, ...]]
+
+
 def program(
-    environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
+    environment: Mapping[str, str],
+    which: Callable[[str], str | None] = shutil.which,
+    programs: tuple[Program, ...] = _PROGRAMS,
 ) -> tuple[str, ...] | None:
     """Return the program that reaches this desktop's clipboard; over SSH it is another's."""
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
         return None
-    for name, needed, call in _PROGRAMS:
+    for name, needed, call in programs:
         if (needed is None or environment.get(needed)) and which(name):
             return call
     return None
@@ -38,6 +48,18 @@ def program(
 def is_deaf(environment: Mapping[str, str]) -> bool:
     """Return whether this terminal is known to have no clipboard for programs."""
     return any(environment.get(name, "?") in values for name, values in _DEAF.items())
+
+
+def picture() -> bytes | None:
+    """Return the picture on the clipboard as PNG; None where there is none, or no way to it."""
+    if (call := program(os.environ, programs=_PICTURES)) is None:
+        return None
+    try:
+        # one of the programs named above
+        run = subprocess.run(call, capture_output=True, timeout=_PATIENCE, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout if run.stdout.startswith(b"\x89PNG") else None
 
 
 def copy(text: str, what: str, send: Callable[[str], None]) -> tuple[bool, str]:

@@ -3,11 +3,13 @@
 ``ChatApp`` shows one desk; others go on answering until their turn is over.
 """
 
+from asyncio import Future
+
 from textual.worker import Worker
 
 from ..canon import Event
 from .session import Candidate, Session
-from .state import State, actions
+from .state import State, Word, actions
 
 _KEYS_A_DESK = 1_000_000_000
 
@@ -23,6 +25,7 @@ class Desk:
         self.columns: dict[int, list[Event]] = {}
         self.candidates: dict[int, Candidate] = {}
         self.asking: list[Worker[None]] = []
+        self.proposed: dict[int, Future[Word]] = {}
 
     @property
     def thread(self) -> str | None:

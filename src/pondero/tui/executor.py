@@ -5,19 +5,24 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from textual.app import SuspendNotSupported
 
+from ..canon import Json
+from ..client import attachment
 from ..errors import PonderoError, UnknownThread
 from ..store import set_config
 from ..transport import AsyncTap
-from .clipboard import copy
+from . import files
+from .clipboard import copy, picture
 from .desk import Desk
-from .reports import cleaned, examined, export, wire
-from .state import PAGE, Choice, Dial, Effect, actions, effects
+from .reports import cleaned, examined, export, tools, wire
+from .state import PAGE, Asked, Choice, Dial, Effect, Proposal, Word, actions, effects
 
 if TYPE_CHECKING:
     from .app import ChatApp
@@ -33,6 +38,7 @@ class Executor:
         self._dial = dial
         self._tap = tap
         self._clock = clock
+        self._calls = 0
         self.doers: dict[type, Callable[[Any, Desk], None]] = {
             effects.Ask: self._ask,
             effects.Compare: self._compare,
@@ -52,6 +58,11 @@ class Executor:
             effects.Copy: self._copy,
             effects.Search: self._search,
             effects.Visit: self._visit,
+            effects.Answer: self._answer,
+            effects.ListTools: self._list_tools,
+            effects.Forget: self._forget,
+            effects.Attach: self._attach,
+            effects.Gather: self._gather,
             effects.Look: self._look,
             effects.Fetch: self._fetch,
             effects.Wire: self._wire,
@@ -67,8 +78,66 @@ class Executor:
 
     # -- a turn -----------------------------------------------------------------------------------
 
+    async def _propose(
+        self, desk: Desk, name: str, source: str, arguments: dict[str, Json]
+    ) -> Word:
+        """Ask the user about a call, and wait for the decision."""
+        self._calls += 1
+        id = self._calls
+        decision: asyncio.Future[Word] = asyncio.get_running_loop().create_future()
+        desk.proposed[id] = decision
+        shown = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
+        self._app.frame()
+        self._app.dispatch(actions.Proposed(Proposal(id, name, source, shown)), desk)
+        if desk is not self._app.desk:
+            self._app.dispatch(actions.Wanted(desk.state.thread))
+        try:
+            return await decision
+        finally:
+            del desk.proposed[id]
+            self._app.dispatch(actions.Withdrawn(id), desk)
+
+    def _answer(self, effect: effects.Answer, desk: Desk) -> None:
+        waiting = desk.proposed.get(effect.id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(effect.word)
+        if effect.word == "always":
+            self._app.call_later(self._keep_approved, desk)  # after the session noted which
+
+    def _keep_approved(self, desk: Desk) -> None:
+        kept = sorted(each for each in desk.session.approved if "/" in each)
+        try:
+            set_config("tools.approved", msgspec.json.encode(kept).decode())
+        except PonderoError as error:
+            said = f"⚠ it runs unasked in this chat only: {error}"
+            self._app.dispatch(actions.Reported((said,), "warning"), desk)
+
+    def _list_tools(self, _effect: effects.ListTools, desk: Desk) -> None:
+        self._app.run_worker(self._listed_tools(desk), exit_on_error=True)
+
+    async def _listed_tools(self, desk: Desk) -> None:
+        try:
+            await desk.session.tools.aopen()
+        except PonderoError as error:
+            self._app.trouble(error)
+        self._app.dispatch(actions.Reported(tools(desk.session)), desk)
+
+    def _forget(self, effect: effects.Forget, desk: Desk) -> None:
+        approved = desk.session.approved
+        found = {
+            each for each in approved if each == effect.name or each.endswith(f"/{effect.name}")
+        }
+        approved -= found
+        if found:
+            self._keep_approved(desk)
+        said = (
+            f"✓ {effect.name} is asked about again" if found else f"{effect.name} was asked about"
+        )
+        self._app.dispatch(actions.Reported((said,), "good" if found else "plain"), desk)
+
     def _ask(self, effect: effects.Ask, desk: Desk) -> None:
         self._app.wake()
+        desk.session.propose = partial(self._propose, desk)
         desk.turn = self._app.run_worker(self._have_turn(effect, desk), exit_on_error=True)
 
     async def _have_turn(self, effect: effects.Ask, desk: Desk) -> None:
@@ -87,6 +156,7 @@ class Executor:
 
     def _compare(self, effect: effects.Compare, desk: Desk) -> None:
         desk.columns, desk.candidates, desk.asking = {}, {}, []
+        desk.session.propose = partial(self._propose, desk)
         for column, ask in enumerate(effect.asks, effect.first):
             desk.columns[column] = []
             answer = self._have_column(column, ask, effect.number, desk)
@@ -255,6 +325,53 @@ class Executor:
                 message = f"the editor {editor!r} did not end well: {error}"
                 raise PonderoError(message) from None
             return file.read_text("utf-8", errors="replace")
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _attach(self, effect: effects.Attach, desk: Desk) -> None:
+        self.attach((Path(effect.path.strip("\"'")).expanduser(),), desk)
+
+    def attach(self, paths: Iterable[Path], desk: Desk) -> None:
+        """Read files off the loop, and attach them to the next question."""
+        self._app.run_worker(self._attached(tuple(paths), desk), exit_on_error=True)
+
+    async def _attached(self, paths: tuple[Path, ...], desk: Desk) -> None:
+        for path in paths:
+            try:
+                part = await asyncio.to_thread(files.read, path)
+            except PonderoError as error:
+                self._app.trouble(error)
+            else:
+                self._app.dispatch(actions.Attached((part,)), desk)
+
+    def _gather(self, effect: effects.Gather, desk: Desk) -> None:
+        self._app.run_worker(self._gathered(effect.asked, desk), exit_on_error=True)
+
+    async def _gathered(self, asked: Asked, desk: Desk) -> None:
+        error = ""
+        try:
+            paths = await asyncio.to_thread(files.named, asked.words)
+            parts = [await asyncio.to_thread(files.read, path) for path in paths]
+            asked = Asked(asked.words, (*asked.parts, *parts))
+        except PonderoError as unread:
+            error = str(unread)
+        self._app.dispatch(actions.Gathered(asked, self._clock(), error), desk)
+
+    def paste(self, desk: Desk) -> None:
+        """Attach the picture on the user's clipboard; where there is none, paste as ever."""
+        self._app.run_worker(self._pasted(desk), exit_on_error=True)
+
+    async def _pasted(self, desk: Desk) -> None:
+        data = await asyncio.to_thread(picture)
+        if data is None:
+            self._app.prompt.action_paste()
+            return
+        try:
+            part = attachment(data, name="clipboard.png")
+        except PonderoError as error:
+            self._app.trouble(error)
+        else:
+            self._app.dispatch(actions.Attached((part,)), desk)
 
     def _copy(self, effect: effects.Copy, desk: Desk) -> None:
         did, said = copy(effect.text, effect.what, self._app.copy_to_clipboard)

@@ -1,6 +1,7 @@
 """The input line, with history, and the completions above it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ..canon import visible
+from .files import dropped
 from .state import COMMANDS, State, waiting
 from .views import content
 
@@ -80,6 +82,7 @@ class Prompt(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False),
         Binding("ctrl+d", "leave_or_delete", show=False),
+        Binding("ctrl+v", "paste_picture", show=False),
     ]
 
     class Sent(Message):
@@ -105,6 +108,16 @@ class Prompt(TextArea):
 
     class TakenBack(Message):
         """Up on an empty line, while words wait to be sent."""
+
+    class PictureWanted(Message):
+        """Ctrl-V: a picture on the clipboard is to be attached."""
+
+    class Dropped(Message):
+        """Files were dropped onto the terminal."""
+
+        def __init__(self, paths: tuple[Path, ...]) -> None:
+            super().__init__()
+            self.paths = paths
 
     class Left(Message):
         """Ctrl-D on an empty line."""
@@ -180,6 +193,17 @@ class Prompt(TextArea):
             self.post_message(self.Typed())
         self._look()
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Attach files whose paths are pasted; anything else is left to Textual's own handler."""
+        if paths := dropped(event.text):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Dropped(paths))
+
+    def action_paste_picture(self) -> None:
+        """Attach a picture, or paste words."""
+        self.post_message(self.PictureWanted())
+
     def on_text_area_changed(self) -> None:
         """Complete what was pasted, too."""
         self._look()
@@ -189,7 +213,8 @@ class Prompt(TextArea):
         if text.endswith("\\") and self.cursor_location == self.document.end:
             self.action_delete_left()
             return self._break()
-        if self._lines and " " not in text and text[1:].lower() not in COMMANDS:
+        half = text.startswith("/") and " " not in text and text[1:].lower() not in COMMANDS
+        if self._lines and half:
             return self._take()
         self.remember(text.strip())
         self.put("")
@@ -248,7 +273,11 @@ class Prompt(TextArea):
         return True
 
     def _look(self) -> None:
-        self._offer(self._complete(self.text) if self.text.startswith("/") else ())
+        text = self.text
+        at_end = self.cursor_location == self.document.end
+        self._offer(
+            self._complete(text) if text.startswith("/") or ("@" in text and at_end) else ()
+        )
 
     def _offer(self, lines: tuple[str, ...]) -> None:
         if lines != self._lines:

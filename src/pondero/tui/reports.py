@@ -13,9 +13,12 @@ import msgspec
 from ..errors import PonderoError, UsageError
 from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
 from ..transport import AsyncTap
+from .session import Session
 from .state import actions
 
 _LONGEST = 20_000
+_NAMES = 24
+_ABOUT = 200
 _MARKS = {True: "✓", False: "✗", None: "·"}
 
 
@@ -61,6 +64,23 @@ def examined() -> tuple[str, ...]:
         lines.append(f"{_MARKS[finding.ok]} {finding.check:<{column}}{finding.value}")
         if finding.fix:
             lines.append(f"  {'':<{column}}→ {finding.fix}")
+    return tuple(hidden(line) for line in lines)
+
+
+def tools(session: Session) -> tuple[str, ...]:
+    """Return the tools of a chat as lines: each with where it is from and whether it is asked."""
+    listed = session.tools.listed()
+    if not listed:
+        return ("there are no tools; pondero chat --tool module:function, or --mcp SERVER",)
+    sources = session.sources()
+    column = min(_NAMES, max(len(each.tool.name) for each in listed)) + 2
+    lines = []
+    for each in listed:
+        name = each.tool.name
+        asked = "runs unasked" if session.is_approved(name) else "asks"
+        lines.append(f"{name:<{column}}{asked}, from {sources[name]}")
+        if about := " ".join(each.tool.description.split()):
+            lines.append(f"{'':<{column}}{about[:_ABOUT]}")
     return tuple(hidden(line) for line in lines)
 
 

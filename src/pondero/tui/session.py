@@ -5,7 +5,8 @@ It draws nothing; ``ChatApp`` runs it for the reducer's effects and gets actions
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from decimal import Decimal
 from pathlib import Path
 from typing import cast
@@ -13,13 +14,27 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import Event, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, Recorder, cost_of
+from ..canon import Event, Json, Message, Reply, Usage
+from ..client import AsyncChat, AsyncClient, Recorder, Tools, cost_of
 from ..errors import PonderoError
 from ..store import Kept, cost, has_prices
 from ..thinking import ThinkingLike
 from .keeper import Keeper
-from .state import Dial, actions, effects
+from .state import Dial, Word, actions, effects
+
+ALL = "all"
+"""Stands for every tool among those that are approved."""
+
+Propose = Callable[[str, str, dict[str, Json]], Awaitable[Word]]
+"""Asks the user about a call: its name, where the tool is from, and the arguments."""
+
+_ASKING: ContextVar["Session | None"] = ContextVar("asking", default=None)
+
+
+async def approve(name: str, arguments: dict[str, Json]) -> bool:
+    """Return whether a call of the turn under way may run; ``Tools`` ask it."""
+    session = _ASKING.get()
+    return session is not None and await session.approval(name, arguments)
 
 
 class Candidate(Struct, frozen=True):
@@ -31,7 +46,11 @@ class Candidate(Struct, frozen=True):
 
 
 class Session:
-    """A client, a thread and a clock. ``paid`` is whether a service answers, not the emulator."""
+    """A client, a thread, a clock and tools. ``paid``: a service answers, not the emulator.
+
+    ``approved`` are the tools that run unasked: a name, "all", or ``SOURCE/NAME`` as the config has
+    them. The ``sources`` of functions are given; a server is the source of its tools.
+    """
 
     def __init__(
         self,
@@ -41,14 +60,19 @@ class Session:
         *,
         clock: Callable[[], float],
         paid: bool = True,
-        tools: Iterable[Callable[..., object]] = (),
+        tools: Tools | None = None,
+        sources: Mapping[str, str] | None = None,
+        approved: set[str] | None = None,
     ) -> None:
         self.keeper = keeper
         self._client = client
         self._dial = dial
         self._clock = clock
         self.paid = paid
-        self._tools = tuple(tools)
+        self.tools: Tools = tools or Tools()
+        self.approved: set[str] = set() if approved is None else approved
+        self.propose: Propose | None = None
+        self._sources = dict(sources or {})
 
     def beside(self) -> "Session":
         """Return a session for another thread, with the same client."""
@@ -58,7 +82,9 @@ class Session:
             self._dial,
             clock=self._clock,
             paid=self.paid,
-            tools=self._tools,
+            tools=self.tools,
+            sources=self._sources,
+            approved=self.approved,
         )
 
     @property
@@ -77,7 +103,32 @@ class Session:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        await self.tools.aclose()
         await self._client.aclose()
+
+    async def approval(self, name: str, arguments: dict[str, Json]) -> bool:
+        """Return whether a call may run: where it was not said before, the user is asked."""
+        if self.is_approved(name):
+            return True
+        source = self._source(name)
+        word = "no" if self.propose is None else await self.propose(name, source, arguments)
+        if word == "always":
+            self.approved.add(f"{source}/{name}")
+        return word != "no"
+
+    def is_approved(self, name: str) -> bool:
+        """Return whether a tool runs unasked: it, or all, or its namesake from where it is from."""
+        return not self.approved.isdisjoint((ALL, name, f"{self._source(name)}/{name}"))
+
+    def _source(self, name: str) -> str:
+        return self.sources().get(name, "this chat")
+
+    def sources(self) -> dict[str, str]:
+        """Return where every tool is from, by its name."""
+        here, listed = self._sources, self.tools.listed()
+        return {
+            each.tool.name: each.server or here.get(each.tool.name, "this chat") for each in listed
+        }
 
     async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
@@ -96,6 +147,7 @@ class Session:
         self, ask: effects.Ask, number: int | None, feed: Callable[[Event], None]
     ) -> tuple[tuple[Kept, ...], actions.Ended]:
         """Run a turn; return its messages as they are kept, and how it ended."""
+        _ASKING.set(self)
         recorder = Recorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
         stopped = False
@@ -154,7 +206,7 @@ class Session:
         chat = AsyncChat(
             model,
             cast("ThinkingLike", wish),
-            tools=self._tools,
+            tools=self.tools,
             messages=messages,
             client=self._client,
             policy=self._dial.policy,

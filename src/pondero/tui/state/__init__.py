@@ -13,7 +13,19 @@ from .effects import Effect
 from .history import PAGE
 from .reduce import begin, reduce
 from .search import place
-from .state import Asked, Choosing, Column, Comparison, Known, Listing, Past, State, Tally
+from .state import (
+    Asked,
+    Choosing,
+    Column,
+    Comparison,
+    Known,
+    Listing,
+    Past,
+    Proposal,
+    State,
+    Tally,
+    Word,
+)
 from .status import BETWEEN, Piece, status, waiting
 from .turn import trouble
 
@@ -35,6 +47,7 @@ __all__ = [
     "Listing",
     "Past",
     "Piece",
+    "Proposal",
     "Said",
     "Spoken",
     "State",
@@ -42,6 +55,7 @@ __all__ = [
     "Thought",
     "Told",
     "Waiting",
+    "Word",
     "actions",
     "begin",
     "completions",

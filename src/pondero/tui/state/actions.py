@@ -5,12 +5,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ...canon import Event, Message, Usage
+from ...canon import Blob, Event, Image, Message, Text, Usage
 from ...errors import PonderoError
 from .catalog_view import Choice
 from .cells import Tone
 from .effects import Purpose
-from .state import Asked, Known, Past, Tally
+from .state import Asked, Known, Past, Proposal, Tally, Word
 
 # -- the user -----------------------------------------------------------------------------------
 
@@ -62,6 +62,13 @@ class Switched(Struct, frozen=True):
     """The user picked a thread in the pane; an empty id is a new one."""
 
     thread: str
+
+
+class Decided(Struct, frozen=True):
+    """The user decided about a call."""
+
+    id: int
+    word: Word
 
 
 class PickerOpened(Struct, frozen=True):
@@ -208,6 +215,38 @@ class Edited(Struct, frozen=True):
     at: float = 0.0
 
 
+class Attached(Struct, frozen=True):
+    """These go with the next question."""
+
+    parts: tuple[Text | Image | Blob, ...]
+
+
+class Gathered(Struct, frozen=True):
+    """A question with the files it names; ``error`` is why one of them cannot be read."""
+
+    asked: Asked
+    at: float
+    error: str = ""
+
+
+class Proposed(Struct, frozen=True):
+    """The model calls a tool that does not run unasked."""
+
+    proposal: Proposal
+
+
+class Withdrawn(Struct, frozen=True):
+    """Nobody waits for this decision any more."""
+
+    id: int
+
+
+class Wanted(Struct, frozen=True):
+    """A thread that is not shown waits for a decision."""
+
+    thread: Known | None
+
+
 class Listed(Struct, frozen=True):
     """The threads that have these words, for the pane."""
 
@@ -245,6 +284,7 @@ Action = (
     | PaneToggled
     | Sought
     | Switched
+    | Decided
     | PickerOpened
     | Picked
     | Dismissed
@@ -263,6 +303,11 @@ Action = (
     | Offered
     | Recalled
     | Edited
+    | Attached
+    | Gathered
+    | Proposed
+    | Withdrawn
+    | Wanted
     | Listed
     | Found
     | Renamed

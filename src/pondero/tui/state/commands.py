@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...thinking import describe
-from . import comparison, last_turn, model_switch, search
+from . import comparison, last_turn, model_switch, search, tools
 from .catalog_view import Choice, Dial
 from .cells import unfolded
 from .effects import (
+    Attach,
     Begin,
     Dress,
     Effects,
@@ -83,6 +84,15 @@ def _title(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     if state.thread is None:
         return state.tell("there is no thread to be named yet; say something first"), ()
     return state, (Rename(argument),)
+
+
+def _attach(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+    """Attach a file to the next question; a dash takes all of them away."""
+    if argument == "-":
+        return state.but(attached=(), hint="nothing is attached now"), ()
+    if not argument:
+        return state.tell("which file? /attach PATH, or @path in your words; - takes all away"), ()
+    return state, (Attach(argument),)
 
 
 def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
@@ -233,6 +243,7 @@ COMMANDS: dict[str, Command] = {
     "compare": Command(
         comparison.compare, "several levels at once", "LEVEL... [QUESTION]", _complete_levels
     ),
+    "attach": Command(_attach, "a file to the next words", "PATH", anytime=True),
     "edit": Command(last_turn.edit, "change the last question"),
     "undo": Command(last_turn.undo, "take the last turn back"),
     "cost": Command(_cost, "tokens and money so far"),
@@ -246,6 +257,7 @@ COMMANDS: dict[str, Command] = {
     "threads": Command(search.threads, "the list of threads", anytime=True),
     "title": Command(_title, "give this thread a title", "TITLE"),
     "export": Command(_export, "to .md, .jsonl or .html", "FILE"),
+    "tools": Command(tools.tools, "tools and what may run", "[forget NAME]"),
     "doctor": Command(_doctor, "check keys and versions"),
     "theme": Command(_theme, "colours, kept in config", "[NAME]", _complete_theme),
     "help": Command(_help, "this", "[COMMAND]", _complete_help, anytime=True),

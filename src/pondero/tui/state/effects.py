@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ...canon import Blob, Image, Text
-from .state import Asked
+from .state import Asked, Word
 
 Purpose = Literal["undo", "edit", "copy", "compare"]
 """What a recalled turn is for."""
@@ -147,6 +147,35 @@ class Visit(Struct, frozen=True):
     thread: str | None = None
 
 
+class Answer(Struct, frozen=True):
+    """Tell a waiting call what was decided; "always" is kept in the config."""
+
+    id: int
+    word: Word
+
+
+class ListTools(Struct, frozen=True):
+    """Show the tools and which of them run unasked; Reported follows."""
+
+
+class Forget(Struct, frozen=True):
+    """Ask about a tool again that was to run always; Reported follows."""
+
+    name: str
+
+
+class Attach(Struct, frozen=True):
+    """Read a file for the next question; Attached follows."""
+
+    path: str
+
+
+class Gather(Struct, frozen=True):
+    """Read the files that words name as ``@path``; Gathered follows, even if there are none."""
+
+    asked: Asked
+
+
 class Look(Struct, frozen=True):
     """List the threads for the pane, or those that have these words; Listed follows."""
 
@@ -203,6 +232,11 @@ Effect = (
     | Copy
     | Search
     | Visit
+    | Answer
+    | ListTools
+    | Forget
+    | Attach
+    | Gather
     | Look
     | Fetch
     | Wire

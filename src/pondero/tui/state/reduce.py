@@ -6,7 +6,7 @@ One function for each action, in a table; slash commands have their own, in ``co
 from collections.abc import Callable
 from typing import Any
 
-from . import actions, comparison, effects, last_turn, search
+from . import actions, comparison, effects, last_turn, search, tools
 from .actions import Action
 from .catalog_view import Dial
 from .cells import Cell, Thought, unfolded
@@ -49,9 +49,24 @@ def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[Sta
         return run(state, text, dial)
     asked = Asked(text.removeprefix("/") if text.startswith("//") else text, state.attached)
     state = state.but(attached=())
+    if "@" in text:
+        return state, (effects.Gather(asked),)
+    return _gathered(state, actions.Gathered(asked, action.at), dial)
+
+
+def _gathered(state: State, action: actions.Gathered, dial: Dial) -> tuple[State, Effects]:
+    """Ask what the user sent, or let it wait; where a file cannot be read it goes back."""
+    asked = action.asked
+    if action.error:
+        back = state.but(attached=(*asked.parts, *state.attached))
+        return back.tell(f"✗ {action.error}", tone="error"), (effects.Restore(asked.words),)
     if state.busy:
         return state.but(queue=(*state.queue, asked)), ()
     return _asking(state, asked, action.at, dial)
+
+
+def _attached(state: State, action: actions.Attached, _dial: Dial) -> tuple[State, Effects]:
+    return state.but(attached=(*state.attached, *action.parts)), ()
 
 
 def _next(state: State, at: float, dial: Dial) -> tuple[State, Effects]:
@@ -244,6 +259,10 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Sought: search.sought,
     actions.Listed: search.listed,
     actions.Switched: _switched,
+    actions.Proposed: tools.proposed,
+    actions.Decided: tools.decided,
+    actions.Withdrawn: tools.withdrawn,
+    actions.Wanted: tools.wanted,
     actions.PickerOpened: _picker,
     actions.Picked: _picked,
     actions.Dismissed: _dismissed,
@@ -262,6 +281,8 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Opened: opened,
     actions.Turned: turned,
     actions.Offered: _offered,
+    actions.Attached: _attached,
+    actions.Gathered: _gathered,
     actions.Recalled: _recalled,
     actions.Edited: _edited,
     actions.Found: found,

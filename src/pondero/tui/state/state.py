@@ -105,6 +105,19 @@ class Asked(Struct, frozen=True):
     parts: tuple[Text | Image | Blob, ...] = ()
 
 
+Word = Literal["once", "always", "no"]
+"""What the user decides about a call."""
+
+
+class Proposal(Struct, frozen=True):
+    """A call that waits for the user's decision; ``source`` is where its tool is from."""
+
+    id: int
+    name: str
+    source: str
+    arguments: str
+
+
 class Listing(Struct, frozen=True):
     """The pane of threads: those that have these words, or all."""
 
@@ -187,6 +200,7 @@ class State(Struct, frozen=True, kw_only=True):
     choosing: Choosing | None = None
     comparing: Comparison | None = None
     listing: Listing | None = None
+    proposals: tuple[Proposal, ...] = ()
     hint: str = ""
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()

@@ -4,6 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import visible
+from .history import attachment_said
 from .state import State, money
 from .turn import said_of
 
@@ -119,13 +120,16 @@ _WAITING = 3
 
 
 def waiting(state: State) -> tuple[str, ...]:
-    """Return the words that wait to be sent, a line each."""
+    """Return the words that wait to be sent, and what goes with the next ones, a line each."""
+    attached = [f"with: {attachment_said(part)}" for part in state.attached[:_WAITING]]
+    if (more := len(state.attached) - _WAITING) > 0:
+        attached.append(f"      and {more} more")
     if not state.queue:
-        return ()
+        return tuple(attached)
     lines = [
         f"next: {_cut(' '.join(said_of(asked).split()), 200)}" for asked in state.queue[:_WAITING]
     ]
     if (more := len(state.queue) - _WAITING) > 0:
         lines.append(f"      and {more} more")
     lines[-1] += "  (↑ takes the last back)"
-    return tuple(lines)
+    return (*lines, *attached)

@@ -1,0 +1,230 @@
+"""Tools in the chat: nothing runs before the user has said so, and "always" is kept."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from tests.tui.stage import stage
+
+from pondero.canon import ToolResult
+from pondero.client import Tools
+from pondero.emulator import Call, Emulator, Turn
+from pondero.store import Threads, settings
+from pondero.tui import approve
+from pondero.tui.approval import ApprovalScreen
+from pondero.tui.state import Called, Spoken, Told
+
+pytestmark = pytest.mark.anyio
+
+PROGRAM = str(Path(__file__).parents[1] / "client" / "mcp_server.py")
+NUMBERS = {"name": "numbers", "command": sys.executable, "args": [PROGRAM]}
+
+
+class Weather:
+    """A tool that remembers what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def tools(self):
+        def get_weather(city: str) -> str:
+            """Return the weather in a city."""
+            self.asked.append(city)
+            return f"{city}: sunny"
+
+        return Tools([get_weather], approve=approve)
+
+
+def scripted(*turns):
+    return lambda **how: Emulator(script=list(turns), **how)
+
+
+def calling(name, arguments, *, times=1):
+    call = Turn(thinking="let me see", tool_calls=(Call(name, arguments),))
+    return scripted(*([call, Turn(text="done")] * times))
+
+
+async def asked(chat, line="Go on."):
+    """Send a line and wait until the user is asked about a call."""
+    await chat.paste(line)
+    await chat.pilot.press("enter")
+    await proposal(chat)
+
+
+async def proposal(chat):
+    async with asyncio.timeout(20):
+        while not isinstance(chat.app.screen, ApprovalScreen):
+            await chat.pilot.pause(0.01)
+    await chat.pilot.pause()
+    await chat.pilot.pause()
+
+
+def results(chat):
+    messages = chat.app.desk.session.keeper.messages
+    return [part for each in messages for part in each.parts if isinstance(part, ToolResult)]
+
+
+def answer(chat):
+    return next(c for c in chat.app.state.page[::-1] if isinstance(c, Spoken)).text
+
+
+def told(chat):
+    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, Told)).lines)
+
+
+async def test_a_call_is_shown_with_name_and_arguments_and_runs_when_allowed():
+    weather = Weather()
+    arguments = {"city": "Paris", "units": {"temperature": "celsius"}}
+    async with stage(tools=weather.tools(), emulator=calling("get_weather", arguments)) as chat:
+        await asked(chat, "What is the weather in Paris?")
+        assert "⚙ get_weather wants to run" in chat.text
+        assert '"city": "Paris"' in chat.text
+        assert '"temperature": "celsius"' in chat.text
+        assert chat.matches("approval")
+        assert weather.asked == []
+        await chat.press("down", "enter")
+        assert answer(chat) == "done"
+
+
+async def test_enter_alone_and_what_was_typed_ahead_approve_nothing():
+    weather = Weather()
+    emulator = calling("get_weather", {"city": "Paris"})
+    async with stage(tools=weather.tools(), emulator=emulator) as chat:
+        await asked(chat)
+        await chat.pilot.press("y", "a", "1", "space")
+        assert isinstance(chat.app.screen, ApprovalScreen) or weather.asked == []
+        if isinstance(chat.app.screen, ApprovalScreen):
+            await chat.pilot.press("enter")
+        await chat.quiet()
+        assert weather.asked == []
+        assert [result.error for result in results(chat)] == [True]
+        assert answer(chat) == "done"
+
+
+async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(config_dir):
+    weather = Weather()
+    emulator = calling("get_weather", {"city": "Paris"}, times=3)
+    async with stage(tools=weather.tools(), emulator=emulator) as chat:
+        await asked(chat)
+        await chat.press("down", "down", "enter")
+        assert weather.asked == ["Paris"]
+        await chat.quiet()
+        assert settings().values["tools.approved"] == ["weather.py:get_weather/get_weather"]
+        await chat.say("Go on.")  # nobody is asked
+        assert weather.asked == ["Paris"] * 2
+        await chat.say("/tools")
+        assert "get_weather  runs unasked, from weather.py:get_weather" in chat.text
+        await chat.say("/tools forget get_weather")
+        assert settings().values["tools.approved"] == []
+        await asked(chat)
+        await chat.press("escape")
+        assert weather.asked == ["Paris"] * 2
+
+
+async def test_a_stop_while_it_is_asked_ends_the_turn_and_the_question():
+    weather = Weather()
+    emulator = calling("get_weather", {"city": "Paris"})
+    async with stage(tools=weather.tools(), emulator=emulator) as chat:
+        await asked(chat)
+        chat.app.desk.turn.cancel()
+        await chat.quiet()
+        assert not isinstance(chat.app.screen, ApprovalScreen)
+        assert (chat.app.state.busy, chat.app.state.proposals) == (False, ())
+        assert weather.asked == []
+
+
+async def test_several_calls_are_asked_about_one_after_the_other():
+    weather = Weather()
+    calls = tuple(Call("get_weather", {"city": city}) for city in ("Oslo", "Rome"))
+    emulator = scripted(Turn(tool_calls=calls), Turn(text="done"))
+    async with stage(tools=weather.tools(), emulator=emulator) as chat:
+        await asked(chat)
+        assert "Oslo" in chat.text
+        await chat.pilot.press("enter")
+        async with asyncio.timeout(20):
+            while "Rome" not in chat.text:
+                await chat.pilot.pause(0.01)
+        await proposal(chat)
+        await chat.press("down", "enter")
+        assert weather.asked == ["Rome"]
+
+
+async def test_a_thread_that_is_not_shown_says_that_it_waits(tmp_path):
+    started, may_end, asked = asyncio.Event(), asyncio.Event(), []
+
+    async def wait() -> str:
+        """Wait."""
+        started.set()
+        await may_end.wait()
+        return "waited"
+
+    def get_weather(city: str) -> str:
+        """Return the weather in a city."""
+        asked.append(city)
+        return "sunny"
+
+    calls = Call("wait", {}), Call("get_weather", {"city": "Paris"})
+    emulator = scripted(*(Turn(tool_calls=(call,)) for call in calls), Turn(text="done"))
+    tools = Tools([wait, get_weather], approve=approve)
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(tools=tools, emulator=emulator, threads=threads) as chat:
+            desk = chat.app.desk
+            desk.session.approved.add("wait")
+            await chat.paste("Go on.")
+            await chat.pilot.press("enter")
+            async with asyncio.timeout(20):
+                await started.wait()
+            await chat.paste("/new")
+            await chat.pilot.press("enter")
+            await chat.pilot.pause()
+            assert chat.app.desk is not desk
+            may_end.set()
+            async with asyncio.timeout(20):
+                while "asks whether a tool may run" not in chat.text:
+                    await chat.pilot.pause(0.01)
+            chat.app.sit(desk)
+            await proposal(chat)
+            await chat.press("down", "enter")
+            assert asked == ["Paris"]
+
+
+async def test_tools_of_a_real_server_are_listed_and_asked_about():
+    tools = Tools(mcp=[NUMBERS], approve=approve)
+    emulator = calling("add", {"a": 1, "b": 2})
+    async with stage(tools=tools, emulator=emulator, size=(100, 40)) as chat:
+        await chat.say("/tools")
+        assert "asks, from numbers" in chat.text
+        assert "Add two numbers." in chat.text
+        await asked(chat)
+        assert "from numbers" in chat.text
+        await chat.press("down", "enter")
+        called = next(cell for cell in chat.app.state.page if isinstance(cell, Called))
+        assert (called.name, called.result) == ("add", "3")
+
+
+async def test_a_server_that_does_not_start_is_a_sentence_and_the_words_come_back():
+    broken = {"command": sys.executable, "args": [PROGRAM, "broken"]}
+    async with stage(tools=Tools(mcp=[broken], approve=approve)) as chat:
+        await chat.say("Go on.")
+        assert "no database here" in told(chat)
+        assert chat.app.prompt.text == "Go on."
+
+
+async def test_without_tools_the_page_says_how_to_have_some():
+    async with stage() as chat:
+        await chat.say("/tools")
+        assert "there are no tools; pondero chat --tool" in told(chat)
+
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202e"
+
+
+async def test_nothing_in_a_name_or_an_argument_styles_the_screen():
+    emulator = calling("get_weather", {"city": HOSTILE, HOSTILE: 1})
+    async with stage(tools=Weather().tools(), emulator=emulator) as chat:
+        await asked(chat)
+        assert "\x1b" not in chat.text
+        assert "[bold]markup[/bold]" in chat.text
+        assert "\u202e" not in chat.text
+        await chat.press("escape")
