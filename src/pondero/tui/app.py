@@ -311,7 +311,7 @@ class ChatApp(App[None]):
 
     @on(ThreadPane.Picked)
     def _switched(self, event: ThreadPane.Picked) -> None:
-        self.prompt.focus()
+        self.screen.set_focus(self.prompt)
         if self._middle.has_class("narrow"):
             self.dispatch(actions.PaneToggled())
         self.dispatch(actions.Switched(event.thread))
@@ -356,7 +356,7 @@ class ChatApp(App[None]):
         if len(self.screen_stack) == 1:
             self.dispatch(actions.PaneToggled())
             if self.state.listing is None:
-                self.prompt.focus()
+                self.screen.set_focus(self.prompt)  # at once: people type ahead
 
     def on_resize(self, event: Resize) -> None:
         """Give the pane the whole width where two would be too narrow."""

@@ -88,7 +88,7 @@ class ThreadPane(Vertical):
             self._search.value = ""
             return
         if was is None:
-            self._search.focus()
+            self.screen.set_focus(self._search)  # at once: people type ahead
         if was is None or listing.choices is not was.choices:
             self._fill(listing.choices, was)
 
