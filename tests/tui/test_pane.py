@@ -155,3 +155,44 @@ async def test_where_nothing_is_kept_the_pane_says_so():
     async with stage() as chat:
         await chat.press("ctrl+l")
         await until(chat, "kept nowhere")
+
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202e"
+
+
+def check(chat):
+    """Nothing that a terminal would obey stands on the screen, and markup is words."""
+    text = chat.text
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "[bold]mark" in "".join(text.split())
+
+
+async def test_hostile_words_are_spelled_out_on_every_surface(threads):
+    async with stage("claude-opus-5/off", threads=threads, size=(160, 40)) as chat:
+        await chat.say(f"say {HOSTILE}")
+        await chat.say(f"/title {HOSTILE}")
+        check(chat)
+        await chat.say("/new")
+        await chat.say("say x")
+        await chat.press("ctrl+l")
+        await until(chat, "● say x", "red")
+        assert not {"\x1b", "\x07", "\u202e"} & set(chat.text)
+        await chat.press("ctrl+l")
+        await chat.say("/search red")
+        check(chat)
+        await chat.press("escape")
+        await chat.say(f"/search {HOSTILE}x")
+        check(chat)
+        await chat.say(f"/compare low off say {HOSTILE}")
+        check(chat)
+        await chat.press("enter")
+        chat.gate.hold_at = 1
+        await chat.paste("say y")
+        await chat.pilot.press("enter")
+        await chat.paste(HOSTILE)
+        await chat.pilot.press("enter")
+        await chat.pilot.pause()
+        assert "next: " in chat.text
+        check(chat)
+        chat.gate.open()
+        await chat.quiet()
