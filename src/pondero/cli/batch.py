@@ -32,7 +32,7 @@ _OUTPUT = click.option(
     cls=Group,
     epilog=examples(
         "pondero batch run asks.jsonl -m claude-opus-5 --thinking low --dry-run",
-        "pondero batch run asks.jsonl -m gpt-5.5/high --output answers.jsonl --no-wait",
+        "pondero batch run asks.jsonl -m gpt-5.5/high --output out.jsonl --no-wait",
         "pondero batch run asks.jsonl -m gpt-5.5 --offline   no key, no cost",
         "pondero batch list",
         "pondero batch collect last --output answers.jsonl",
@@ -146,7 +146,7 @@ def show(id: str, *, as_json: bool) -> None:
 @_WAIT
 @_JSON
 def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: bool) -> int:
-    """Go on with a batch: send what was not sent, and fetch what has ended."""
+    """Fetch what has ended of a batch; send what was not sent."""
     check_free(output, force=force)
     with _opened(id) as begun:
         return _collected(begun, output, wait=wait, as_json=as_json)
@@ -156,7 +156,10 @@ def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: b
 @_ID
 @_JSON
 def cancel(id: str, *, as_json: bool) -> None:
-    """Ask the service to stop; what it has answered by then is billed and can be collected."""
+    """Ask the service to stop a batch.
+
+    What it has answered by then is billed, and can be collected.
+    """
     with _opened(id) as begun:
         state = begun.cancel()
         if as_json:

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from .attachments import attachment
     from .batches import AsyncBatch, Batch
     from .chat import AsyncChat, Chat
-    from .client import AsyncClient, Client, aask, ask
+    from .client import AsyncClient, Client
     from .doctor import Finding, findings
     from .recorder import Recorder, cost_of, kept_of
+    from .shared import aask, ask
     from .stream import AsyncStream, Stream
     from .tools import Approve, OfferedTool, Tools
     from .turn import AsyncTurn, Turn
@@ -35,8 +36,8 @@ _HOMES = {
     "Stream": "stream",
     "Tools": "tools",
     "Turn": "turn",
-    "aask": "client",
-    "ask": "client",
+    "aask": "shared",
+    "ask": "shared",
     "attachment": "attachments",
     "cost_of": "recorder",
     "findings": "doctor",

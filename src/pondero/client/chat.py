@@ -15,12 +15,13 @@ from ..handoff import Manifest, Refusal, handoff
 from ..store import ServerLike, lookup
 from ..thinking import Policy, ThinkingLike
 from .attachments import Attachment, attachments_of, check_readable
-from .client import AsyncClient, Client, ashared, shared
+from .client import AsyncClient, Client
 from .dial import asked_of, planned, policy_of
 from .fallbacks import Models, names_of
 from .messages import Prompt, messages_of
 from .options import ChatOptions, Common, Options, check
 from .saved_chat import Saved, dump_chat, load_chat, options_of
+from .shared import ashared, shared
 from .stream import AsyncStream, Stream
 from .tools import Approve, OfferedTool, ToolLike, Tools
 from .turn import AsyncTurn, Turn
