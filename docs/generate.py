@@ -1,4 +1,4 @@
-"""Writes what the documentation says of the catalog, from the catalog.
+"""Writes what the documentation says of the catalog, from the catalog, and of the interfaces.
 
 ``make docs`` writes; a test compares. Text between ``<!-- NAME -->`` and ``<!-- /NAME -->``
 is replaced in each file that has such marks.
@@ -41,6 +41,11 @@ FILES = (
     "docs/disagreements.md",
     "docs/ledger.md",
     "docs/gateway.md",
+    "docs/index.md",
+    "docs/reference/cli.md",
+    "docs/reference/config.md",
+    "docs/reference/errors.md",
+    "docs/reference/events.md",
 )
 LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 SHOWN = (
@@ -65,6 +70,13 @@ SHOWN = (
     "ollama:qwen3",
     "zai:glm-5.3",
     "moonshot:kimi-k3",
+)
+FEW = (
+    "claude-opus-5",
+    "claude-sonnet-4-5",
+    "gpt-5.5",
+    "gemini-2.5-pro",
+    "groq:openai/gpt-oss-120b",
 )
 
 
@@ -354,7 +366,9 @@ def pairs() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    **runpy.run_path(str(ROOT / "docs" / "interfaces.py"))["BLOCKS"],
     "ladder": lambda: ladder(list(SHOWN)),
+    "ladder-few": lambda: ladder(list(FEW)),
     "providers": providers,
     "by-provider": by_provider,
     "codes": codes,
