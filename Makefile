@@ -140,7 +140,7 @@ changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
 	"$(PYTHON)" tools/changelog.py
 
 .PHONY: docs
-docs: $(READY) ## write the tables that come from the catalog
+docs: $(READY) ## write the tables that come from the catalog and the code
 	$(BIN)/python docs/generate.py
 
 .PHONY: site

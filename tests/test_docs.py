@@ -70,6 +70,14 @@ def test_every_slash_command_is_documented(name):
     assert f"`/{name}" in (_ROOT / "docs" / "chat.md").read_text("utf-8")
 
 
+def test_every_page_stands_once_in_the_menu_of_the_site():
+    menu = (_ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"^ +- (?:.+: )?(\S+\.md)$", menu, re.MULTILINE)
+    pages = [path.relative_to(_ROOT / "docs") for path in (_ROOT / "docs").rglob("*.md")]
+    made = ["contributing.md", "changelog.md"]  # of files outside docs/
+    assert sorted(listed) == sorted([*made, *(path.as_posix() for path in pages)])
+
+
 def test_every_code_is_documented():
     text = (_ROOT / "docs" / "adjustments.md").read_text("utf-8")
     assert all(f"| `{code}` |" in text for code in CODES)
