@@ -26,6 +26,7 @@ SAID_OF_SETTINGS = {
     "thinking": "the wish for a model that is named without a level",
     "save": "whether `ask` and `chat` keep threads",
     "theme": "the colours of the chat; `/theme` lists them",
+    "tools.approved": "tools that the chat runs without asking you",
     "policy.unsupported": "what happens where a model cannot do exactly what was asked",
     "policy.off": "what `off` sends to a model that cannot be off",
     "policy.budgets": "how a level becomes a number of tokens",
@@ -35,6 +36,15 @@ SAID_OF_SETTINGS = {
     "policy.answer_room": "tokens that are left for the answer below `max_tokens`",
     "policy.context_cap": "the most thinking tokens once the context is long; 0 is no cap",
 }
+
+VALUES = {
+    "model": "a name, such as `claude-opus-5/high`",
+    "thinking": "a level or a number",
+    "save": "`true` or `false`",
+    "theme": "a name",
+    "tools.approved": 'a list of `"SOURCE/TOOL"`',
+}
+"""What a setting that is no part of the policy may be."""
 
 _INNER = {"Dial": "thinking", "Budget": "budget", "Limit": "limit"}
 """The tables inside of tables of gateway.toml, by their classes."""
@@ -131,18 +141,12 @@ def _values(name: str) -> str:
         return " ".join(f"`{word}`" for word in CHOICES[policy])
     if policy in TOKENS and name != policy:
         return "a number of tokens"
-    said = {
-        "model": "a name, such as `claude-opus-5/high`",
-        "thinking": "a level or a number",
-        "save": "`true` or `false`",
-        "theme": "a name",
-    }
-    return said[name]
+    return VALUES[name]
 
 
 def _usual(name: str) -> str:
-    kind, _, field = name.rpartition(".")
-    value = getattr(Policy() if kind else Settings(), field)
+    table, _, field = name.rpartition(".")
+    value = getattr(Policy() if table == "policy" else Settings(), field, None)
     return "-" if value is None else code(msgspec.json.encode(value).decode().strip('"'))
 
 
