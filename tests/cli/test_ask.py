@@ -203,7 +203,7 @@ def test_nothing_to_read_from_is_nothing_piped_in(monkeypatch, capsys):
 def test_without_a_network_it_says_who_is_not_there_and_that_offline_works(ask, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-    monkeypatch.setattr("pondero.client.client.Retry", lambda: Retry(attempts=1))
+    monkeypatch.setattr("pondero.client.base_client.Retry", lambda: Retry(attempts=1))
     code, out, err = ask("claude-opus-5", SUM)
     assert (code, out) == (4, "")
     assert err.splitlines() == [
