@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.contract.decoders import Mutant, Patch, misuse
 
 from pondero.canon import HttpRequest, Message, Request, Target, Text, ToolResult
-from pondero.client import client, dial
+from pondero.client import base_client, dial
 from pondero.client.dial import planned
 from pondero.contract.wire import at, leaves
 from pondero.dialects import Dialect
@@ -158,4 +158,4 @@ def thinks_unasked(patch: Patch, wire: Dialect) -> None:
     def eager(model: str, thinking: object, *args: Any, **named: Any) -> Any:
         return planned(model, "high" if thinking is None else thinking, *args, **named)
 
-    patch.setattr(client, "planned", eager)
+    patch.setattr(base_client, "planned", eager)
