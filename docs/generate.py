@@ -49,27 +49,14 @@ FILES = (
 )
 LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 SHOWN = (
-    "claude-sonnet-4-5",
     "claude-opus-5",
-    "claude-opus-5-5",
+    "claude-sonnet-4-5",
     "gpt-5",
     "gpt-5.5",
-    "gpt-6-astra",
     "gemini-2.5-pro",
-    "gemini-2.5-flash",
-    "gemini-3-pro-preview",
-    "gemini-4-argon",
-    "bedrock:amazon.nova-2-lite-v1:0",
-    "openrouter:anthropic/claude-opus-5",
     "groq:openai/gpt-oss-120b",
-    "cerebras:qwen-3.8-27b",
-    "mistral:mistral-medium-latest",
-    "cohere:command-a-reasoning-08-2025",
-    "xai:grok-4.6",
     "deepseek:deepseek-v4-flash",
     "ollama:qwen3",
-    "zai:glm-5.3",
-    "moonshot:kimi-k3",
 )
 FEW = (
     "claude-opus-5",

@@ -1,25 +1,21 @@
 """The documentation says what the program does."""
 
 import ast
-import io
 import re
 import runpy
-import shlex
 import socket
-import sys
 from pathlib import Path
 
 import click
 import pytest
 from pytest_socket import SocketConnectBlockedError
 
-from pondero.cli.app import app, run
+from pondero.cli.app import app
 from pondero.thinking import CODES
 from pondero.tui.state import COMMANDS
 
 _ROOT = Path(__file__).parent.parent
 _GENERATE = runpy.run_path(str(_ROOT / "docs" / "generate.py"))
-_README = (_ROOT / "README.md").read_text("utf-8")
 # What services call thinking. A field's name has an underscore, a dot or a capital inside; and a
 # model may well have thought.
 _VENDORS_WORD = re.compile(
@@ -32,37 +28,6 @@ _VENDORS_WORD = re.compile(
 def test_tables_are_what_the_catalog_says(name):
     text = (_ROOT / name).read_text("utf-8")
     assert _GENERATE["generated"](text) == text, "run make docs"
-
-
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", _README, re.DOTALL))
-def test_the_readmes_python_runs_as_printed(block):
-    exec(compile(block, "README.md", "exec"), {})
-
-
-@pytest.mark.parametrize("block", re.findall(r"```console\n\$ (.*?)```", _README, re.DOTALL))
-def test_the_readmes_commands_print_what_is_printed(block, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    command, _, shown = block.partition("\n")
-    assert run(shlex.split(command)[1:]) == 0
-    assert capsys.readouterr().out == shown
-
-
-@pytest.mark.parametrize(
-    "command",
-    re.findall(r"^pondero (?:ask|plan|levels|models|demo)[^\n|]*$", _README, re.MULTILINE),
-)
-def test_the_readmes_command_lines_work(command, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    assert run(shlex.split(command)[1:]) == 0
-    assert capsys.readouterr().out
-
-
-def test_every_comment_about_a_value_in_the_readme_is_true():
-    import pondero
-
-    plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
-    for name in ("fields", "dropped", "will_think"):
-        assert re.search(rf"plan\.{name} +# {re.escape(str(getattr(plan, name)))}\n", _README)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

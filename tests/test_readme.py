@@ -1,0 +1,113 @@
+"""The README: short, in its order, and every line of it that can be run is run."""
+
+import io
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pondero
+from pondero.cli.app import run
+from pondero.emulator import Emulator
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+ELSEWHERE = {
+    "uv tool install": ("tests/test_package.py", "def fresh("),
+    "pip install": ("tests/test_package.py", "def fresh("),
+    "pondero launch claude": ("tests/cli/test_launch.py", '"claude"'),
+    "pondero chat": ("tests/tui/test_program.py", '"chat"'),
+    "make demo": ("tests/test_package.py", '["demo"]'),
+    "make test": ("tests/test_docs.py", 'runs["test"]'),
+}
+"""How lines begin that need another program, an index or a screen, and what tests stand for them."""
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+LINES = [line for block in blocks("sh") for line in block.splitlines()]
+RUN_HERE = [line for line in LINES if not line.startswith(tuple(ELSEWHERE))]
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path, config_dir, data_dir):
+    """Whatever is asked, the emulator answers, and what is kept is this test's alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
+
+
+def test_it_is_short_and_its_parts_stand_in_their_order():
+    assert len(README.splitlines()) < 150
+    said = ["Install", "Ask", "The dial", "In your code", "In your tools", "Which level is enough?"]
+    said += ["In your terminal", "In a checkout"]
+    assert re.findall(r"^## (.*)$", README, re.MULTILINE) == said
+    assert len(re.findall(r"^!\[", README.partition("## The dial")[0], re.MULTILINE)) == 1
+    terminal = README.partition("## In your terminal")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^!\[", terminal, re.MULTILINE)) == 2
+
+
+def test_it_names_no_address_that_is_a_stand_in():
+    assert ".example" not in README
+    assert "git clone" not in README
+
+
+def test_a_figure_of_the_bench_has_its_date():
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    for text in (README, page):
+        for paragraph in text.split("\n\n"):
+            assert "make bench" not in paragraph or re.search(r"\b2026-\d\d-\d\d\b", paragraph)
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_runs_as_printed_and_its_comments_are_true(block, offline, capsys):
+    exec(compile(block, "README.md", "exec", dont_inherit=True), {})
+    printed = capsys.readouterr().out
+    said = re.findall(r"print\(.*\)  # ([\d({\[].*)$", block, re.MULTILINE)
+    assert len(said) == 3
+    for each in said:
+        assert each in printed
+
+
+@pytest.mark.parametrize("block", blocks("console"))
+def test_a_command_prints_what_is_printed(block, offline, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    command, _, shown = block.removeprefix("$ ").partition("\n")
+    assert run(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("line", [line for line in RUN_HERE if not line.startswith("export ")])
+def test_a_command_line_works(line, offline, capsys):
+    program, *words = shlex.split(line, comments=True)
+    assert program == "pondero"
+    assert run(words) == 0
+    assert capsys.readouterr().out
+
+
+def test_a_line_that_sets_a_key_names_the_variable_that_is_missed():
+    (name,) = (line.split("=")[0].split()[1] for line in RUN_HERE if line.startswith("export "))
+    with pondero.Client() as client, pytest.raises(pondero.MissingKey, match=name):
+        client.ask("claude-opus-5/high", "Is 3,599 prime?")
+
+
+@pytest.mark.parametrize("start", ELSEWHERE)
+def test_a_line_that_is_not_run_here_is_in_the_readme_and_its_tests_are_there(start):
+    assert [line for line in LINES if line.startswith(start)]
+    file, word = ELSEWHERE[start]
+    assert word in (ROOT / file).read_text("utf-8")
+
+
+def test_the_extras_that_are_installed_are_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {each for line in LINES for each in re.findall(r"'\.\[(.*?)\]'", line)}
+    assert named == {"tui,gateway"}
+    assert {"tui", "gateway"} <= set(project["optional-dependencies"])
