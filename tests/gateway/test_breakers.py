@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.gateway.asgi import came
 
+from pondero.canon import HttpRequest
+from pondero.emulator import Emulator
+from pondero.gateway.app import App
 from pondero.gateway.breakers import FAILURES, REST, WITHIN, Breakers
+from pondero.gateway.config import Config, Route
+from pondero.gateway.gate import Gate
 from pondero.gateway.redis_link import Link
 from pondero.gateway.redis_state import PROBE, Board, RedisBreakers
 from pondero.gateway.shared import AnyBreakers
@@ -113,6 +119,22 @@ def test_its_state_can_be_seen(play):
         assert breakers.states() == {"a": "open"}
 
     play(run)
+
+
+def test_a_client_is_told_when_the_rest_is_over():
+    body = b'{"model":"claude-opus-5","max_tokens":99,"messages":[{"role":"user","content":"?"}]}'
+    request = HttpRequest("POST", "http://x/v1/messages", {}, body)
+
+    async def run() -> None:
+        route = Route(match="claude-opus-5", to=("anthropic:claude-opus-5",))
+        gate = Gate(Config(routes=(route,)), Emulator())
+        for _ in range(FAILURES):
+            await gate.breakers.failed("anthropic:claude-opus-5")
+        answer = await came(App(gate), request)
+        assert answer.status == 529  # how this wire says that a service is overloaded
+        assert 0 < float(answer.headers["retry-after"]) <= REST
+
+    asyncio.run(run())
 
 
 def test_failures_at_one_replica_rest_a_deployment_at_all(redis):

@@ -17,6 +17,7 @@ from ..errors import Overloaded, PonderoError
 from ..exchange import Emit, flow, is_fault, moves_on
 from ..transport import AsyncShell
 from .admission import Admission, admit
+from .breakers import REST
 from .failures import failure, with_headers
 from .gate import Gate
 from .job import Job, job_for
@@ -88,7 +89,8 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
     entry: Entry | None = None
     for entry in gate.order(question.resolved.entries, question.request.messages):
         if await gate.breakers.is_open(entry.id):
-            failed = failed or Overloaded(f"{entry.id} is resting after failures", status=503)
+            resting = f"{entry.id} is resting after failures"
+            failed = failed or Overloaded(resting, status=503, retry_after=REST)
             continue
         progress.note(provider=entry.provider.name, model=entry.model)
         try:
