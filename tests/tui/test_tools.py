@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.tui.stage import stage
+from tests.tui.terminal import running
 
 from pondero.canon import ToolResult
 from pondero.client import Tools
@@ -228,3 +229,25 @@ async def test_nothing_in_a_name_or_an_argument_styles_the_screen():
         assert "[bold]markup[/bold]" in chat.text
         assert "\u202e" not in chat.text
         await chat.press("escape")
+
+
+def test_the_program_takes_a_function_of_a_file_and_asks_about_it(tmp_path):
+    code = 'def get_weather(city: str) -> str:\n    "Weather."\n    return f"{city}: windy"\n'
+    (tmp_path / "weather.py").write_text(code)
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "TERM": "xterm-256color",
+        "HOME": str(tmp_path),
+        "PONDERO_CONFIG_DIR": str(tmp_path),
+        "PONDERO_DATA_DIR": str(tmp_path),
+    }
+    tool = f"{tmp_path}/weather.py:get_weather"
+    with running("chat", "--offline", "--tool", tool, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press("What is the weather in Paris?\r")
+        terminal.until("get_weather wants to run", '"city": "Paris"', "weather.py:get_weather")
+        terminal.press("\x1b[B")
+        terminal.press("\r")
+        terminal.until("→ Paris: windy", "· out ")
+        terminal.press("\x04")
+        terminal.ended()

@@ -30,6 +30,7 @@ _PACE = 0.02
         "pondero chat --resume                     go on with the last thread",
         "pondero chat --resume k3f9zq",
         "pondero chat gpt-5.1/low --system 'Answer in French.'",
+        "pondero chat --tool weather.py:forecast --mcp files",
     )
 )
 @click.argument(
