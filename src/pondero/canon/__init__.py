@@ -1,6 +1,6 @@
 """The values that all rooms share: messages, parts, events, requests and replies. No behaviour."""
 
-from .assembler import Assembler
+from .assembler import Assembler, fold
 from .decoder import adapter, converted, decoded, decoder
 from .events import (
     Event,
@@ -92,6 +92,7 @@ __all__ = [
     "decoder",
     "dumped",
     "duration",
+    "fold",
     "loaded",
     "minted",
     "only_thought",

@@ -8,6 +8,16 @@ from .parts import Message, Origin, Part, Text, Thinking
 _MANY = 64
 
 
+def fold(texts: list[str]) -> None:
+    """Join the pieces of a text that is still to go on, where they are many.
+
+    A piece of five letters takes 56 bytes, and thousands of streams may be open. The longer the
+    text is, the more pieces it waits for: each letter is copied a few dozen times at most.
+    """
+    if len(texts) > _MANY and len(texts) > len(texts[0]) // _MANY:
+        texts[:] = ["".join(texts)]
+
+
 class Assembler:
     """Feed events as they come; ``message()`` returns what has come so far.
 
@@ -71,3 +81,5 @@ class Assembler:
                 self._started = event
             elif isinstance(event, Finished):
                 self._finished = event
+        for _, texts in self._open.values():
+            fold(texts)

@@ -23,6 +23,7 @@ from ..canon import (
     ToolCall,
     ToolDelta,
     arguments_of,
+    fold,
 )
 
 
@@ -94,6 +95,8 @@ class PartSequence:
                 if isinstance(event, Finished):
                     self._finish(out)
                 out.append(event)
+        if self._open is not None:
+            fold(self._open.texts)
         return out
 
     def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta, out: list[Event]) -> None:

@@ -110,19 +110,19 @@ class TextBlock:
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse(raw, _TEXT, at=at)
         self.index = index
-        self._texts = [start.text]
+        self.texts: list[str] = [start.text]
         self._citations = start.citations or []
 
     def begin(self, _seal: Sealer) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "text")]
-        return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
+        return [*begun, TextDelta(self.index, self.texts[0])] if self.texts[0] else begun
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
         """Take text or a citation."""
         text = delta.text
         if text:
-            self._texts.append(text)
+            self.texts.append(text)
             return TextDelta(self.index, text)
         if delta.citation is not None:
             self._citations.append(delta.citation)
@@ -130,7 +130,7 @@ class TextBlock:
 
     def end(self, _seal: Sealer) -> Part:
         """Return the text."""
-        return Text("".join(self._texts), citations=tuple(self._citations))
+        return Text("".join(self.texts), citations=tuple(self._citations))
 
 
 class ThinkingBlock:
@@ -143,26 +143,26 @@ class ThinkingBlock:
         if text is None:
             raise Malformed("Object missing required field `thinking`", path=at)
         self.index = index
-        self._texts = [text]
+        self.texts: list[str] = [text]
         self._signature = start.signature
 
     def begin(self, _seal: Sealer) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "thinking")]
-        return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
+        return [*begun, ThinkingDelta(self.index, self.texts[0])] if self.texts[0] else begun
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
         """Take thinking, or the signature that closes it."""
         text = delta.thinking or delta.text
         if text:
-            self._texts.append(text)
+            self.texts.append(text)
             return ThinkingDelta(self.index, text)
         self._signature += delta.signature
         return None
 
     def end(self, seal: Sealer) -> Part:
         """Return the thinking, sealed if it was signed."""
-        text = "".join(self._texts)
+        text = "".join(self.texts)
         return Thinking(text, seal(self._signature) if self._signature else None)
 
 

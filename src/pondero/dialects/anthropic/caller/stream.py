@@ -3,13 +3,13 @@
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json, decoder
+from pondero.canon import Event, Head, Json, decoder, fold
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
 
 from .errors import failure
-from .parts import Block, Delta, block
+from .parts import Block, Delta, TextBlock, ThinkingBlock, block
 from .response import Answer, Opening
 from .usage import Counts
 
@@ -32,6 +32,7 @@ class _Type(Struct):
 
 _FRAME = decoder(Frame)
 _decode = _FRAME.decode
+_WORDS = (TextBlock, ThinkingBlock)
 _OPENING = decoder(Opening)
 _TYPE = decoder(_Type)
 _ANY: Decoder[Json] = Decoder()
@@ -79,6 +80,9 @@ class _Reading:
             handler = handlers.get(frame.type)
             if handler is not None:
                 handler(frame, payload, events)
+        for opened in self._open.values():
+            if isinstance(opened, _WORDS):
+                fold(opened.texts)
 
     def end(self, _events: list[Event]) -> None:
         """Raise Truncated where message_stop never came."""

@@ -5,7 +5,7 @@ import binascii
 
 import msgspec
 
-from pondero.canon import Event, Head, Image, Json, Other, Started, ToolDelta
+from pondero.canon import Event, Head, Image, Json, Other, Started, ToolDelta, fold
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, ServerFailed
 from pondero.framing import MAX_FRAME
@@ -130,6 +130,12 @@ class Builder:
             or answer.error
         ):
             self.notes.take(answer)
+
+    def fold(self) -> None:
+        """Keep the text so far in few pieces."""
+        for part in (self._parts.text, self._parts.thinking):
+            if part is not None:
+                fold(part.texts)
 
     def end(self, events: list[Event]) -> None:
         """Close what is open; the last event is Finished."""

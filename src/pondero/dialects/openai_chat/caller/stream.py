@@ -78,6 +78,7 @@ class _Chunks:
             if answer.error or not isinstance(answer.choices, list):
                 self._check(frame)
             builder.take(answer, events)
+        builder.fold()
 
     def end(self, events: list[Event]) -> None:
         if self._frames.body is not None:

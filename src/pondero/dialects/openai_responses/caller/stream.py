@@ -5,7 +5,17 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from pondero.canon import Event, Head, Json, Started, TextDelta, ThinkingDelta, ToolDelta, decoder
+from pondero.canon import (
+    Event,
+    Head,
+    Json,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolDelta,
+    decoder,
+    fold,
+)
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
@@ -90,6 +100,9 @@ class _Reading:
                 handler(frame, events)
                 if self.over:
                     return
+        for item in self._open.values():
+            for piece in item.pieces.values():
+                fold(piece.texts)
 
     def end(self, _events: list[Event]) -> None:
         """Raise Truncated where the last event has not come."""
