@@ -109,6 +109,30 @@ def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
     assert "recommend  anthropic:claude-opus-5/low" in out
 
 
+def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, paid):
+    asked = ("sweep", "run", questions(), "-m", "ollama:qwen3", "--judge", "numeric", "--unpriced")
+    code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
+    assert code == 130
+    assert "the whole will cost nobody knows how much and take" in err
+    assert len(paid.log.entries) == 16
+
+
+def test_what_a_judge_costs_is_said_before_it_is_asked(call, questions):
+    judged = (*sums(questions, "--dry-run", "--max-cost", "50")[:-5], "--judge", "model:gpt-5.5")
+    code, out, _ = call(*judged, "--dry-run", "--max-cost", "50")
+    assert code == 0
+    assert "gpt-5.5 judges each answer, and what that costs comes on top; --max-cost does" in out
+
+
+def test_a_judge_without_a_key_is_found_before_there_is_a_run(call, questions, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    asked = ("sweep", "run", questions(), "-m", "claude-opus-5", "--judge", "model:gpt-5.5")
+    code, _, err = call(*asked, "--yes")
+    assert code == 2
+    assert "OPENAI_API_KEY" in err
+    assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
+
+
 @pytest.mark.parametrize(("answers", "sent"), [("n\n", 0), ("y\nn\n", 16)])
 def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, sent):
     code, _, err = call(*sums(questions, "--levels", "low,high"), stdin=answers, tty=True)
@@ -131,6 +155,9 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
         (("-m", "claude-opus-5", "--cluster", "page"), "no question has the metadata 'page'"),
         (("-m", "claude-opus-5", "--engine", "steam", "--yes"), "unknown engine 'steam'; use live"),
         (("-m", "claude-opus-5", "--offline", "--judge", "model:gpt-5"), "emulator cannot judge"),
+        (("-m", "claude-opus-5", "--judge", "model:ollama:qwen3"), "no price is known of ollama"),
+        (("-m", "claude-opus-5", "--judge", "choice"), "has no choices"),
+        (("-m", "claude-opus-5", "--system", "\udcff"), "system='\\udcff' cannot be"),
         ((), "a sweep needs a model"),
         (("-m", "no-such-model"), "no-such-model"),
     ],

@@ -492,3 +492,10 @@ def test_a_log_has_models_and_levels_and_no_secret(caplog):
 def test_nothing_is_logged_where_nobody_listens(caplog):
     pondero.Client(transport=Emulator()).ask("gpt-5.1", SUM)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.5", "gemini-2.5-flash", "ollama:qwen3"])
+def test_half_a_surrogate_pair_in_the_system_prompt_is_replaced(model):
+    client = pondero.Client(transport=Emulator())
+    request = client.prepare(model, "What is 2 + 2?", system="be short\udcff").request
+    assert "be short\ufffd".encode() in request.body or b"be short\\ufffd" in request.body

@@ -43,6 +43,12 @@ def test_csv_is_read_alike(tmp_path):
         ('{"target": "a"}', ":1: 'input' is a text"),
         ('{"id": "a", "input": "a"}\n{"id": "a", "input": "b"}', ":2: the id 'a'"),
         ('{"input": "a", "metadata": [1]}', "'metadata' is a JSON object"),
+        ('{"input": "a", "choices": 5}', ":1: 'choices' is a list of texts, not 5"),
+        ('{"input": "a", "choices": "[1,"}', ":1: 'choices' is a list"),
+        ('{"input": "a", "metadata": "[1,"}', ":1: 'metadata' is"),
+        ('{"input": [{"role": "x", "content": "a"}]}', r":1: messages\[0\].role must be one of"),
+        ('{"id": "\\ud800", "input": "a"}', r":1: the id '\\ud800' has half of a character"),
+        ('{"input": "a", "n": ' + "[" * 100_000, ":1: this line is no JSON"),
     ],
 )
 def test_what_is_no_question_is_named_with_its_place(tmp_path, text, says):
@@ -50,6 +56,39 @@ def test_what_is_no_question_is_named_with_its_place(tmp_path, text, says):
     path.write_text(text)
     with pytest.raises(BadParameter, match=says):
         questions_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("input,target\nWhat is 1,000 + 1?,1001\n", ":2: this row has more fields"),
+        ('input,target\n"What?,1\nWhy?,2\n', "this is no CSV"),
+        ("input,choices\na,[1\n", ":2: 'choices' is a list"),
+        ("What?,1\nWhy?,2\n", ":2: 'input' is a text"),
+    ],
+)
+def test_a_csv_that_would_lose_something_is_refused(tmp_path, text, says):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    with pytest.raises(BadParameter, match=says):
+        questions_of(path)
+
+
+def test_a_field_of_a_csv_may_be_longer_than_pythons_limit(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(f"input,target\n{'x' * 200_000},1\n")
+    assert len(questions_of(path)[0].input) == 200_000
+
+
+def test_a_line_of_jsonl_ends_at_its_newline_alone(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_bytes('\ufeff{"input": "a\u2028b\u0085c"}\r\n{"input": "d"}\r\n'.encode())
+    assert [each.input for each in questions_of(path)] == ["a\u2028b\u0085c", "d"]
+
+
+def test_ids_may_begin_at_zero():
+    found = questions_of({"id": n, "input": f"{n}?"} for n in range(3))
+    assert [each.id for each in found] == ["0", "1", "2"]
 
 
 def test_choices_are_added_to_the_last_message():

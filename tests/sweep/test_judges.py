@@ -7,14 +7,27 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sweep.runs import engine
 
 from pondero.canon import Message, Reply, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter
-from pondero.sweep.data import Question
-from pondero.sweep.judges import KINDS, Ungraded, agreement, judge_of, number_in
+from pondero.sweep.arms import arms_of
+from pondero.sweep.data import Question, questions_of
+from pondero.sweep.judges import (
+    KINDS,
+    Ungraded,
+    agreement,
+    check_questions,
+    judge_of,
+    number_in,
+)
+from pondero.sweep.runner import Runner
+from pondero.sweep.runs import Run
 from pondero.sweep.schema_check import problem
+from pondero.sweep.spec import spec_of
+from pondero.sweep.verdicts import results_of
 
 ABC = ("red", "green", "dark blue")
 
@@ -64,6 +77,9 @@ def test_texts_numbers_and_patterns(judge, target, answer, right):
         ("green or red", None),
         ("I don't know. A guess would not help", "A"),
         ("ANSWER: Z", None),
+        ("B) green", "B"),
+        ("B) green, as A and C are wrong", "B"),
+        ("The answer is a colour that I like: C", "C"),
     ],
 )
 def test_a_choice_is_named_by_its_letter_or_its_text(answer, letter):
@@ -72,6 +88,13 @@ def test_a_choice_is_named_by_its_letter_or_its_text(answer, letter):
         assert found.score == (letter == target)
     if letter:
         assert grade("choice", answer, target=(ABC["ABC".index(letter)],), choices=ABC).score == 1
+
+
+def test_a_letter_in_the_text_of_a_choice_is_not_the_answer():
+    choices = ("Hepatitis B", "A dog", "Vitamin C")
+    for letter, text in zip("ABC", choices, strict=True):
+        for answer in (f"{letter}) {text}", f"**{letter}. {text}**", f"({letter}) {text}."):
+            assert grade("choice", answer, target=(letter,), choices=choices).score == 1
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3))
@@ -100,11 +123,75 @@ def test_a_question_without_a_target_cannot_be_judged(kind):
         "model",
         "command",
         "numeric:x",
+        "numeric:nan",
+        "numeric:inf",
+        "numeric:-1",
+        "exact:Paris",
+        "command:'",
+        "command:no-such-program-here",
+        "json_schema:no-such-file.json",
+        "python:json:__name__",
+        "python:broken_syntax:f",
+        "python:broken_import:f",
+        "python:broken_exit:f",
     ],
 )
-def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name):
+def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "broken_syntax.py").write_text("def f(:")
+    (tmp_path / "broken_import.py").write_text("1 / 0")
+    (tmp_path / "broken_exit.py").write_text("raise SystemExit(3)")
     with pytest.raises(BadParameter):
         judge_of(name)
+
+
+@pytest.mark.parametrize(
+    ("judge", "fields", "says"),
+    [
+        ("exact", {}, "has no target"),
+        ("numeric", {"target": ("many",)}, "no number in its target 'many'"),
+        ("regex", {"target": ("(",)}, "is no regular expression"),
+        (r"regex:(\d)", {}, "has no target"),
+        ("choice", {"target": ("A",)}, "has no choices"),
+        ("choice", {"target": ("0",), "choices": ABC}, "has no choice '0'"),
+        ("json_schema", {"target": ("{",)}, "is no JSON"),
+        ("json_schema", {"target": ("5",)}, "is no schema, but 5"),
+        ("model:gpt-5.5", {}, "has no target"),
+        (
+            "model:gpt-5.5",
+            {"target": ("4",), "metadata": {"labelled": [{"answer": "4"}]}},
+            "'labelled' that is no list of",
+        ),
+    ],
+)
+def test_a_question_that_a_judge_could_not_grade_is_found_before_it_is_asked(judge, fields, says):
+    with pytest.raises(BadParameter, match=says):
+        check_questions(judge, [Question("q", "what?", **fields)])
+
+
+@pytest.mark.parametrize("judge", ["regex:ok", "python:json:dumps", "command:true"])
+def test_a_judge_that_needs_no_target_asks_for_none(judge):
+    check_questions(judge, [Question("q", "what?")])
+
+
+@pytest.mark.parametrize("answer", ["1e99999999", "-1e999999999999999999999", "9" * 5000])
+def test_no_number_that_a_model_may_write_ends_a_run(answer):
+    assert grade("numeric:0.01", answer, target=("4",)).score == 0
+    assert grade("numeric", answer, target=(answer, "4")).score in (0, 1)
+
+
+@pytest.mark.parametrize("answer", ["[" * 100_000, "NaN", "1e999", "9" * 4000, "9" * 5000])
+def test_no_json_that_a_model_may_write_ends_a_run(answer):
+    schema = {"type": "integer", "multipleOf": 7}
+    assert grade("json_schema", answer, target=(json.dumps(schema),)).score == 0
+
+
+def test_a_schema_that_cannot_be_checked_is_no_wrong_answer():
+    for schema in ({"type": "strin"}, {"$ref": "#/none"}, {"pattern": "("}):
+        with pytest.raises(BadParameter, match="cannot be checked"):
+            grade("json_schema", '"x"', target=(json.dumps(schema),))
+    assert grade("json_schema", "1", target=('{"$ref": "#"}',)).score == 0
 
 
 def test_every_kind_is_in_the_modules_table():
@@ -207,8 +294,8 @@ def test_a_command_judges_by_its_exit_code():
     assert (wrong.score, wrong.note) == (0, "seen")
     with pytest.raises(Ungraded, match="exited with 7"):
         grade(f'command:{sys.executable} -c "{check.format(code=7)}"', "a")
-    with pytest.raises(Ungraded, match="cannot be run"):
-        grade("command:/no/such/program", "a")
+    with pytest.raises(BadParameter, match="'/no/such/program' is not there"):
+        judge_of("command:/no/such/program")
 
 
 # -- a model ---------------------------------------------------------------------------------------
@@ -236,18 +323,71 @@ def test_a_model_grades_at_its_own_level_and_says_what_it_cost():
         grade("model:claude-opus-5/low", "?", client=judging, target=("4",))
 
 
-def test_a_judge_is_held_against_what_people_labelled():
-    labelled = [
-        {"answer": "it is 4", "right": True},
-        {"answer": "it is 5", "right": False},
-        {"answer": "four", "right": True},
-        {"answer": "it is 6", "right": False},
-    ]
-    questions = [
-        Question("a", "2 + 2?", ("4",), metadata={"labelled": labelled}),
-        Question("b", "?"),
-    ]
-    judge = judge_of("model:claude-opus-5", client=judging)
-    found = asyncio.run(agreement(judge, questions))
-    assert (found.count, found.agreed, found.kappa) == (4, 3, pytest.approx(0.5))
-    assert asyncio.run(agreement(judge, questions[1:])) is None
+LABELLED = [
+    {"answer": "it is 46", "right": True},
+    {"answer": "it is 5", "right": False},
+    {"answer": "forty-six", "right": True},
+    {"answer": "it is 6", "right": False},
+    {"answer": "?", "right": False},
+]
+
+
+def labelled_run(judge):
+    rows = [{"id": f"q{n}", "input": f"What is {n} * 23?", "target": str(n * 23)} for n in (2, 3)]
+    rows[0]["metadata"] = {"labelled": LABELLED}
+    spec = spec_of(models=["claude-opus-5"], levels="low,high", judge=judge, offline=True)
+    arms = arms_of(spec.models, spec.levels)
+    return Run.create(spec, questions_of(rows), arms, reference=1, looks=1)
+
+
+def test_a_judge_is_held_against_what_people_labelled(data_dir):
+    name, asked = "model:claude-opus-5", []
+
+    def mind(accepted):
+        asked.append(accepted.request.messages[-1].text)
+        return grading(accepted)
+
+    def driven(run):
+        judge = judge_of(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        return Runner(run, engine(), judge)
+
+    with labelled_run(name) as run:
+        asyncio.run(driven(run).finish())
+        asyncio.run(driven(run).compare())
+        found = run.agreement(name)
+        assert (found.count, found.agreed, found.kappa) == (4, 3, pytest.approx(0.5))
+        assert len(asked) == 4 + len(LABELLED)
+        assert run.state == "done"
+        assert run.judging_cost(name) > 0
+        results = results_of(run)
+        assert "judge      agrees with 3 of 4 labelled answers, kappa 0.50" in results.lines()
+        del asked[:]
+        asyncio.run(driven(run).compare())
+        assert asked == []  # what is graded is not asked again, nor is what failed to be
+        asyncio.run(driven(run).judge())
+        assert len(asked) == 1  # what failed is
+    assert agreement([]) is None
+
+
+def test_a_kill_while_labelled_answers_are_judged_asks_none_of_them_twice(data_dir):
+    """A judge that is cut off after some grades goes on with the others."""
+    name, asked = "model:claude-opus-5", []
+
+    def mind(accepted):
+        asked.append(accepted.request.messages[-1].text)
+        if len(asked) == 7:  # four answers and two labelled ones are graded
+            raise KeyboardInterrupt
+        return grading(accepted)
+
+    def driven(run):
+        judge = judge_of(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        return Runner(run, engine(), judge)
+
+    with labelled_run(name) as run:
+        asyncio.run(driven(run).finish())
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(driven(run).compare())
+        before = len(run.grades(name))
+        asyncio.run(driven(run).compare())
+        assert len(asked) == 7 + 4 + len(LABELLED) - before
+        assert run.agreement(name).count == 4

@@ -134,6 +134,7 @@ def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):
     with begun(6, looks=1) as run:
         asyncio.run(runner(run, engine(Emulator(faults=[400, 400]), start=1)).finish())
         assert len(Scores(run, "numeric").dropped(6)) >= 1
-        assert run.forget_errors() == 2
+        assert len(run.failed) == 2
+        run.forget_errors()
         asyncio.run(runner(run).finish())
         assert Scores(run, "numeric").dropped(6) == frozenset()

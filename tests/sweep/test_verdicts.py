@@ -158,7 +158,7 @@ def test_exhausted_answers_and_refusals_are_wrong_and_listed_apart():
     ("thinking", "verdict", "line"),
     [
         ((0, 50, 50, 200), "no_effect", "no effect  medium thinks no more than low (p = 1.00)"),
-        ((0, 50, 40, 200), "inverted", "inverted   medium thinks less than low (p = 1.00)"),
+        ((0, 50, 40, 200), "inverted", "inverted   medium thinks less than low (p < 0.01)"),
         ((0, 50, None, 200), "enough", None),
     ],
 )

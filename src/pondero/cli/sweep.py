@@ -150,7 +150,7 @@ def resume(name: str, *, yes: bool, as_json: bool) -> int:
     with Run.open(named(name)) as begun:
         spec = begun.facts.spec
         left = f"{len(begun.answers()):,} answers are there"
-        if not yes and not spec.offline and begun.state != "done":
+        if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             _confirm(f"{left}; ask the rest?")
         return _driven(begun, engine_of(spec), judge_of(spec.judge), None, as_json=as_json)
 
@@ -202,18 +202,15 @@ def show(name: str, *, judge: str | None, as_json: bool) -> None:
 @_JSON
 def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
     """Judge the answers of a run anew; the models are not asked again."""
-    from ..sweep import Run, Runner, compared, engine_of, judge_of, named, results_of
+    from ..sweep import Run, Runner, check_judge, engine_of, judge_of, named, results_of
 
     other = judge_of(kind)
     with Run.open(named(name)) as found:
+        check_judge(kind, found.questions())
         if kind.startswith("model") and not yes:
             _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
 
-        async def graded() -> None:
-            await Runner(found, engine_of(found.facts.spec), other).judge()
-            await compared(found, other)
-
-        asyncio.run(graded())
+        asyncio.run(Runner(found, engine_of(found.facts.spec), other).judge())
         _print(results_of(found, judge=kind), as_json=as_json)
 
 
@@ -244,14 +241,15 @@ def _confirm_rest(driver: "Runner", outline: "Outline", seconds: float) -> None:
     """Tell what the whole will take, from the pilot and its seconds, and ask whether to go on."""
     from .sweep_output import duration
 
-    answers = [each for tally in driver.tallies for each in tally.costs]
-    if not answers or driver.purse.closed:
+    if driver.purse.closed:
         return
-    low, high = _forecast(answers, outline.asks)
-    whole = seconds / len(answers) * outline.asks
+    costs = [each for tally in driver.tallies for each in tally.costs]
+    low, high = _forecast(costs, outline.asks) if costs else (0.0, 0.0)
+    money = f"cost ${low:,.2f} to ${high:,.2f}" if costs else "cost nobody knows how much"
+    whole = seconds / max(1, sum(tally.settled for tally in driver.tallies)) * outline.asks
     echo(
-        f"the whole will cost ${low:,.2f} to ${high:,.2f} and take {duration(whole / 4)} to "
-        f"{duration(whole)}; what is decided early is not asked on",
+        f"the whole will {money} and take {duration(whole / 4)} to {duration(whole)}; what is "
+        "decided early is not asked on",
         err=True,
     )
     _confirm("go on?")
@@ -292,7 +290,7 @@ async def _run(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
 ) -> int:
     """Ask the pilot, where there is one, and the rest."""
-    from ..sweep import Runner, compared
+    from ..sweep import Runner
 
     with begun.asking(known=engine.begin(begun.facts.run)):
         begun.forget_errors()
@@ -305,7 +303,7 @@ async def _run(
                 if not code:
                     _confirm_rest(driver, outline, monotonic() - began)
             code = code or await _interruptible(driver, begun, engine, driver.finish, shown=shown)
-            await compared(begun, grader)
+            code = code or await _interruptible(driver, begun, engine, driver.compare, shown=shown)
         except BaseException:
             begun.end("stopped")
             raise

@@ -28,6 +28,10 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
     echo(outline.planned(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)
+    kind, _, model = outline.spec.judge.partition(":")
+    if kind == "model":
+        beyond = "; --max-cost does not hold it" if outline.spec.max_cost is not None else ""
+        echo(f"{model} judges each answer, and what that costs comes on top{beyond}", err=err)
 
 
 @contextmanager

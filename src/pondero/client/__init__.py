@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client
     from .doctor import Finding, findings
+    from .messages import messages_of
     from .recorder import Recorder, cost_of, kept_of
     from .shared import aask, ask
     from .stream import AsyncStream, Stream
@@ -42,6 +43,7 @@ _HOMES = {
     "cost_of": "recorder",
     "findings": "doctor",
     "kept_of": "recorder",
+    "messages_of": "messages",
     "set_level": "apply_dial",
 }
 
@@ -73,6 +75,7 @@ __all__ = [
     "levels",
     "levels_of",
     "lookup",
+    "messages_of",
     "models",
     "plan",
     "policy_of",

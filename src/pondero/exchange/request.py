@@ -12,11 +12,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target
+from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target, Text
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
-from ..handoff import Destination, Manifest, Refusal, handoff, retold
+from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .foreign_tools import fitted
 from .limits import acceptable, continued
@@ -135,7 +135,8 @@ def prepare(
             plan = _plan_without_thinking(entry, plan, asked, policy)
     if view.manifest.changes:
         plan = noting_withheld(plan, view.manifest)
-    request = msgspec.structs.replace(request, model=entry.model, messages=messages)
+    system = request.system and tuple(map(_whole, request.system))
+    request = msgspec.structs.replace(request, model=entry.model, messages=messages, system=system)
     request, plan = continued(request, plan, entry, to.takes)
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
@@ -145,6 +146,12 @@ def prepare(
         notes = exchange.plan.adjustments
         insist(entry, tuple(note for note in notes if note not in before))
     return Prepared(exchange, view.manifest, policy)
+
+
+def _whole(text: Text) -> Text:
+    """Return a text of the system prompt as UTF-8 can write it, as the handoff does messages."""
+    fit = whole(text.text)
+    return text if fit is text.text else msgspec.structs.replace(text, text=fit)
 
 
 def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .export import jsonl_of
     from .inspect_log import inspect_logs
     from .judges import KINDS, Grade, Judge, judge_of
-    from .library import ENGINES, asked, asweep, begin, compared, engine_of, sweep
+    from .library import ENGINES, asked, asweep, begin, check_judge, engine_of, sweep
     from .live import LiveEngine
     from .outline import Outline, outlined
     from .report import report_of
@@ -63,7 +63,7 @@ _HOMES = {
     "asked": "library",
     "asweep": "library",
     "begin": "library",
-    "compared": "library",
+    "check_judge": "library",
     "demo_outline": "demo",
     "dollars": "results",
     "engine_of": "library",
@@ -117,7 +117,7 @@ __all__ = [
     "asked",
     "asweep",
     "begin",
-    "compared",
+    "check_judge",
     "demo_outline",
     "dollars",
     "engine_of",

@@ -16,7 +16,8 @@ from string import ascii_uppercase
 from msgspec import Struct
 
 from ..canon import Json, dumped
-from ..errors import BadParameter
+from ..client import messages_of
+from ..errors import BadParameter, UsageError
 
 _FIELDS = ("id", "input", "target", "choices", "metadata")
 _LETTERED = "\n\nAnswer with the letter of one choice."
@@ -101,22 +102,40 @@ def _text(path: Path) -> str:
 
 def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
     if path.suffix.lower() == ".csv":
-        reader = csv.DictReader(io.StringIO(text))
-        for row in reader:
-            yield f"{path}:{reader.line_num}", {k: v for k, v in row.items() if v and k}
+        yield from _table(path, text)
         return
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # U+2028 may stand in a JSON string
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             message = f"{path}:{number}: this line is no JSON: {error}"
             raise BadParameter(message) from None
         if not isinstance(row, dict):
             message = f"{path}:{number}: a question is a JSON object, not {row!r}"
             raise BadParameter(message)
         yield f"{path}:{number}", row
+
+
+def _table(path: Path, text: str) -> list[tuple[str, dict[str, Json]]]:
+    """Return the rows of a CSV; a field may be as long as the whole file."""
+    usual = csv.field_size_limit(max(len(text), 131_072))
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    rows: list[tuple[str, dict[str, Json]]] = []
+    try:
+        for row in reader:
+            place = f"{path}:{reader.line_num}"
+            if None in row:
+                message = f"{place}: this row has more fields than the first; quote its commas"
+                raise BadParameter(message)
+            rows.append((place, {key: value for key, value in row.items() if value}))
+    except csv.Error as error:
+        message = f"{path}:{reader.line_num}: this is no CSV: {error}"
+        raise BadParameter(message) from None
+    finally:
+        csv.field_size_limit(usual)
+    return rows
 
 
 def _question(place: str, row: dict[str, Json], number: int) -> Question:
@@ -128,14 +147,28 @@ def _question(place: str, row: dict[str, Json], number: int) -> Question:
     if choices and not isinstance(given, str) and not isinstance(given[-1].get("content"), str):
         message = f"{place}: choices are added to the last message, whose content must be a text"
         raise BadParameter(message)
+    if not isinstance(given, str):
+        try:
+            messages_of(given)
+        except UsageError as error:
+            message = f"{place}: {error}"
+            raise BadParameter(message) from None
     others = {key: value for key, value in row.items() if key not in _FIELDS}
     return Question(
-        str(row.get("id") or number),
+        _id(place, row.get("id"), number),
         given,
         _texts(row.get("target")),
         choices,
         {**others, **_metadata(place, row.get("metadata"))},
     )
+
+
+def _id(place: str, given: Json, number: int) -> str:
+    id = str(number) if given is None or given == "" else str(given)
+    if not id.isascii() and any("\ud800" <= each <= "\udfff" for each in id):
+        message = f"{place}: the id {id!r} has half of a character, a lone surrogate"
+        raise BadParameter(message)
+    return id
 
 
 def _is_prompt(given: Json) -> bool:
@@ -154,17 +187,27 @@ def _texts(given: Json) -> tuple[str, ...]:
 def _choices(place: str, given: Json) -> tuple[str, ...]:
     """Return the choices: a list, or in CSV a JSON list or texts between bars."""
     if isinstance(given, str):
-        given = json.loads(given) if given.lstrip().startswith("[") else given.split("|")
+        given = _listed(given) if given.lstrip().startswith("[") else given.split("|")
+    if given is not None and not isinstance(given, list | tuple):
+        message = f"{place}: 'choices' is a list of texts, not {given!r}"
+        raise BadParameter(message)
     if given and len(given) > len(ascii_uppercase):
         message = f"{place}: {len(given)} choices; there are letters for {len(ascii_uppercase)}"
         raise BadParameter(message)
     return tuple(str(each).strip() for each in given or ())
 
 
+def _listed(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _metadata(place: str, given: Json) -> dict[str, Json]:
     try:
         given = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
+    except (ValueError, RecursionError):
         given = [given]
     if given is not None and not isinstance(given, dict):
         message = f"{place}: 'metadata' is a JSON object"

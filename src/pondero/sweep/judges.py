@@ -19,9 +19,10 @@ import inspect
 import json
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from pathlib import Path
 from string import ascii_uppercase
 
@@ -70,6 +71,9 @@ def judge_of(name: str, *, client: Callable[[], AsyncClient] | None = None) -> J
     if kind not in KINDS:
         message = f"unknown judge {name!r}; use {' '.join(KINDS)}"
         raise BadParameter(message)
+    if argument and kind in _PLAIN:
+        message = f"the judge {kind!r} takes no argument, and is given {argument!r}"
+        raise BadParameter(message)
     if kind == "model":
         return Judge(name, _model(argument, client or AsyncClient))
     return Judge(name, _MAKERS[kind](argument))
@@ -109,6 +113,9 @@ def _includes(_: str) -> Grader:
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
+_UNTRAPPED = Context(traps=[])  # what a model writes may be beyond all exponents; that is wrong
+
+
 def number_in(text: str) -> Decimal | None:
     """Return the last number of a text, thousands separators left out; None where it has none."""
     found = _NUMBER.findall(text)
@@ -124,32 +131,43 @@ def _numeric(argument: str) -> Grader:
     try:
         tolerance = Decimal(argument or "0")
     except InvalidOperation:
+        tolerance = Decimal("nan")
+    if not tolerance.is_finite() or tolerance < 0:
         message = f"numeric:{argument} cannot be; say how far off is right, as in numeric:0.01"
-        raise BadParameter(message) from None
+        raise BadParameter(message)
 
     def check(question: Question, answer: str) -> bool:
-        said = number_in(answer)
-        wanted = [number_in(target) for target in _targets(question)]
-        return said is not None and any(
-            each is not None and abs(said - each) <= tolerance * abs(each) for each in wanted
-        )
+        said, wanted = number_in(answer), _numbers(question)
+        with localcontext(_UNTRAPPED):
+            return said is not None and any(
+                abs(said - each) <= tolerance * abs(each) for each in wanted
+            )
 
     return _plain(check)
 
 
-def _regex(argument: str) -> Grader:
-    def compiled(pattern: str) -> re.Pattern[str]:
-        try:
-            return re.compile(pattern, re.MULTILINE)
-        except re.error as error:
-            message = f"{pattern!r} is no regular expression: {error}"
-            raise BadParameter(message) from None
+def _numbers(question: Question) -> list[Decimal]:
+    found = [each for target in _targets(question) if (each := number_in(target)) is not None]
+    if not found:
+        message = f"question {question.id!r} has no number in its target {question.target[0]!r}"
+        raise BadParameter(message)
+    return found
 
-    given = compiled(argument) if argument else None
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text, re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
+        message = f"{text!r} is no regular expression: {error}"
+        raise BadParameter(message) from None
+
+
+def _regex(argument: str) -> Grader:
+    given = _pattern(argument) if argument else None
 
     def check(question: Question, answer: str) -> bool:
         if given is None:
-            return any(compiled(target).search(answer) for target in _targets(question))
+            return any(_pattern(target).search(answer) for target in _targets(question))
         found = given.findall(answer)
         if not given.groups or not found:
             return bool(found)
@@ -159,17 +177,24 @@ def _regex(argument: str) -> Grader:
     return _plain(check)
 
 
-_NAMED_LETTER = re.compile(r"(?i)\banswer\b\W*(?:is\b)?\W*\(?\*{0,2}([A-Z])\b")
+_NAMED_LETTER = re.compile(
+    r"(?i:\banswer\b\W*(?:is\b)?\W*\(?\*{0,2})([A-Z]\b|[a-z]\b(?!\s+\w))"  # no article
+)
 _ALONE = re.compile(r"(?<![A-Za-z0-9'’])\(?([A-Z])(?:\)|\.|:|(?![A-Za-z0-9'’]))")
 
 
 def letter_in(answer: str, choices: Sequence[str]) -> str | None:
-    """Return the letter that an answer names: as the answer, else the last that stands alone.
+    """Return the letter that an answer names: as the answer, with its choice, else the last alone.
 
     The text of one single choice counts as its letter.
     """
     letters = ascii_uppercase[: len(choices)]
-    for pattern in (_NAMED_LETTER, _ALONE):
+    with_text = "|".join(
+        rf"{letter}(?=\)?[.:]?\**\s*{re.escape(each)}(?!\w))"
+        for letter, each in zip(letters, choices, strict=True)
+    )
+    own = re.compile(f"(?<![A-Za-z0-9'’])\\(?({with_text})")  # "B) A dog" names B alone
+    for pattern in (_NAMED_LETTER, own, _ALONE):
         said: list[str] = [each.upper() for each in pattern.findall(answer)]
         if found := [each for each in said if each in letters]:
             return found[-1]
@@ -179,15 +204,22 @@ def letter_in(answer: str, choices: Sequence[str]) -> str | None:
 
 
 def _choice(_: str) -> Grader:
-    def check(question: Question, answer: str) -> bool:
-        if not question.choices:
-            message = f"question {question.id!r} has no choices; the judge 'choice' needs them"
-            raise BadParameter(message)
-        listed = dict(zip(question.choices, ascii_uppercase, strict=False))
-        wanted = {listed.get(target, target.strip().upper()) for target in _targets(question)}
-        return letter_in(answer, question.choices) in wanted
+    return _plain(
+        lambda question, answer: letter_in(answer, question.choices) in _letters(question)
+    )
 
-    return _plain(check)
+
+def _letters(question: Question) -> set[str]:
+    """Return the letters of the right choices."""
+    if not question.choices:
+        message = f"question {question.id!r} has no choices; the judge 'choice' needs them"
+        raise BadParameter(message)
+    listed = dict(zip(question.choices, ascii_uppercase, strict=False))
+    wanted = {listed.get(each.strip(), each.strip().upper()) for each in _targets(question)}
+    if strange := wanted - set(listed.values()):
+        message = f"question {question.id!r} has no choice {min(strange)!r}, which is its target"
+        raise BadParameter(message)
+    return wanted
 
 
 # -- JSON ------------------------------------------------------------------------------------------
@@ -196,19 +228,38 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
 def _json_schema(argument: str) -> Grader:
-    given = _schema(Path(argument).read_text("utf-8"), argument) if argument else None
+    given = _schema(_file(argument), argument) if argument else None
 
     def check(question: Question, answer: str) -> Grade:
         schema = given if given is not None else _schema(_targets(question)[0], question.id)
         fenced = _FENCED.findall(answer)
         try:
-            value = json.loads(fenced[-1] if fenced else answer)
-        except ValueError as error:
+            value = json.loads(fenced[-1] if fenced else answer, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
             return Grade(0.0, f"no JSON: {error}")
-        wrong = problem(schema, value)
+        try:
+            wrong = problem(schema, value)
+        except RecursionError:
+            wrong = "nested too deeply to be checked"
+        except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
+            message = f"the schema for question {question.id!r} cannot be checked: {error!r}"
+            raise BadParameter(message) from None
         return Grade(float(wrong is None), wrong or "")
 
     return _plain(check)
+
+
+def _no_constant(word: str) -> Json:
+    message = f"{word} is Python's"
+    raise ValueError(message)
+
+
+def _file(name: str) -> str:
+    try:
+        return Path(name).read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        message = f"the schema {name!r} cannot be read: {error}"
+        raise BadParameter(message) from None
 
 
 def _schema(text: str, where: str) -> Json:
@@ -231,9 +282,12 @@ def _python(argument: str) -> Grader:
         sys.path.insert(0, here)  # the console script's path has its own folder, not this one
     try:
         function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        message = f"the judge {argument!r} cannot be loaded: {error}"
-        raise BadParameter(message) from None
+    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
+        message = f"the judge {argument!r} cannot be loaded: {error!r}"
+        raise BadParameter(message) from error
+    if not callable(function):
+        message = f"the judge {argument!r} is no function, but {function!r}"
+        raise BadParameter(message)
 
     async def grade(question: Question, answer: str) -> Grade:
         try:
@@ -255,9 +309,16 @@ def _score(found: object, where: str) -> float:
 
 
 def _command(argument: str) -> Grader:
-    words = shlex.split(argument)
+    try:
+        words = shlex.split(argument)
+    except ValueError as error:
+        message = f"command:{argument} cannot be read: {error}"
+        raise BadParameter(message) from None
     if not words:
         raise BadParameter("command: names no program; write command:PROGRAM [ARGUMENT]...")
+    if shutil.which(words[0]) is None:
+        message = f"the judge's program {words[0]!r} is not there, or may not be run"
+        raise BadParameter(message)
 
     async def grade(question: Question, answer: str) -> Grade:
         told = msgspec.json.encode({**msgspec.to_builtins(question), "answer": answer})
@@ -339,6 +400,59 @@ _MAKERS: dict[str, Callable[[str], Grader]] = {
     "command": _command,
 }
 KINDS = (*_MAKERS, "model")
+_PLAIN = ("exact", "includes", "choice")
+
+
+# -- what a judge needs of a question --------------------------------------------------------------
+
+
+def check_questions(judge: str, questions: Iterable[Question]) -> None:
+    """Raise BadParameter where a judge could grade no answer to one of these questions."""
+    kind, _, argument = judge.partition(":")
+    if kind in _NEEDS:
+        for question in questions:
+            _NEEDS[kind](question, argument)
+
+
+def _check_patterns(question: Question, argument: str) -> None:
+    if not argument:
+        for target in _targets(question):
+            _pattern(target)
+    elif _pattern(argument).groups:
+        _targets(question)
+
+
+def _check_schema(question: Question, argument: str) -> None:
+    schema = True if argument else _schema(_targets(question)[0], question.id)
+    if not isinstance(schema, dict | bool):
+        message = f"the target of question {question.id!r} is no schema, but {schema!r}"
+        raise BadParameter(message)
+
+
+def _check_labels(question: Question, _: str) -> None:
+    _targets(question)
+    for each in _labelled(question):
+        if (
+            not isinstance(each, dict)
+            or not isinstance(each.get("right"), bool)
+            or (not isinstance(each.get("answer"), str))
+        ):
+            message = (
+                f"question {question.id!r} has metadata 'labelled' that is no list of "
+                f'{{"answer": "...", "right": true}}: {each!r}'
+            )
+            raise BadParameter(message)
+
+
+_NEEDS: dict[str, Callable[[Question, str], object]] = {
+    "exact": lambda question, _: _targets(question),
+    "includes": lambda question, _: _targets(question),
+    "numeric": lambda question, _: _numbers(question),
+    "regex": _check_patterns,
+    "choice": lambda question, _: _letters(question),
+    "json_schema": _check_schema,
+    "model": _check_labels,
+}
 
 
 # -- agreement with people -------------------------------------------------------------------------
@@ -350,25 +464,40 @@ class Agreement(Struct, frozen=True):
     count: int
     agreed: int
     kappa: float | None
-    cost: str | None = None
 
 
-async def agreement(judge: Judge, questions: Sequence[Question]) -> Agreement | None:
-    """Hold a judge against answers that people labelled; None where there are none.
+class Label(Struct, frozen=True):
+    """An answer that people labelled; ``key`` is what its grade is kept by."""
 
-    They stand in a question's metadata: ``"labelled": [{"answer": "...", "right": true}]``.
+    question: Question
+    key: str
+    answer: str
+    right: bool
+
+
+def labels(questions: Iterable[Question]) -> list[Label]:
+    """Return what people labelled in the metadata of questions.
+
+    It stands there as ``"labelled": [{"answer": "...", "right": true}]``.
     """
-    both: list[tuple[bool, bool]] = []
-    paid = Decimal(0)
-    for question in questions:
-        for each in question.metadata.get("labelled") or ():
-            grade = await judge.grade(question, str(each["answer"]))
-            both.append((grade.score >= 0.5, bool(each["right"])))
-            paid += Decimal(grade.cost or 0)
+    return [
+        Label(question, f"labelled {number}", each["answer"], each["right"])
+        for question in questions
+        for number, each in enumerate(_labelled(question), 1)
+    ]
+
+
+def _labelled(question: Question) -> Sequence[Json]:
+    found = question.metadata.get("labelled")
+    return () if found is None else found if isinstance(found, list) else [found]
+
+
+def agreement(both: Sequence[tuple[bool, bool]]) -> Agreement | None:
+    """Return how often two agree, and beyond chance; None where they judged nothing."""
     if not both:
         return None
     count, agreed = len(both), sum(one == other for one, other in both)
     ours, theirs = (sum(pair[n] for pair in both) / count for n in (0, 1))
     chance = ours * theirs + (1 - ours) * (1 - theirs)
     kappa = (agreed / count - chance) / (1 - chance) if chance < 1 else None
-    return Agreement(count, agreed, kappa, str(paid) if paid else None)
+    return Agreement(count, agreed, kappa)

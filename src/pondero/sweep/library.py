@@ -13,9 +13,9 @@ from ..errors import BadParameter, UsageError
 from ..thinking import ThinkingLike
 from .arms import sweep_policy
 from .batch import BatchEngine
-from .data import Data
+from .data import Data, Question
 from .engine import Engine
-from .judges import Judge, agreement, judge_of
+from .judges import Judge, check_questions, judge_of
 from .live import LiveEngine
 from .outline import Outline, outlined
 from .results import Results
@@ -65,6 +65,7 @@ def begin(outline: Outline, engine: Engine) -> Run:
         client = AsyncClient(policy=sweep_policy())
         for arm in outline.arms:
             client.prepare(arm.model, "?", cast("ThinkingLike", arm.level))
+        check_judge(outline.spec.judge, ())
     return Run.create(
         outline.spec,
         outline.questions,
@@ -74,27 +75,30 @@ def begin(outline: Outline, engine: Engine) -> Run:
     )
 
 
+def check_judge(name: str, questions: Iterable[Question]) -> None:
+    """Raise UsageError where a judge cannot grade answers to these; nothing is sent.
+
+    A model that judges must be known and have its key.
+    """
+    check_questions(name, questions)
+    if name.startswith("model:"):
+        AsyncClient().prepare(name.partition(":")[2], "?")
+
+
 async def asked(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
     """Ask all that a run still needs, and return what it found."""
     try:
         with run.asking(known=engine.begin(run.facts.run)):
             run.forget_errors()
-            await Runner(run, engine, judge, progress=progress).finish()
-            await compared(run, judge)
+            runner = Runner(run, engine, judge, progress=progress)
+            await runner.finish()
+            await runner.compare()
         return results_of(run)
     except BaseException:
         run.end("stopped")
         raise
     finally:
         await engine.aclose()
-
-
-async def compared(run: Run, judge: Judge) -> None:
-    """Hold a model that judges against what people labelled, once in a run."""
-    if judge.name.startswith("model:") and run.agreement(judge.name) is None:
-        found = await agreement(judge, run.questions())
-        if found is not None:
-            run.keep_agreement(judge.name, found)
 
 
 async def asweep(

@@ -17,7 +17,7 @@ from ..errors import BadParameter
 from ..store import lookup
 from .arms import Arm, arms_of, reference_of
 from .data import Data, Question, questions_of, shuffled
-from .judges import judge_of
+from .judges import check_questions, judge_of
 from .planner import USUAL_DISCORDANCE, questions_needed
 from .runner import DISCOUNTED, bound_in, is_priced
 from .spec import Spec, from_toml, spec_of
@@ -99,6 +99,7 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
         raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
     judge_of(spec.judge)
     questions = shuffled(questions_of(data), spec.seed)
+    check_questions(spec.judge, questions)
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = f"no question has the metadata {spec.cluster!r} to be clustered by"
         raise BadParameter(message)
@@ -112,7 +113,10 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
 
 
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
-    unpriced = dict.fromkeys(arm.model for arm in arms if not is_priced(arm))
+    models = [arm.model for arm in arms]
+    if spec.judge.startswith("model:"):
+        models.append(lookup().apart(spec.judge.partition(":")[2])[0])
+    unpriced = [model for model in dict.fromkeys(models) if not is_priced(model)]
     if unpriced and not spec.unpriced and not spec.offline:
         message = (
             f"no price is known of {', '.join(unpriced)}; --unpriced asks all the same "

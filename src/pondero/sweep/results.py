@@ -474,8 +474,9 @@ def _short(arm: ArmResult, reference: ArmResult) -> str:
 
 def _thinking(arm: ArmResult) -> str:
     than = "less than" if arm.effect.effect == "inverted" else "no more than"
-    p = "" if arm.effect.p is None else f" (p = {arm.effect.p:.2f})"
-    return f"{arm.level} thinks {than} {arm.neighbour}{p}"
+    p = arm.effect.p
+    sure = "" if p is None else " (p < 0.01)" if p < 0.01 else f" (p = {p:.2f})"
+    return f"{arm.level} thinks {than} {arm.neighbour}{sure}"
 
 
 def _round(count: int) -> int:

@@ -18,7 +18,7 @@ from ..store import cost, lookup
 from .arms import Arm
 from .data import Question
 from .engine import Ask, Engine, Purse, Settled, first_of
-from .judges import Judge
+from .judges import Judge, agreement, labels
 from .runs import Graded, Run
 from .spec import Spec
 from .standing import Asked, Scores, Standing, every_ask, standing
@@ -101,8 +101,27 @@ class Runner:
         return now
 
     async def judge(self) -> None:
-        """Grade every answer that this judge has not graded yet; nothing is asked."""
+        """Grade every answer that this judge has not graded, or failed to; nothing is asked."""
+        self._run.forget_ungraded(self._judge.name)
         await self._caught_up()
+        await self.compare()
+
+    async def compare(self) -> None:
+        """Hold a model that judges against what people labelled; no answer is graded twice."""
+        name = self._judge.name
+        if not name.startswith("model:") or self.purse.closed:
+            return
+        known, labelled = self._run.grades(name), labels(self._questions)
+        async with _plainly(asyncio.TaskGroup()) as group:
+            for each in labelled:
+                if (each.question.id, each.key) not in known:
+                    settled = Settled(key=each.key, text=each.answer)
+                    group.create_task(self._grade(each.question, settled))
+        grades = self._run.grades(name)
+        scores = ((grades.get((each.question.id, each.key)), each.right) for each in labelled)
+        found = agreement([(score >= 0.5, right) for score, right in scores if score is not None])
+        if found is not None:
+            self._run.keep_agreement(name, found)
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -256,7 +275,7 @@ DISCOUNTED = ("batch",)
 """The engines that ask at the price of batches."""
 
 
-def is_priced(arm: Arm) -> bool:
-    """Return whether a price of this arm's model is known."""
-    entry = lookup().entry(arm.model)
+def is_priced(model: str) -> bool:
+    """Return whether a price of this model is known."""
+    entry = lookup().entry(model)
     return cost(entry.provider.name, entry.model, Usage(input=1_000, output=1_000)) is not None

@@ -232,12 +232,21 @@ class Run:
             if grade is not None:
                 connection.execute(_GRADE, msgspec.structs.astuple(grade))
 
-    def forget_errors(self) -> int:
-        """Delete the errors that stayed, so that they are asked again; return how many."""
-        failed = [each.key for each in self.answers().values() if each.error is not None]
+    def forget_errors(self) -> None:
+        """Delete the errors that stayed, of models and judge, so that they are asked again."""
+        failed = self.failed
         with self._database.writing() as connection:
             connection.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in failed))
-        return len(failed)
+        self.forget_ungraded(self.facts.spec.judge)
+
+    def forget_ungraded(self, judge: str) -> None:
+        """Delete what a judge failed to grade, so that it is graded again."""
+        self._rows("DELETE FROM grades WHERE judge = ? AND score IS NULL", judge)
+
+    @property
+    def failed(self) -> list[str]:
+        """Return the keys of what ended with an error that stayed."""
+        return [each.key for each in self.answers().values() if each.error is not None]
 
     @property
     def spent(self) -> Decimal:
@@ -281,8 +290,7 @@ class Run:
     def judging_cost(self, judge: str) -> Decimal:
         """Return what a judge's grades cost, those of labelled answers among them."""
         rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)
-        told = self.agreement(judge)
-        return sum((Decimal(cost) for (cost,) in rows), Decimal((told and told.cost) or 0))
+        return sum((Decimal(cost) for (cost,) in rows), Decimal(0))
 
     def keep_agreement(self, judge: str, agreement: Agreement) -> None:
         """Keep how a judge agrees with what people labelled."""

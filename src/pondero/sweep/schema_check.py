@@ -4,6 +4,7 @@ It knows the words that check a value (draft 2020-12). A schema with another suc
 a check that leaves one out would call a wrong answer right.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,7 +19,7 @@ _TYPES: dict[str, Callable[[Json], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
 }
 _SILENT = {
     "$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default",
@@ -83,6 +84,8 @@ def _multiple(value: Json, wanted: Any) -> bool:
 
     if not _is_number(value):
         return True
+    if value in (math.inf, -math.inf):  # 1e999 is JSON
+        return False
     return (Fraction(str(value)) / Fraction(str(wanted))).denominator == 1
 
 

@@ -25,8 +25,9 @@ class Check(Struct, frozen=True):
 def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> Check:
     """Compare thinking tokens question by question: those of an arm, and of its cheaper neighbour.
 
-    ``no_effect`` is where a one-sided sign test does not show more; ``inverted`` where it shows
-    less. Where no question has both counts, nothing is known.
+    ``no_effect`` is where a one-sided sign test does not show more; ``inverted`` where one shows
+    less, and its probability is then that of the other side. Where no question has both counts,
+    nothing is known.
     """
     known = [(above, below) for above, below in pairs if above is not None and below is not None]
     if not known:
@@ -36,7 +37,9 @@ def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> Check:
     p = sign_test(more, less)
     if p <= _SURE:
         return Check("more", p)
-    return Check("inverted" if sign_test(less, more) <= _SURE else "no_effect", p)
+    if (other := sign_test(less, more)) <= _SURE:
+        return Check("inverted", other)
+    return Check("no_effect", p)
 
 
 def sign_test(more: int, less: int) -> float:

@@ -78,12 +78,24 @@ def spec_of(**options: Json) -> Spec:
     except msgspec.ValidationError as error:
         message = f"this sweep cannot be: {error}"
         raise BadParameter(message) from None
+    for name in Spec.__struct_fields__:
+        _check_text(name, getattr(spec, name))
     for name, (good, how) in _LIMITS.items():
         value = getattr(spec, name)
         if value is not None and not good(value):
             message = f"{name}={value!r} cannot be; {how}"
             raise BadParameter(message)
     return spec
+
+
+def _check_text(name: str, value: object) -> None:
+    """Raise BadParameter for a text that UTF-8 cannot write, such as bytes of a command line."""
+    for text in value if isinstance(value, tuple) else (value,):
+        try:
+            str(text).encode()
+        except UnicodeEncodeError:
+            message = f"{name}={text!r} cannot be; it is no text in UTF-8"
+            raise BadParameter(message) from None
 
 
 _LIMITS: dict[str, tuple[Any, str]] = {
