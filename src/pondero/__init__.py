@@ -40,8 +40,7 @@ if TYPE_CHECKING:
         plan,
     )
     from .exchange import Decoded, Prepared, Retry, Timeouts, decode
-    from .sweep import asweep as asweep
-    from .sweep import sweep as sweep
+    from .sweep import asweep, sweep
     from .thinking import Adjustment, Plan, Policy, ThinkingLike
 
 __version__ = "0.2.0"
@@ -67,8 +66,8 @@ _HOMES = {
     "Tool": ".canon",
     "aask": ".client",
     "ask": ".client",
-    "attachment": ".client",
     "asweep": ".sweep",
+    "attachment": ".client",
     "decode": ".exchange",
     "levels": ".client",
     "models": ".client",
@@ -113,11 +112,13 @@ __all__ = [
     "WireError",
     "aask",
     "ask",
+    "asweep",
     "attachment",
     "decode",
     "levels",
     "models",
     "plan",
+    "sweep",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is here

@@ -38,7 +38,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address(bound: socket.socket) -> str:
-    """Return where a socket listens, as a base address."""
+    """Return where a socket listens, as a base address.
+
+    >>> from pondero.emulator import address, bind
+    >>> with bind("127.0.0.1", 0) as bound:
+    ...     print(address(bound))
+    http://127.0.0.1:...
+    """
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

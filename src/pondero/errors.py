@@ -18,26 +18,54 @@ from typing import ClassVar
 
 
 class PonderoError(Exception):
-    """The root: whatever pondero raises on purpose is one of these."""
+    """The root: whatever pondero raises on purpose is one of these.
+
+    >>> try:
+    ...     pondero.plan("claude-opus-5", "hgih")
+    ... except pondero.PonderoError as error:
+    ...     print(error.category)
+    invalid_arg
+    """
 
     category: ClassVar[str] = "unknown"
 
 
 class PonderoWarning(UserWarning):
-    """What a plan adjusted, said aloud under the policy ``unsupported="warn"``."""
+    """What a plan adjusted, said aloud under the policy ``unsupported="warn"``.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     plan = pondero.plan("gpt-5", "off", policy={"unsupported": "warn"})
+    >>> print(caught[0].message)
+    X
+    """
 
 
 # -- you asked for something that cannot be --------------------------------------------------
 
 
 class UsageError(PonderoError):
-    """The call itself is wrong; nothing was sent."""
+    """The call itself is wrong; nothing was sent.
+
+    >>> try:
+    ...     pondero.plan("claude-opus-5", temperature=-1)
+    ... except pondero.UsageError as error:
+    ...     print(error)
+    X
+    """
 
     category: ClassVar[str] = "invalid_arg"
 
 
 class BadThinking(UsageError):
-    """The wish for thinking is not in the vocabulary."""
+    """The wish for thinking is not in the vocabulary.
+
+    >>> try:
+    ...     pondero.plan("claude-opus-5", "hgih")
+    ... except pondero.BadThinking as error:
+    ...     print(error)
+    X
+    """
 
 
 class BadPolicy(UsageError):
@@ -49,7 +77,14 @@ class BadParameter(UsageError):
 
 
 class UnknownModel(UsageError):
-    """No provider and no family in the catalog answers to this name."""
+    """No provider and no family in the catalog answers to this name.
+
+    >>> try:
+    ...     pondero.plan("nobody/nothing")
+    ... except pondero.UnknownModel as error:
+    ...     print(error)
+    X
+    """
 
 
 class UnknownProvider(UsageError):
@@ -61,7 +96,14 @@ class Unsupported(UsageError):
 
 
 class MissingKey(UsageError):
-    """The provider needs a key and none was found."""
+    """The provider needs a key and none was found.
+
+    >>> try:
+    ...     pondero.Client(keys={"anthropic": ""}).prepare("claude-opus-5", "Hello")
+    ... except pondero.MissingKey as error:
+    ...     print(error)
+    X
+    """
 
     category: ClassVar[str] = "auth"
 
@@ -86,7 +128,14 @@ class UnknownThread(UsageError):
 
 
 class ServiceError(PonderoError):
-    """The service refused or failed; carries what it said."""
+    """The service refused or failed; carries what it said.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.ServiceError as error:
+    ...     print(error.status, error.category)
+    X
+    """
 
     def __init__(
         self,
@@ -108,7 +157,14 @@ class ServiceError(PonderoError):
 
 
 class AuthFailed(ServiceError):
-    """The key is missing, wrong or expired."""
+    """The key is missing, wrong or expired.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.AuthFailed as error:
+    ...     print(error.status)
+    401
+    """
 
     category: ClassVar[str] = "auth"
 
@@ -132,11 +188,25 @@ class BadRequest(ServiceError):
 
 
 class ContextTooLong(BadRequest):
-    """The conversation does not fit the model's window."""
+    """The conversation does not fit the model's window.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "word " * 300_000)
+    ... except pondero.ContextTooLong as error:
+    ...     print(error.status, error.category)
+    X
+    """
 
 
 class RateLimited(ServiceError):
-    """Too many requests or tokens for now."""
+    """Too many requests or tokens for now.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.RateLimited as error:
+    ...     print(error.retry_after)
+    2.5
+    """
 
     category: ClassVar[str] = "rate_limit"
 
@@ -154,7 +224,14 @@ class BillingFailed(ServiceError):
 
 
 class Overloaded(ServiceError):
-    """The service is up and too busy."""
+    """The service is up and too busy.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.Overloaded as error:
+    ...     print(error.status)
+    529
+    """
 
     category: ClassVar[str] = "server"
 
@@ -172,7 +249,14 @@ class ServiceTimeout(ServerFailed):
 
 
 class Refused(ServiceError):
-    """The content was refused by a safety filter."""
+    """The content was refused by a safety filter.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?").value
+    ... except pondero.Refused as error:
+    ...     print(error.category)
+    X
+    """
 
     category: ClassVar[str] = "content_filter"
 
@@ -199,7 +283,14 @@ def by_status(status: int) -> type[ServiceError]:
 
 
 class WireError(PonderoError):
-    """What came is not what this wire allows."""
+    """What came is not what this wire allows.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.WireError as error:
+    ...     print(error)
+    X
+    """
 
     category: ClassVar[str] = "server"
 
@@ -220,13 +311,27 @@ class Truncated(WireError):
 
 
 class TransportError(PonderoError):
-    """No answer reached us."""
+    """No answer reached us.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.TransportError as error:
+    ...     print(error.category)
+    network
+    """
 
     category: ClassVar[str] = "network"
 
 
 class Timeout(TransportError):
-    """We waited as long as we were told to."""
+    """We waited as long as we were told to.
+
+    >>> try:
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
+    ... except pondero.Timeout as error:
+    ...     print(error.category)
+    timeout
+    """
 
     category: ClassVar[str] = "timeout"
 
@@ -236,7 +341,15 @@ class Unreachable(TransportError):
 
 
 class CassetteError(PonderoError):
-    """The recording does not fit the request, or could not be written."""
+    """The recording does not fit the request, or could not be written.
+
+    >>> from pondero.vcr import Cassette
+    >>> try:
+    ...     Cassette("cassettes/none.jsonl", record=False).assert_played()
+    ... except pondero.errors.CassetteError as error:
+    ...     print(error)
+    X
+    """
 
 
 class StoreError(PonderoError):

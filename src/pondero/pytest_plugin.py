@@ -55,7 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def pondero_cassette(request: pytest.FixtureRequest) -> Generator["Cassette"]:
-    """The cassette of this test, a transport: played, or recorded with VCR_RECORD=1."""
+    """The cassette of this test, a transport: played, or recorded with VCR_RECORD=1.
+
+    >>> @pytest.mark.pondero_cassette("sums")
+    ... def test_sums(pondero_cassette):
+    ...     with pondero.Client(transport=pondero_cassette) as client:
+    ...         assert "391" in client.ask("claude-opus-5/high", "What is 17 * 23?").text
+    """
     from .vcr import Cassette  # noqa: PLC0415 - see the module
 
     with Cassette(_path(request.node), **_options(request.node)) as cassette:
@@ -65,7 +71,12 @@ def pondero_cassette(request: pytest.FixtureRequest) -> Generator["Cassette"]:
 
 @pytest.fixture
 def pondero_async_cassette(request: pytest.FixtureRequest) -> Generator["AsyncCassette"]:
-    """The cassette of this test for asyncio; close what it records through with ``async with``."""
+    """The cassette of this test for asyncio; close what it records through with ``async with``.
+
+    >>> async def test_sums(pondero_async_cassette):
+    ...     async with pondero.AsyncClient(transport=pondero_async_cassette) as client:
+    ...         assert (await client.ask("claude-opus-5/high", "What is 17 * 23?")).text
+    """
     from .vcr import AsyncCassette  # noqa: PLC0415 - see the module
 
     cassette = AsyncCassette(_path(request.node), **_options(request.node))

@@ -18,6 +18,8 @@ from .errors import Timeout, TransportError
 from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 from .thinking import Plan, Policy, ThinkingLike, parse
 
+__all__ = ["aclient", "client"]
+
 _PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # as long as the SDKs themselves wait
 _OURS_TO_SAY = ("content-length", "host", "transfer-encoding", "connection")
 _UNDONE = ("content-encoding", "content-length", "transfer-encoding")
@@ -32,6 +34,9 @@ def client(
     """Return an HTTP client that sets this level; a cassette is played, or recorded, beneath it.
 
     The plan of each request is in its response's ``extensions["pondero"]``.
+
+    >>> import pondero.sdk, anthropic
+    >>> dialled = anthropic.Anthropic(http_client=pondero.sdk.client("high"))
     """
     from .transport import Cassette, HttpTransport  # noqa: PLC0415 - each needs its library
 
@@ -50,7 +55,11 @@ def aclient(
     policy: PolicyLike = None,
     transport: AsyncTransport | None = None,
 ) -> httpx2.AsyncClient:
-    """Return the same for asyncio."""
+    """Return the same for asyncio.
+
+    >>> import pondero.sdk, anthropic
+    >>> dialled = anthropic.AsyncAnthropic(http_client=pondero.sdk.aclient("high"))
+    """
     from .transport import AsyncCassette, AsyncHttpTransport  # noqa: PLC0415 - see above
 
     parse(level)

@@ -20,6 +20,11 @@ class BatchAnswer(Struct, frozen=True):
 
     ``cost`` is in dollars, at the batch's price; None where no price is known. What expired or was
     cancelled was not billed.
+
+    >>> batch = client.batch([{"id": "sum", "prompt": "What is 17 * 23?"}], "claude-opus-5/low")
+    >>> answer = batch.wait()["sum"]
+    >>> answer.ending, answer.text
+    ('answered', '17 * 23 = 391')
     """
 
     id: str

@@ -30,7 +30,11 @@ class Cache(Struct, frozen=True):
 
 
 class Text(Struct, frozen=True, tag="text"):
-    """Words for people."""
+    """Words for people.
+
+    >>> pondero.Message("user", (pondero.Text("What is 17 * 23?"),)).text
+    'What is 17 * 23?'
+    """
 
     text: str
     seal: Seal | None = None
@@ -58,7 +62,13 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
 
 
 class Image(Struct, frozen=True, tag="image"):
-    """A picture: ``data`` or ``url``."""
+    """A picture: ``data`` or ``url``.
+
+    >>> chart = pondero.Image(url="https://example.com/chart.png")
+    >>> question = pondero.Message("user", (chart, pondero.Text("What does it show?")))
+    >>> client.ask("claude-opus-5/low", [question]).finish
+    'stop'
+    """
 
     media_type: str | None = None
     data: bytes | None = None
@@ -69,7 +79,12 @@ class Image(Struct, frozen=True, tag="image"):
 
 
 class Blob(Struct, frozen=True, tag="blob"):
-    """Any other medium (a PDF, sound, video): ``data`` or ``url``."""
+    """Any other medium (a PDF, sound, video): ``data`` or ``url``.
+
+    >>> report = pondero.Blob("application/pdf", data=b"%PDF-1.7", name="report.pdf")
+    >>> client.ask("claude-opus-5/low", "What is in it?", attachments=[report]).finish
+    'stop'
+    """
 
     media_type: str
     data: bytes | None = None
@@ -134,7 +149,12 @@ class Origin(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """Parts in the order they came; tool results stand in the user's messages."""
+    """Parts in the order they came; tool results stand in the user's messages.
+
+    >>> question = pondero.Message("user", (pondero.Text("What is 17 * 23?"),))
+    >>> client.ask("claude-opus-5/low", [question]).message.text
+    '17 * 23 = 391'
+    """
 
     role: Role
     parts: tuple[Part, ...]

@@ -38,6 +38,12 @@ class Reply(Struct, Generic[V], frozen=True):
 
     ``cap`` is the max_tokens to retry with, where all output was spent on thinking. ``kind`` is
     the type that was asked for with ``output=``, and that ``value`` has.
+
+    >>> reply = client.ask("claude-opus-5/low", "What is 17 * 23?")
+    >>> reply.text, reply.finish, reply.verdict
+    ('17 * 23 = 391', 'stop', 'as_planned')
+    >>> reply.usage.thinking, reply.plan.level
+    X
     """
 
     message: Message

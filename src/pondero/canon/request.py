@@ -20,6 +20,12 @@ class Tool(Struct, frozen=True):
 
     ``raw`` holds a service's own tool as ``dialect`` writes it; None is the one it is sent on. The
     ``parameters`` of a ``text`` tool, if there are any, are the schema of the text.
+
+    >>> city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    >>> tool = pondero.Tool("get_weather", "Return the weather in a city.", city)
+    >>> reply = client.ask("claude-opus-5/low", "What is the weather in Bern?", tools=[tool])
+    >>> reply.tool_calls[0].arguments
+    X
     """
 
     name: str

@@ -205,7 +205,12 @@ class _Batch:
 
 
 class Batch(_Batch):
-    """A batch whose methods wait; ``Client.batch`` sends it, ``Client.open_batch`` opens it."""
+    """A batch whose methods wait; ``Client.batch`` sends it, ``Client.open_batch`` opens it.
+
+    >>> batch = client.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
+    >>> [answer.text for answer in batch.wait().values()]
+    ['17 * 23 = 391']
+    """
 
     def __init__(self, file: BatchFile, counter: Counter, transport: Transport) -> None:
         super().__init__(file, counter)
@@ -250,7 +255,12 @@ class Batch(_Batch):
 
 
 class AsyncBatch(_Batch):
-    """A batch whose methods are awaited; the async twin of Batch."""
+    """A batch whose methods are awaited; the async twin of Batch.
+
+    >>> batch = await aclient.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
+    >>> [answer.text for answer in (await batch.wait()).values()]
+    ['17 * 23 = 391']
+    """
 
     def __init__(self, file: BatchFile, counter: Counter, transport: AsyncTransport) -> None:
         super().__init__(file, counter)

@@ -45,6 +45,11 @@ def plan(
     tokens, ``"auto"`` for the level that a sweep found, the service's own fields as a mapping, or a
     mapping of any of these by provider or dialect, where ``"*"`` is for all others; it wins over
     the model's suffix.
+
+    >>> pondero.plan("gpt-5.5", "high").fields
+    X
+    >>> pondero.plan("claude-opus-5/8k").level
+    X
     """
     asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
     return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
@@ -132,6 +137,9 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
     """Return the whole ladder of a model: one plan for each level, weakest first.
 
     For a model with ``auto`` behind it, the last plan is what that becomes.
+
+    >>> [(plan.asked, plan.level) for plan in pondero.levels("gpt-5")]
+    X
     """
     rules = policy_of(policy).but(unsupported="adjust")
     entry, said = _entry(lookup(), model, rules.unknown, _adopted(model))
@@ -144,7 +152,12 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
 
 
 def models(provider: str | None = None) -> list[Entry]:
-    """Return every catalogued model, of one provider or of all."""
+    """Return every catalogued model, of one provider or of all.
+
+    >>> entry = pondero.models("anthropic")[0]
+    >>> entry.id, entry.capability.thinks
+    X
+    """
     return lookup().entries(provider)
 
 

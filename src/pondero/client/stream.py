@@ -140,7 +140,15 @@ class _Stream(Generic[V]):
 
 
 class Stream(_Stream[V]):
-    """Events as they come; leaving it early, or closing it, frees the connection at once."""
+    """Events as they come; leaving it early, or closing it, frees the connection at once.
+
+    >>> with client.stream("claude-opus-5/low", "What is 17 * 23?") as stream:
+    ...     for words in stream.text():
+    ...         print(words, end="")
+    17 * 23 = 391
+    >>> stream.reply.verdict
+    'as_planned'
+    """
 
     def __init__(
         self,
@@ -238,7 +246,13 @@ class Stream(_Stream[V]):
 
 
 class AsyncStream(_Stream[V]):
-    """Events as they come; ``async with`` frees the connection at once when left early."""
+    """Events as they come; ``async with`` frees the connection at once when left early.
+
+    >>> async with aclient.stream("claude-opus-5/low", "What is 17 * 23?") as stream:
+    ...     async for words in stream.text():
+    ...         print(words, end="")
+    17 * 23 = 391
+    """
 
     def __init__(
         self,

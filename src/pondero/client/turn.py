@@ -94,7 +94,14 @@ class _Turn(Generic[V]):
 
 
 class Turn(_Turn[V]):
-    """The events of one turn; leaving it early, or closing it, frees the connection at once."""
+    """The events of one turn; leaving it early, or closing it, frees the connection at once.
+
+    >>> chat = pondero.Chat("claude-opus-5/low", tools=[get_weather])
+    >>> with chat.stream("What is the weather in Bern?") as turn:
+    ...     kinds = {type(event).__name__ for event in turn}
+    >>> "ToolDelta" in kinds, turn.reply.finish
+    (True, 'stop')
+    """
 
     def __init__(
         self,
@@ -134,7 +141,14 @@ class Turn(_Turn[V]):
 
 
 class AsyncTurn(_Turn[V]):
-    """The events of one turn; ``async with`` frees the connection at once when left early."""
+    """The events of one turn; ``async with`` frees the connection at once when left early.
+
+    >>> chat = pondero.AsyncChat("claude-opus-5/low", tools=[get_weather])
+    >>> async with chat.stream("What is the weather in Bern?") as turn:
+    ...     kinds = {type(event).__name__ async for event in turn}
+    >>> "ToolDelta" in kinds, turn.reply.finish
+    (True, 'stop')
+    """
 
     def __init__(
         self,

@@ -59,6 +59,11 @@ class Emulator:
     ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
     relative answers for a model the catalog does not know. ``sleep`` and ``asleep`` are how a slow
     answer waits. ``batches`` says how batches behave, and ``clock`` when they were made.
+
+    >>> from pondero.emulator import Emulator
+    >>> client = pondero.Client(transport=Emulator())
+    >>> client.ask("gemini-3-flash-preview/low", "What is 17 * 23?").text
+    '17 * 23 = 391'
     """
 
     needs_key = False

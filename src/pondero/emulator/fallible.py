@@ -31,6 +31,11 @@ class Fallible(Struct, frozen=True):
     ``log2(1 + tokens / 16)``. A question's difficulty is drawn by its words, and
     ``[emulator: difficulty 3.5]`` in it says another. The same seed, question, model and depth give
     the same answer; another seed is another try.
+
+    >>> from pondero.emulator import Emulator, Fallible
+    >>> client = pondero.Client(transport=Emulator(mind=Fallible(seed=1)))
+    >>> client.ask("claude-opus-5/off", "What is 17 * 23? [emulator: difficulty 9]").text == "17 * 23 = 391"
+    False
     """
 
     seed: int = 0

@@ -78,7 +78,13 @@ _PAGE = (
 
 
 class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that goes wrong in one exchange or one batch; the module says what each means."""
+    """One thing that goes wrong in one exchange or one batch; the module says what each means.
+
+    >>> from pondero.emulator import Emulator, Fault
+    >>> emulator = Emulator(faults=[Fault(kind="status", status=429, retry_after=0.01), 529, None])
+    >>> pondero.Client(transport=emulator, retry=pondero.Retry(base=0.01)).ask("gpt-5.1", "17 * 23?").text
+    '17 * 23 = 391'
+    """
 
     kind: Kind
     status: int | None = None
@@ -209,7 +215,13 @@ Faults = Iterable[Fault | str | int | None]
 
 
 class Faulty:
-    """A transport whose next exchanges go wrong, one fault each; None for one that goes well."""
+    """A transport whose next exchanges go wrong, one fault each; None for one that goes well.
+
+    >>> from pondero.emulator import Emulator, Faulty
+    >>> client = pondero.Client(transport=Faulty(Emulator(), ["empty"]), retry=pondero.Retry(base=0.01))
+    >>> client.ask("gpt-5.1", "What is 17 * 23?").text
+    '17 * 23 = 391'
+    """
 
     needs_key = False
 
@@ -234,7 +246,14 @@ class Faulty:
 
 
 class AsyncFaulty:
-    """The same for asyncio."""
+    """The same for asyncio.
+
+    >>> from pondero.emulator import AsyncFaulty, Emulator
+    >>> faulty = AsyncFaulty(Emulator(), [529])
+    >>> client = pondero.AsyncClient(transport=faulty, retry=pondero.Retry(base=0.01))
+    >>> (await client.ask("gpt-5.1", "What is 17 * 23?")).text
+    '17 * 23 = 391'
+    """
 
     needs_key = False
 

@@ -59,7 +59,15 @@ _REFUSAL = "I cannot help with that."
 
 
 class Mind(Protocol):
-    """A function that answers requests; its tool calls may leave their ids empty."""
+    """A function that answers requests; its tool calls may leave their ids empty.
+
+    >>> from pondero.emulator import Emulator
+    >>> def parrot(accepted):
+    ...     last = accepted.request.messages[-1]
+    ...     return pondero.Reply(pondero.Message("assistant", (pondero.Text(last.text),)), "stop")
+    >>> pondero.Client(transport=Emulator(mind=parrot)).ask("gpt-5.1", "Hello!").text
+    'Hello!'
+    """
 
     def __call__(self, accepted: Accepted[Json]) -> Reply:
         """Return the answer to an accepted request."""
@@ -67,7 +75,15 @@ class Mind(Protocol):
 
 
 def ponder(accepted: Accepted[Json]) -> Reply:
-    """Return the answer of the built-in responder."""
+    """Return the answer of the built-in responder.
+
+    >>> from pondero.emulator import Emulator, ponder
+    >>> def shouting(accepted):
+    ...     words = pondero.Text(ponder(accepted).text.upper())
+    ...     return pondero.Reply(pondero.Message("assistant", (words,)), "stop")
+    >>> pondero.Client(transport=Emulator(mind=shouting)).ask("gpt-5.1", "My name is Ada.").text
+    X
+    """
     request = accepted.request
     asked = read(request.messages)
     if asked.wants("refuse") or asked.wants("block"):

@@ -25,6 +25,11 @@ def route(url: str, *, provider: str | None = None) -> Route | None:
 
     The provider is the one named, else the one whose real address this is, else the one whose name
     the path begins with, else the one whose own path is in it, else the dialect's home.
+
+    >>> from pondero.emulator import route
+    >>> found = route("http://127.0.0.1:9100/v1/messages")
+    >>> found.dialect, found.provider
+    X
     """
     path = urlsplit(url).path
     for name in NAMES:
@@ -55,7 +60,12 @@ def provider_at(url: str, name: str) -> str | None:
 
 
 def home_providers() -> tuple[Provider, ...]:
-    """Return the provider each dialect stands for where none is named."""
+    """Return the provider each dialect stands for where none is named.
+
+    >>> from pondero.emulator import home_providers
+    >>> [provider.name for provider in home_providers()]
+    X
+    """
     known = lookup().catalog.providers
     return tuple(known[dialect(name).service().home] for name in NAMES)
 

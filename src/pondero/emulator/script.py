@@ -26,7 +26,14 @@ from .responder import Mind
 
 
 class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A tool call to be made."""
+    """A tool call to be made.
+
+    >>> from pondero.emulator import Call, Emulator, Turn
+    >>> emulator = Emulator(script=[Turn(tool_calls=(Call("get_weather", {"city": "Bern"}),))])
+    >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=pondero.Client(transport=emulator))
+    >>> chat.send("Do I need a coat?").finish
+    'stop'
+    """
 
     name: str
     arguments: Json = {}
@@ -34,7 +41,14 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which request a turn is meant for; a field that is None fits any. ``service``: a provider."""
+    """Which request a turn is meant for; a field that is None fits any. ``service``: a provider.
+
+    >>> from pondero.emulator import Emulator, Turn, When
+    >>> emulator = Emulator(script=[Turn(text="Hoo.", when=When(contains="owl"))])
+    >>> client = pondero.Client(transport=emulator)
+    >>> client.ask("gpt-5.1", "What is 17 * 23?").text, client.ask("gpt-5.1", "What says an owl?").text
+    ('17 * 23 = 391', 'Hoo.')
+    """
 
     dialect: str | None = None
     service: str | None = None
@@ -56,6 +70,11 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
     ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
     make it, in this order. Without any of these the mind answers.
+
+    >>> from pondero.emulator import Emulator, Turn
+    >>> client = pondero.Client(transport=Emulator(script=[Turn(thinking="Hm.", text="Forty-two.")]))
+    >>> client.ask("claude-opus-5/low", "What is the answer?").text
+    'Forty-two.'
     """
 
     text: str | None = None

@@ -31,7 +31,11 @@ SERVER = "pondero-emulator"
 
 
 def app(emulator: Emulator) -> "Starlette":
-    """Return the emulator as an ASGI application, with ``/_emulator/`` to steer it."""
+    """Return the emulator as an ASGI application, with ``/_emulator/`` to steer it.
+
+    >>> from pondero.emulator import Emulator, app
+    >>> application = app(Emulator())  # for uvicorn, or any other ASGI server
+    """
     _check_extra()
     from starlette.applications import Starlette  # noqa: PLC0415 - an extra
     from starlette.routing import Mount, Route  # noqa: PLC0415 - an extra
@@ -48,7 +52,11 @@ def app(emulator: Emulator) -> "Starlette":
 
 
 def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
-    """Serve until interrupted; then raise KeyboardInterrupt."""
+    """Serve until interrupted; then raise KeyboardInterrupt.
+
+    >>> from pondero.emulator import Emulator, bind, run
+    >>> run(Emulator(), sockets=[bind("127.0.0.1", 9100)])  # doctest: +SKIP
+    """
     _server(emulator).run(sockets)
     raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
 
@@ -57,7 +65,14 @@ def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
 def serving(
     emulator: Emulator | None = None, *, host: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
-    """Serve in a thread of this process and yield the base URL; for tests."""
+    """Serve in a thread of this process and yield the base URL; for tests.
+
+    >>> from pondero.emulator import serving
+    >>> with serving() as url:
+    ...     elsewhere = pondero.Client(urls={"anthropic": url}, keys={"anthropic": "any"})
+    ...     elsewhere.ask("claude-opus-5/low", "What is 17 * 23?").text
+    '17 * 23 = 391'
+    """
     bound = bind(host, port)
     server = _server(emulator or Emulator())
     ready = Thread(target=server.run, args=([bound],), daemon=True)
@@ -70,7 +85,13 @@ def serving(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises BadParameter where it cannot, and MissingExtra."""
+    """Return a socket that listens; raises BadParameter where it cannot, and MissingExtra.
+
+    >>> from pondero.emulator import address, bind
+    >>> with bind("127.0.0.1", 0) as bound:
+    ...     print(address(bound))
+    http://127.0.0.1:...
+    """
     _check_extra()
     return listening(host, port)
 

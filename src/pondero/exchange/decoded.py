@@ -13,7 +13,12 @@ from ..framing import UNREADABLE, payloads
 
 
 class Decoded(Struct, frozen=True):
-    """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal."""
+    """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal.
+
+    >>> body = b'{"message": {"role": "assistant", "content": "391"}, "done": true, "model": "qwen3"}'
+    >>> pondero.decode(body).message.text
+    '391'
+    """
 
     dialect: str
     message: Message
@@ -75,6 +80,11 @@ def decode(
     """Return what these bytes of an answer hold: a whole body, or a stream as it came.
 
     The dialect, and whether it is a stream, are recognised where they are not given.
+
+    >>> body = b'{"message": {"role": "assistant", "content": "391"}, "done": true, "model": "qwen3"}'
+    >>> answer = pondero.decode(body)
+    >>> answer.dialect, answer.text, answer.model
+    X
     """
     try:
         body = bytes(memoryview(data))

@@ -84,6 +84,12 @@ class Prepared(Struct, frozen=True):
     """An exchange that is ready: nothing has been sent yet.
 
     ``manifest`` is what the handoff did to the conversation for this model.
+
+    >>> ready = client.prepare("claude-opus-5/high", "What is 17 * 23?")
+    >>> ready.request.method, ready.request.url
+    X
+    >>> ready.plan.level
+    'high'
     """
 
     exchange: Exchange

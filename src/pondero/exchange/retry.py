@@ -24,6 +24,8 @@ class Retry(Struct, frozen=True):
     Where the service says how long to wait, that is done, unless it is longer than ``patience``:
     then there is no other try. Where it does not: exponential backoff with full jitter, a random
     time up to ``min(cap, base * 2**n)``. With ``waits=False`` nobody sleeps: for tests.
+
+    >>> client = pondero.Client(retry=pondero.Retry(attempts=2, patience=10))
     """
 
     attempts: int = 4

@@ -13,7 +13,10 @@ from ..canon import Head, HttpRequest
 
 
 class Timeouts(Struct, frozen=True):
-    """Seconds to wait for a connection, for the first byte, and between bytes after it."""
+    """Seconds to wait for a connection, for the first byte, and between bytes after it.
+
+    >>> client = pondero.Client(timeouts=pondero.Timeouts(first_byte=120))
+    """
 
     connect: float = 10.0
     first_byte: float = 60.0

@@ -114,6 +114,11 @@ async def asweep(
     ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
     ``target``, ``choices`` and ``metadata``. What is answered stays on disk: ``resume`` is the name
     of a run to go on with. It spends money at once, so that a ``max_cost`` is a good idea.
+
+    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> found = await pondero.asweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> found.state, [arm.level for arm in found.arms]
+    X
     """
     if resume is not None:
         with Run.open(named(resume)) as run:
@@ -134,7 +139,13 @@ def sweep(
     progress: Progress | None = None,
     **options: Unpack[SweepOptions],
 ) -> Results:
-    """Return which level of which model is enough for these questions; see ``asweep``."""
+    """Return which level of which model is enough for these questions; see ``asweep``.
+
+    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> found.state, [arm.level for arm in found.arms]
+    X
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -39,6 +39,11 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     ``difference`` is in accuracy against the reference, ``lower`` and ``upper`` bound it at the
     boundary of the arm's last look. ``p`` is McNemar's.
+
+    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> [(arm.level, arm.n, arm.verdict) for arm in found.arms]
+    X
     """
 
     model: str
@@ -137,7 +142,12 @@ class Row(Struct, frozen=True):
 
 
 class Recommendation(Struct, frozen=True):
-    """The cheapest arm that is good enough."""
+    """The cheapest arm that is good enough.
+
+    >>> from pondero.sweep import Recommendation
+    >>> Recommendation("claude-opus-5", "low", "as good as high, at a fifth of the price").name
+    'claude-opus-5/low'
+    """
 
     model: str
     level: str
@@ -150,7 +160,13 @@ class Recommendation(Struct, frozen=True):
 
 
 class Results(Struct, frozen=True, kw_only=True):
-    """What a run found so far; ``why`` says what is recommended, or why nothing is."""
+    """What a run found so far; ``why`` says what is recommended, or why nothing is.
+
+    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> found.reference.level, found.recommendation is None
+    X
+    """
 
     run: str
     state: State

@@ -21,7 +21,13 @@ Against = Literal["reference", "best"]
 
 
 class SweepOptions(TypedDict, total=False):
-    """The options of ``pondero.sweep``; what is not given has the default of ``Spec``."""
+    """The options of ``pondero.sweep``; what is not given has the default of ``Spec``.
+
+    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> options = {"levels": "off,low", "offline": True, "margin": 0.1}
+    >>> pondero.sweep(questions, "claude-opus-5", **options).questions
+    X
+    """
 
     levels: str | Sequence[str] | None
     judge: str | None

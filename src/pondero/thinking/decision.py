@@ -14,7 +14,12 @@ from .policy import Policy
 
 
 class Adjustment(Struct, frozen=True):
-    """One difference: ``what`` was asked for as ``asked`` and became ``got``, and why."""
+    """One difference: ``what`` was asked for as ``asked`` and became ``got``, and why.
+
+    >>> for each in pondero.plan("gpt-5", "off").adjustments:
+    ...     print(each.code, each.asked, each.got)
+    X
+    """
 
     code: str
     what: str

@@ -30,6 +30,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What was asked, what will be sent, and every reason for a difference.
 
     ``fields`` is what a caller of the vendor's own SDK can merge into its request.
+
+    >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
+    >>> plan.fields
+    X
+    >>> plan.dropped, plan.budget, plan.will_think
+    X
     """
 
     model: str

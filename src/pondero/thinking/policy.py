@@ -41,6 +41,10 @@ class Policy:
     foreign      drop | note: another model's thinking at a handoff
     answer_room  tokens kept for the answer
     context_cap  the most thinking tokens once the context is long (above 150,000); 0: no such cap
+
+    >>> policy = pondero.Policy(off="omit")
+    >>> pondero.plan("gemini-2.5-pro", "off", policy=policy).fields
+    X
     """
 
     __slots__ = (

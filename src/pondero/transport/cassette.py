@@ -97,6 +97,11 @@ class Cassette(_Tape):
     ``match`` says what of a request must be as recorded: of method, host, path, query, body,
     body-subset. ``secrets`` are values that never reach the file, wherever they stand; ``source``
     is the base URL of the service, kept in the file.
+
+    >>> from pondero.vcr import Cassette
+    >>> with pondero.Client(transport=Cassette("sums.jsonl")) as client:
+    ...     client.ask("claude-opus-5/high", "What is 17 * 23?").text
+    '17 * 23 = 391'
     """
 
     def __init__(
@@ -153,7 +158,13 @@ class Cassette(_Tape):
 
 
 class AsyncCassette(_Tape):
-    """A cassette for asyncio; its file is the same."""
+    """A cassette for asyncio; its file is the same.
+
+    >>> from pondero.vcr import AsyncCassette
+    >>> async with pondero.AsyncClient(transport=AsyncCassette("sums.jsonl")) as client:
+    ...     (await client.ask("claude-opus-5/high", "What is 17 * 23?")).text
+    '17 * 23 = 391'
+    """
 
     def __init__(
         self,

@@ -59,7 +59,12 @@ _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 class Leak(Struct, frozen=True):
-    """Something that looks like a key: in which exchange, where, and of which shape."""
+    """Something that looks like a key: in which exchange, where, and of which shape.
+
+    >>> from pondero.vcr import leaks
+    >>> for leak in leaks("sums.jsonl"):
+    ...     print(leak)  # exchange 1, request.headers: a key of Anthropic 'sk-ant-a'...
+    """
 
     exchange: int
     where: str
@@ -71,7 +76,12 @@ class Leak(Struct, frozen=True):
 
 
 def leaks(path: str | Path) -> tuple[Leak, ...]:
-    """Return everything in a cassette that looks like a key; empty where it is safe to keep."""
+    """Return everything in a cassette that looks like a key; empty where it is safe to keep.
+
+    >>> from pondero.vcr import leaks
+    >>> leaks("sums.jsonl")
+    ()
+    """
     return find(load(Path(path)))
 
 

@@ -27,6 +27,11 @@ class BatchSettings(Struct, frozen=True, kw_only=True):
 
     ``looks`` is how often one must be looked at until it has ended. ``states`` is how the states
     of long-running operations begin: the service writes both.
+
+    >>> from pondero.emulator import BatchSettings, Emulator
+    >>> client = pondero.Client(transport=Emulator(batches=BatchSettings(looks=1)))
+    >>> client.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000).look()
+    'ended'
     """
 
     looks: int = 2
