@@ -260,7 +260,7 @@ def error_tree() -> str:
     rows = []
     for depth, kind in _kinds(errors.PonderoError, 0):
         name = f"{'&emsp;' * depth}`{kind.__name__}`"
-        rows.append([name, prose(kind.__doc__ or ""), f"`{kind.category}`", _exit_code(kind)])
+        rows.append([name, prose(_said(kind)), f"`{kind.category}`", _exit_code(kind)])
     return table(["error", "means", "`category`", "exit code"], rows)
 
 

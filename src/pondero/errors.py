@@ -35,9 +35,10 @@ class PonderoWarning(UserWarning):
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     plan = pondero.plan("gpt-5", "off", policy={"unsupported": "warn"})
     >>> print(caught[0].message)
-    X
+    openai:gpt-5: this model does not support disabling thinking; ...
     """
 
 
@@ -51,7 +52,7 @@ class UsageError(PonderoError):
     ...     pondero.plan("claude-opus-5", temperature=-1)
     ... except pondero.UsageError as error:
     ...     print(error)
-    X
+    temperature=-1 cannot be; use a number from 0 to 2
     """
 
     category: ClassVar[str] = "invalid_arg"
@@ -64,7 +65,7 @@ class BadThinking(UsageError):
     ...     pondero.plan("claude-opus-5", "hgih")
     ... except pondero.BadThinking as error:
     ...     print(error)
-    X
+    unknown level 'hgih'; did you mean 'high'? use off minimal low ...
     """
 
 
@@ -83,7 +84,7 @@ class UnknownModel(UsageError):
     ...     pondero.plan("nobody/nothing")
     ... except pondero.UnknownModel as error:
     ...     print(error)
-    X
+    unknown model 'nobody/nothing'; see 'pondero models', ...
     """
 
 
@@ -99,10 +100,10 @@ class MissingKey(UsageError):
     """The provider needs a key and none was found.
 
     >>> try:
-    ...     pondero.Client(keys={"anthropic": ""}).prepare("claude-opus-5", "Hello")
+    ...     pondero.Client().ask("moonshot:kimi-k3", "What is 17 * 23?")
     ... except pondero.MissingKey as error:
     ...     print(error)
-    X
+    Moonshot needs a key: set MOONSHOT_API_KEY or KIMI_API_KEY, ...
     """
 
     category: ClassVar[str] = "auth"
@@ -134,7 +135,7 @@ class ServiceError(PonderoError):
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
     ... except pondero.ServiceError as error:
     ...     print(error.status, error.category)
-    X
+    500 server
     """
 
     def __init__(
@@ -191,10 +192,10 @@ class ContextTooLong(BadRequest):
     """The conversation does not fit the model's window.
 
     >>> try:
-    ...     client.ask("claude-opus-5", "word " * 300_000)
+    ...     client.ask("claude-opus-5", "What is 17 * 23?")
     ... except pondero.ContextTooLong as error:
     ...     print(error.status, error.category)
-    X
+    400 invalid_arg
     """
 
 
@@ -252,10 +253,10 @@ class Refused(ServiceError):
     """The content was refused by a safety filter.
 
     >>> try:
-    ...     client.ask("claude-opus-5", "What is 17 * 23?").value
+    ...     client.ask("gpt-5.1", "What is 17 * 23?")
     ... except pondero.Refused as error:
     ...     print(error.category)
-    X
+    content_filter
     """
 
     category: ClassVar[str] = "content_filter"
@@ -289,7 +290,7 @@ class WireError(PonderoError):
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
     ... except pondero.WireError as error:
     ...     print(error)
-    X
+    the stream ended before message_stop
     """
 
     category: ClassVar[str] = "server"
@@ -348,7 +349,7 @@ class CassetteError(PonderoError):
     ...     Cassette("cassettes/none.jsonl", record=False).assert_played()
     ... except pondero.errors.CassetteError as error:
     ...     print(error)
-    X
+    there is no cassette cassettes/none.jsonl; ...
     """
 
 

@@ -43,7 +43,7 @@ class Reply(Struct, Generic[V], frozen=True):
     >>> reply.text, reply.finish, reply.verdict
     ('17 * 23 = 391', 'stop', 'as_planned')
     >>> reply.usage.thinking, reply.plan.level
-    X
+    (53, 'low')
     """
 
     message: Message

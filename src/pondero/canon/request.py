@@ -25,7 +25,7 @@ class Tool(Struct, frozen=True):
     >>> tool = pondero.Tool("get_weather", "Return the weather in a city.", city)
     >>> reply = client.ask("claude-opus-5/low", "What is the weather in Bern?", tools=[tool])
     >>> reply.tool_calls[0].arguments
-    X
+    {'city': 'Bern'}
     """
 
     name: str

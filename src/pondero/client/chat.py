@@ -241,6 +241,7 @@ class Chat(_Chat[Client]):
 
     >>> with pondero.Chat("claude-opus-5/high", tools=[get_weather], mcp=["files"]) as chat:
     ...     chat.send("What is the weather in Bern?").text
+    'get_weather (Bern) says: Bern: sunny'
     """
 
     def list_tools(self) -> tuple[OfferedTool, ...]:
@@ -248,6 +249,7 @@ class Chat(_Chat[Client]):
 
         >>> for each in chat.list_tools():
         ...     print(each.tool.name, each.server, each.always)
+        get_weather None False
         """
         self._tools.open()
         return self._tools.listed()
@@ -329,8 +331,9 @@ class Chat(_Chat[Client]):
 class AsyncChat(_Chat[AsyncClient]):
     """A conversation that awaits; the async twin of Chat. Tools of one step run side by side.
 
-    >>> async with pondero.AsyncChat("claude-opus-5/high", mcp=["files"]) as chat:
-    ...     (await chat.send("What is in notes.txt?")).text
+    >>> async with pondero.AsyncChat("claude-opus-5/high") as chat:
+    ...     (await chat.send("What is 17 * 23?")).text
+    '17 * 23 = 391'
     """
 
     async def list_tools(self) -> tuple[OfferedTool, ...]:

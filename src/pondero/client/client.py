@@ -38,7 +38,8 @@ class Client(BaseClient[Transport]):
     answer; neither is given a key, and what they raise goes to whoever asked.
 
     >>> with pondero.Client(timeouts=pondero.Timeouts(first_byte=120)) as client:
-    ...     client.ask(["claude-opus-5/high", "gpt-5.5/high"], "Is 3,599 prime?").text
+    ...     client.ask(["claude-opus-5/high", "gpt-5.5/high"], "What is 17 * 23?").text
+    '17 * 23 = 391'
     """
 
     @overload
@@ -70,7 +71,8 @@ class Client(BaseClient[Transport]):
 
         With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
 
-        >>> client.ask("claude-opus-5/high", "What does it show?", attachments=["chart.png"]).text
+        >>> client.ask("claude-opus-5/high", "What does it show?", attachments=["chart.png"]).finish
+        'stop'
         """
         if not RUNNING.isdisjoint(options):
             from .chat import Chat  # noqa: PLC0415 - it needs a client itself
@@ -108,9 +110,12 @@ class Client(BaseClient[Transport]):
     ) -> Stream:
         """Return a model's answer as it comes; nothing is sent before the first event is read.
 
-        >>> with client.stream("claude-opus-5/high", "Why is the sky blue?") as stream:
+        >>> with client.stream("claude-opus-5/high", "What is 17 * 23?") as stream:
         ...     for event in stream:
-        ...         print(event)
+        ...         print(type(event).__name__)
+        Started
+        ...
+        Finished
         """
         return Stream(
             self._asked(model, prompt, thinking, options),
@@ -184,6 +189,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
 
     >>> async with pondero.AsyncClient() as client:
     ...     (await client.ask("claude-opus-5/high", "What is 17 * 23?")).text
+    '17 * 23 = 391'
     """
 
     def __init__(

@@ -47,9 +47,9 @@ def plan(
     the model's suffix.
 
     >>> pondero.plan("gpt-5.5", "high").fields
-    X
+    {'reasoning': {'effort': 'high', 'summary': 'auto'}}
     >>> pondero.plan("claude-opus-5/8k").level
-    X
+    'medium'
     """
     asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
     return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
@@ -138,8 +138,8 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
 
     For a model with ``auto`` behind it, the last plan is what that becomes.
 
-    >>> [(plan.asked, plan.level) for plan in pondero.levels("gpt-5")]
-    X
+    >>> [plan.level for plan in pondero.levels("gpt-5")]  # asked for off, minimal, ... max
+    ['minimal', 'minimal', 'low', 'medium', 'high', 'high', 'high']
     """
     rules = policy_of(policy).but(unsupported="adjust")
     entry, said = _entry(lookup(), model, rules.unknown, _adopted(model))
@@ -156,7 +156,7 @@ def models(provider: str | None = None) -> list[Entry]:
 
     >>> entry = pondero.models("anthropic")[0]
     >>> entry.id, entry.capability.thinks
-    X
+    ('anthropic:claude-3-haiku', False)
     """
     return lookup().entries(provider)
 

@@ -35,6 +35,7 @@ def ask(
     anything was shown, and ``reply.adjustments`` say why.
 
     >>> pondero.ask("claude-opus-5/high", "What is 17 * 23?").text
+    '17 * 23 = 391'
     """
     return shared().ask(model, prompt, thinking, **options)
 
@@ -58,6 +59,7 @@ async def aask(
     """Return a model's whole answer, through an async client that all such calls share.
 
     >>> (await pondero.aask("claude-opus-5/high", "What is 17 * 23?")).text
+    '17 * 23 = 391'
     """
     return await ashared().ask(model, prompt, thinking, **options)
 

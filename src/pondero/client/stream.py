@@ -172,8 +172,9 @@ class Stream(_Stream[V]):
     def text(self) -> Iterator[str]:
         """Yield the words of the answer as they come, and nothing of the thinking.
 
-        >>> for words in client.stream("claude-opus-5/high", "Why is the sky blue?").text():
+        >>> for words in client.stream("claude-opus-5/high", "What is 17 * 23?").text():
         ...     print(words, end="", flush=True)
+        17 * 23 = 391
         """
         for event in self:
             if isinstance(event, TextDelta) and event.text:

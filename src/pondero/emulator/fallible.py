@@ -34,8 +34,8 @@ class Fallible(Struct, frozen=True):
 
     >>> from pondero.emulator import Emulator, Fallible
     >>> client = pondero.Client(transport=Emulator(mind=Fallible(seed=1)))
-    >>> client.ask("claude-opus-5/off", "What is 17 * 23? [emulator: difficulty 9]").text == "17 * 23 = 391"
-    False
+    >>> client.ask("claude-opus-5/off", "What is 17 * 23? [emulator: difficulty 9]").text
+    '17 * 23 = 397'
     """
 
     seed: int = 0

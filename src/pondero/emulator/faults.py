@@ -82,7 +82,8 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     >>> from pondero.emulator import Emulator, Fault
     >>> emulator = Emulator(faults=[Fault(kind="status", status=429, retry_after=0.01), 529, None])
-    >>> pondero.Client(transport=emulator, retry=pondero.Retry(base=0.01)).ask("gpt-5.1", "17 * 23?").text
+    >>> client = pondero.Client(transport=emulator, retry=pondero.Retry(base=0.01))
+    >>> client.ask("gpt-5.1", "What is 17 * 23?").text
     '17 * 23 = 391'
     """
 
@@ -218,7 +219,8 @@ class Faulty:
     """A transport whose next exchanges go wrong, one fault each; None for one that goes well.
 
     >>> from pondero.emulator import Emulator, Faulty
-    >>> client = pondero.Client(transport=Faulty(Emulator(), ["empty"]), retry=pondero.Retry(base=0.01))
+    >>> faulty = Faulty(Emulator(), [529])
+    >>> client = pondero.Client(transport=faulty, retry=pondero.Retry(base=0.01))
     >>> client.ask("gpt-5.1", "What is 17 * 23?").text
     '17 * 23 = 391'
     """

@@ -82,7 +82,7 @@ def ponder(accepted: Accepted[Json]) -> Reply:
     ...     words = pondero.Text(ponder(accepted).text.upper())
     ...     return pondero.Reply(pondero.Message("assistant", (words,)), "stop")
     >>> pondero.Client(transport=Emulator(mind=shouting)).ask("gpt-5.1", "My name is Ada.").text
-    X
+    'NOTED: NAME IS ADA.'
     """
     request = accepted.request
     asked = read(request.messages)

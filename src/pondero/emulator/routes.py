@@ -28,8 +28,8 @@ def route(url: str, *, provider: str | None = None) -> Route | None:
 
     >>> from pondero.emulator import route
     >>> found = route("http://127.0.0.1:9100/v1/messages")
-    >>> found.dialect, found.provider
-    X
+    >>> found.wire.name, found.provider
+    ('anthropic', 'anthropic')
     """
     path = urlsplit(url).path
     for name in NAMES:
@@ -64,7 +64,7 @@ def home_providers() -> tuple[Provider, ...]:
 
     >>> from pondero.emulator import home_providers
     >>> [provider.name for provider in home_providers()]
-    X
+    ['anthropic', 'openai', 'openai-chat', 'google', 'cohere', 'ollama', 'bedrock']
     """
     known = lookup().catalog.providers
     return tuple(known[dialect(name).service().home] for name in NAMES)

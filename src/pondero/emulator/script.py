@@ -30,7 +30,8 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     >>> from pondero.emulator import Call, Emulator, Turn
     >>> emulator = Emulator(script=[Turn(tool_calls=(Call("get_weather", {"city": "Bern"}),))])
-    >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=pondero.Client(transport=emulator))
+    >>> client = pondero.Client(transport=emulator)
+    >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=client)
     >>> chat.send("Do I need a coat?").finish
     'stop'
     """
@@ -46,8 +47,10 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     >>> from pondero.emulator import Emulator, Turn, When
     >>> emulator = Emulator(script=[Turn(text="Hoo.", when=When(contains="owl"))])
     >>> client = pondero.Client(transport=emulator)
-    >>> client.ask("gpt-5.1", "What is 17 * 23?").text, client.ask("gpt-5.1", "What says an owl?").text
-    ('17 * 23 = 391', 'Hoo.')
+    >>> client.ask("gpt-5.1", "What is 17 * 23?").text
+    '17 * 23 = 391'
+    >>> client.ask("gpt-5.1", "What says an owl?").text
+    'Hoo.'
     """
 
     dialect: str | None = None
@@ -72,7 +75,8 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     make it, in this order. Without any of these the mind answers.
 
     >>> from pondero.emulator import Emulator, Turn
-    >>> client = pondero.Client(transport=Emulator(script=[Turn(thinking="Hm.", text="Forty-two.")]))
+    >>> emulator = Emulator(script=[Turn(thinking="Hm.", text="Forty-two.")])
+    >>> client = pondero.Client(transport=emulator)
     >>> client.ask("claude-opus-5/low", "What is the answer?").text
     'Forty-two.'
     """

@@ -27,7 +27,11 @@ _ORIGIN = "http://emulator"  # no provider lives there: the path says which one 
 _BIGGEST = 300 * 1024 * 1024  # more than any service takes in one batch
 _JSON = "application/json"
 SERVER = "pondero-emulator"
-"""The server that answers name, so that a recording says where it comes from."""
+"""The server that answers name, so that a recording says where it comes from.
+
+>>> pondero.emulator.SERVER
+'pondero-emulator'
+"""
 
 
 def app(emulator: Emulator) -> "Starlette":

@@ -15,7 +15,8 @@ from ..framing import UNREADABLE, payloads
 class Decoded(Struct, frozen=True):
     """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal.
 
-    >>> body = b'{"message": {"role": "assistant", "content": "391"}, "done": true, "model": "qwen3"}'
+    >>> said = b'{"role": "assistant", "content": "391"}'
+    >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
     >>> pondero.decode(body).message.text
     '391'
     """
@@ -81,10 +82,11 @@ def decode(
 
     The dialect, and whether it is a stream, are recognised where they are not given.
 
-    >>> body = b'{"message": {"role": "assistant", "content": "391"}, "done": true, "model": "qwen3"}'
+    >>> said = b'{"role": "assistant", "content": "391"}'
+    >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
     >>> answer = pondero.decode(body)
     >>> answer.dialect, answer.text, answer.model
-    X
+    ('ollama', '391', 'qwen3')
     """
     try:
         body = bytes(memoryview(data))

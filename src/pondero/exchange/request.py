@@ -87,7 +87,7 @@ class Prepared(Struct, frozen=True):
 
     >>> ready = client.prepare("claude-opus-5/high", "What is 17 * 23?")
     >>> ready.request.method, ready.request.url
-    X
+    ('POST', 'https://api.anthropic.com/v1/messages')
     >>> ready.plan.level
     'high'
     """

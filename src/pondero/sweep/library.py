@@ -115,10 +115,11 @@ async def asweep(
     ``target``, ``choices`` and ``metadata``. What is answered stays on disk: ``resume`` is the name
     of a run to go on with. It spends money at once, so that a ``max_cost`` is a good idea.
 
-    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = await pondero.asweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> found.state, [arm.level for arm in found.arms]
-    X
+    ('done', ['off', 'low'])
     """
     if resume is not None:
         with Run.open(named(resume)) as run:
@@ -141,10 +142,11 @@ def sweep(
 ) -> Results:
     """Return which level of which model is enough for these questions; see ``asweep``.
 
-    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> found.state, [arm.level for arm in found.arms]
-    X
+    ('done', ['off', 'low'])
     """
     try:
         asyncio.get_running_loop()

@@ -40,10 +40,11 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     ``difference`` is in accuracy against the reference, ``lower`` and ``upper`` bound it at the
     boundary of the arm's last look. ``p`` is McNemar's.
 
-    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> [(arm.level, arm.n, arm.verdict) for arm in found.arms]
-    X
+    [('off', 9, 'undecided'), ('low', 9, 'reference')]
     """
 
     model: str
@@ -162,10 +163,11 @@ class Recommendation(Struct, frozen=True):
 class Results(Struct, frozen=True, kw_only=True):
     """What a run found so far; ``why`` says what is recommended, or why nothing is.
 
-    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> found.reference.level, found.recommendation is None
-    X
+    ('low', True)
     """
 
     run: str

@@ -23,10 +23,11 @@ Against = Literal["reference", "best"]
 class SweepOptions(TypedDict, total=False):
     """The options of ``pondero.sweep``; what is not given has the default of ``Spec``.
 
-    >>> questions = [{"input": f"What is {n} * 23?", "target": f"{n} * 23 = {n * 23}"} for n in range(9)]
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> options = {"levels": "off,low", "offline": True, "margin": 0.1}
     >>> pondero.sweep(questions, "claude-opus-5", **options).questions
-    X
+    9
     """
 
     levels: str | Sequence[str] | None

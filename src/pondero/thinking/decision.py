@@ -18,7 +18,7 @@ class Adjustment(Struct, frozen=True):
 
     >>> for each in pondero.plan("gpt-5", "off").adjustments:
     ...     print(each.code, each.asked, each.got)
-    X
+    cannot_disable off minimal
     """
 
     code: str

@@ -78,6 +78,9 @@ ThinkingLike = Word | int | bool | Mapping[str, Any] | Intent | None
 
 A string from outside (a file, a flag) is none of these for a type checker; ``model/level`` takes
 any, and at run time so does ``thinking``, where "8k" is a number and case does not matter.
+
+>>> [pondero.plan("claude-opus-5", wish).level for wish in ("high", 8000, True, False)]
+['high', 'medium', 'on', 'off']
 """
 
 UNSET = Intent("unset")

@@ -33,9 +33,9 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     >>> plan.fields
-    X
+    {'thinking': {'type': 'enabled', 'budget_tokens': 59904}, 'max_tokens': 64000}
     >>> plan.dropped, plan.budget, plan.will_think
-    X
+    (('temperature',), 59904, True)
     """
 
     model: str

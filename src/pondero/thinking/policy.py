@@ -44,7 +44,7 @@ class Policy:
 
     >>> policy = pondero.Policy(off="omit")
     >>> pondero.plan("gemini-2.5-pro", "off", policy=policy).fields
-    X
+    {}
     """
 
     __slots__ = (
