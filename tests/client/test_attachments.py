@@ -120,6 +120,8 @@ def test_a_files_address_is_its_path(tmp_path):
         (b"", "is empty"),
         (b"\x00\x01\x02", "no text, image or PDF"),
         ("https://x.test/notes.txt", "download"),
+        ("https://me:secret@x.test/a.png", "^(?!.*secret).*would be told"),
+        ("https://me:secret@x.test/notes.txt", "^(?!.*secret).*would be told"),
         ("ftp://x.test/a.png", "no address that a service reads"),
         ("file://elsewhere/a.png", "another machine"),
         ("data:image/png;base64,%%", "no base64"),
@@ -226,3 +228,17 @@ def test_they_go_with_a_question_in_a_list():
     said = [Message("user", (Text("x"),)), Message("assistant", (Text("The answer"),))]
     with pytest.raises(BadParameter, match="role 'assistant'"):
         client.ask("claude-opus-5", said, attachments=[PNG])
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.1", "gemini-3-flash-preview"])
+def test_half_a_character_in_an_address_or_a_name_is_sent_as_a_whole_one(model):
+    emulator = Emulator()
+    file = pondero.attachment(PDF, name="a\ud800.pdf")
+    prepared = pondero.Client(transport=emulator).prepare(
+        model, "What is it?", attachments=["https://example.com/a\ud800.png", file]
+    )
+    assert b"ud800" not in prepared.request.body
+    assert all(
+        change.why == "half a character cannot be sent" for change in prepared.manifest.changes
+    )
+    assert len(prepared.manifest.changes) == 2

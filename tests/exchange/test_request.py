@@ -5,10 +5,20 @@ import pytest
 
 from pondero.canon import Message, Output, Request, Text, Tool, ToolChoice
 from pondero.client import lookup
+from pondero.dialects import NAMES
 from pondero.exchange import compose, destination, plan
 from pondero.thinking import Asked, Policy, parse
 
 KEY = "sk-very-secret"
+ONE_OF_EACH = (
+    "claude-opus-5",
+    "gpt-5.1",
+    "deepseek:deepseek-v4-flash",
+    "gemini-3-flash-preview",
+    "bedrock:anthropic.claude-opus-4-5-20251101-v1:0",
+    "cohere:command-a-reasoning-08-2025",
+    "ollama:qwen3",
+)
 
 
 def composed(model, key=KEY, level=None, asked=None, **fields):
@@ -132,3 +142,28 @@ def test_nothing_remembered_of_a_model_is_used_for_another_of_the_same_name():
         assert ("MY_KEY" in exchange.bad_key_hint) is (entry is other)
         assert destination(entry, Policy()).aliases == aliases
     assert destination(other, Policy(foreign="note")).foreign == "note"
+
+
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"system": (Text(HALF),)},
+        {"tools": (Tool("f", HALF, {"type": "object", "properties": {HALF: {}}}),)},
+        {"output": Output({"type": "object", "description": HALF})},
+        {"stop": (HALF,)},
+        {"extras": {"metadata": {"note": HALF}}},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+@pytest.mark.parametrize("provider", ONE_OF_EACH)
+def test_half_a_character_is_sent_as_a_whole_one_on_every_wire(provider, fields):
+    body = composed(provider, **fields).http.body.decode()
+    assert HALF not in body
+    assert "\\ud800" not in body
+
+
+def test_these_models_speak_every_wire():
+    assert {lookup().entry(model).provider.dialect for model in ONE_OF_EACH} == {*NAMES}

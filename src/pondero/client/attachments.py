@@ -27,6 +27,7 @@ LARGEST = 32 * 1024 * 1024
 
 _SCHEMES = frozenset(("http", "https", "s3", "gs"))
 _LOCAL = frozenset(("", "localhost"))
+_USER = re.compile(r"[^:]+://[^/?#]*@")
 _TICKS = re.compile("`{3,}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter alone is a drive: C:\chart.png
 
@@ -224,6 +225,12 @@ def _check_size(size: int, called: str) -> None:
 
 def _elsewhere(url: str, name: str | None, said: str | None) -> Image | Blob:
     """Return what stands at an address; without a name that tells, a picture."""
+    if _USER.match(url):
+        message = (
+            "an address with a user's name or password would be told to the model's service; "
+            "download the file and attach that"
+        )
+        raise BadParameter(message)
     path = unquote(url.partition("#")[0].partition("?")[0])
     kind = said or _named(name or path)
     if kind is None or kind.startswith("image/"):

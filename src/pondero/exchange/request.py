@@ -12,11 +12,21 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Takes, Target, Text
+from ..canon import (
+    HIDDEN,
+    LEAST_LEARNED,
+    HttpRequest,
+    Json,
+    Origin,
+    Request,
+    Takes,
+    Target,
+    converted,
+)
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
-from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole
+from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole_json
 from ..thinking import OFF, Adjustment, Asked, Plan, Policy
 from .foreign_tools import fitted
 from .limits import acceptable, continued
@@ -141,8 +151,7 @@ def prepare(
             plan = _plan_without_thinking(entry, plan, asked, policy)
     if view.manifest.changes:
         plan = noting_withheld(plan, view.manifest)
-    system = request.system and tuple(map(_whole, request.system))
-    request = msgspec.structs.replace(request, model=entry.model, messages=messages, system=system)
+    request = msgspec.structs.replace(request, model=entry.model, messages=messages)
     request, plan = continued(request, plan, entry, to.takes)
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
@@ -152,12 +161,6 @@ def prepare(
         notes = exchange.plan.adjustments
         insist(entry, tuple(note for note in notes if note not in before))
     return Prepared(exchange, view.manifest, policy)
-
-
-def _whole(text: Text) -> Text:
-    """Return a text of the system prompt as UTF-8 can write it, as the handoff does messages."""
-    fit = whole(text.text)
-    return text if fit is text.text else msgspec.structs.replace(text, text=fit)
 
 
 def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:
@@ -192,6 +195,23 @@ def compose(
     repairs: bool = True,
 ) -> Exchange:
     """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
+    try:
+        return _composed(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
+    except UnicodeEncodeError:  # half a character somewhere, which no wire can carry
+        request, plan = _whole(request, plan)
+        return _composed(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
+
+
+def _composed(
+    entry: Entry,
+    request: Request,
+    plan: Plan,
+    *,
+    url: str,
+    key: str | None,
+    at: float | None,
+    repairs: bool,
+) -> Exchange:
     provider = entry.provider
     wire = _wire(provider)
     signed = key is None and provider.auth == "aws"
@@ -217,6 +237,16 @@ def compose(
         bad_key_hint=known.bad_key_hint,
         signing=known.signing,
         texts=texts,
+    )
+
+
+def _whole(request: Request, plan: Plan) -> tuple[Request, Plan]:
+    """Return both with U+FFFD for each lone surrogate; the handoff did it to the messages."""
+    bare = msgspec.structs.replace(request, messages=())
+    whole = converted(whole_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request)
+    return (
+        msgspec.structs.replace(whole, messages=request.messages),
+        msgspec.structs.replace(plan, fields=whole_json(plan.fields)),
     )
 
 

@@ -7,7 +7,7 @@ from .destination import Destination, Refusal, mark
 from .fitted_parts import REFUSED, UNSEEN, takes_medium
 from .manifest import Action, Change, Manifest
 from .open_loop import retold
-from .surrogates import whole
+from .surrogates import whole_json
 from .view import View, handoff
 
 __all__ = [
@@ -23,5 +23,5 @@ __all__ = [
     "mark",
     "retold",
     "takes_medium",
-    "whole",
+    "whole_json",
 ]

@@ -182,7 +182,7 @@ class Fitting:
     def _medium(self, part: Image | Blob, at: Place, message: Message) -> Part | None:
         spoken = message.role == "assistant"
         if self._takes(self._to.takes.spoken_media if spoken else self._to.takes.media, part):
-            return self._unsealed(part, at, message)
+            return self._unsealed(self._spelt(part, at), at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
             self._changes.rewrite(at, kind, UNSEEN)
@@ -190,11 +190,20 @@ class Fitting:
         if self._takes(self._to.takes.media, part):
             self._changes.rewrite(at, kind, "only the user may show this here: it goes before")
             self._changes.add(at[0], "note", f"it says where the {kind} is from")
-            self.notes += (from_answer(part), replace(part, seal=None))
+            self.notes += (from_answer(part), replace(self._spelt(part, at), seal=None))
         else:
             self._changes.rewrite(at, kind, UNSEEN)
             self.notes.append(unseen_in_answer(part))
         return None
+
+    def _spelt(self, part: Image | Blob, at: Place) -> Image | Blob:
+        """Return a medium whose address and name can be written."""
+        named = part.name if isinstance(part, Blob) else None
+        if is_whole(part.url or "") and is_whole(named or ""):
+            return part
+        self._changes.rewrite(at, str(part.__struct_config__.tag), _HALVES)
+        fixed = replace(part, url=None if part.url is None else whole(part.url))
+        return fixed if named is None else replace(fixed, name=whole(named))
 
     def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
         return takes_medium(self._to.takes, media, part)
@@ -262,7 +271,7 @@ class Fitting:
             self._changes.rewrite(at, "other", _UNREADABLE)
             return unread()
         if self._takes(self._to.takes.result_media, part):
-            return self._unsealed(part, at, _A_USER)
+            return self._unsealed(self._spelt(part, at), at, _A_USER)
         self._changes.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
         return unseen(part)
 
