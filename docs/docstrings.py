@@ -1,6 +1,7 @@
 """Makes our docstrings Markdown, for the API reference; griffe loads it (see mkdocs.yml).
 
-Examples become blocks of code, and so do lines that are set in columns, such as those of Policy.
+Examples become blocks of code, and so do lines that are set in columns, such as those of Policy. A
+class tells its fields.
 """
 
 import re
@@ -18,10 +19,28 @@ def markdown(text: str) -> str:
     return _COLUMNS.sub(lambda found: f"```text\n{found[0]}\n```", fenced)
 
 
+def fields(value: griffe.Class) -> str:
+    """Return a table of the fields of a class that have no docstring of their own."""
+    rows = [
+        f"| `{name}` | {_cell(each.annotation)} | {_cell(each.value)} |"
+        for name, each in value.members.items()
+        if isinstance(each, griffe.Attribute) and each.annotation and each.docstring is None
+        if not name.startswith("_") and "property" not in each.labels
+    ]
+    head = ["\n", "| field | type | default |", "| --- | --- | --- |"]
+    return "\n".join([*head, *rows]) if rows else ""
+
+
+def _cell(code: Any) -> str:
+    said = "" if code is None else str(code).replace("|", "&#124;").replace("<", "&lt;")
+    return f"<code>{said}</code>" if said else "-"
+
+
 class Docstrings(griffe.Extension):
     """Rewrites every docstring as it is read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite one; an alias has that of what it stands for."""
         if obj.docstring is not None:
-            obj.docstring.value = markdown(obj.docstring.value)
+            told = fields(obj) if isinstance(obj, griffe.Class) else ""
+            obj.docstring.value = markdown(obj.docstring.value) + told

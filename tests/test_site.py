@@ -103,6 +103,13 @@ def test_the_api_pages_show_every_name_with_its_docstring(site):
             assert re.search(rf'id="pondero\.[\w.]*{name.rpartition(".")[2]}"', html), name
 
 
+def test_examples_and_fields_are_shown_as_such(site):
+    html = (site / "reference" / "api" / "index.html").read_text("utf-8")
+    assert html.count('<span class="gp">&gt;&gt;&gt; </span>') > 60
+    assert "<blockquote>" not in html  # what >>> would be
+    assert "<td><code>first_byte</code></td>" in html
+
+
 def test_a_dead_link_ends_the_build(tmp_path):
     pytest.importorskip("mkdocs")
     (tmp_path / "docs").mkdir()
