@@ -117,6 +117,14 @@ def test_cancel_says_what_is_left(call, asks, service):
     assert "ended: 5 cancelled" in out
 
 
+def test_an_ask_may_hold_what_ends_lines_elsewhere(call, tmp_path):
+    path = tmp_path / "asks.jsonl"
+    path.write_text('{"id": "a", "prompt": "What is\\u2028 2 + 2?"}\n'.replace("\\u2028", "\u2028"))
+    code, out, _ = call(*run(str(path), "--offline"))
+    assert code == 0
+    assert '"id":"a","ending":"answered"' in out
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [("{", "asks.jsonl:1: this is no JSON"), ("3", "an ask is a text or an object, not '3'")],

@@ -91,7 +91,8 @@ def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
         assert len(run.answers()) == 40
         assert run.lost == (0, Decimal(0))  # what was held was not counted as lost
         assert (driver.purse.flights, driver.purse.flying) == (0, Decimal(0))
-        assert results_of(run).arms[0].n == 20
+        found = results_of(run).arms[0]
+        assert (found.n, found.seconds) == (20, None)  # how long an answer took is not known
     assert len(service.made) == len(service.creates) == 1
 
 
@@ -122,7 +123,7 @@ def test_what_expired_is_not_paid_for_and_is_asked_again_on_resume():
         failed = [each for each in run.answers().values() if each.error]
         assert len(failed) == 4
         assert run.lost == (0, Decimal(0))
-        assert run.forget_errors() == 4
+        run.forget_errors()
         service.ends = lambda _: "answered"
         asked(run, engine(service))
         assert not [each for each in run.answers().values() if each.error]

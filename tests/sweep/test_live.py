@@ -1,6 +1,7 @@
 """The live engine, its limiter and its purse: faults, refusals to go faster, and money."""
 
 import asyncio
+import json
 from decimal import Decimal
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.sweep.runs import begun, engine, runner, sums
 
 from pondero.canon import Usage
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, Fallible, serving
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import Allowance
 from pondero.store import cost
@@ -131,19 +132,34 @@ def test_services_are_asked_over_http(monkeypatch):
 
 
 class Watch:
-    """A transport that knows the most that everything it was sent can have cost so far."""
+    """A service that knows the most that all it was sent can cost: by the bytes of each request.
+
+    What is answered counts as what it cost; the rest as a token a byte, and all of its max_tokens.
+    """
 
     needs_key = False
 
-    def __init__(self, emulator, seconds=0.001):
-        self.emulator, self.seconds = emulator, seconds
+    def __init__(self, seconds=0.001):
+        self.mind, self.seconds = Fallible(), seconds
+        self.emulator = Emulator(mind=self.answered)
         self.flying = self.most_flying = 0
+        self.billed = self.open = self.most = Decimal(0)
+
+    def answered(self, accepted):
+        reply = self.mind(accepted)
+        self.billed += cost("anthropic", "claude-opus-5", reply.usage)
+        return reply
 
     async def send(self, request, timeouts):
+        most = json.loads(request.body)["max_tokens"]
+        bound = cost("anthropic", "claude-opus-5", Usage(input=len(request.body), output=most))
         self.flying += 1
+        self.open += bound
         self.most_flying = max(self.most_flying, self.flying)
+        self.most = max(self.most, self.billed + self.open)
         await asyncio.sleep(self.seconds)
         self.flying -= 1
+        self.open -= bound
         return self.emulator.send(request, timeouts)
 
     async def aclose(self):
@@ -151,28 +167,19 @@ class Watch:
 
 
 def test_a_cap_is_never_passed_with_five_hundred_requests_at_once():
-    """The cap is checked from outside: bounds of all that is in flight, and the true costs."""
+    """The cap is checked by the service: bounds of all that is in flight, and the true costs."""
     cap = 2.2
-    watch = Watch(Emulator(), 0.02)
+    watch = Watch(0.02)
     with begun(1_000, levels="low,high", looks=1, max_cost=cap, max_tokens=60) as run:
         driver = runner(run, engine(watch, start=500))
-        purse, seen = driver.purse, []
-        take = purse.take
-
-        def taken(ask):
-            allowed = take(ask)
-            seen.append(purse.spent + purse.flying)
-            return allowed
-
-        purse.take = taken
         asyncio.run(driver.finish())
         assert run.state == "stopped"
         paid = sum(Decimal(each.cost) for each in run.answers().values())
-        assert "--max-cost" in purse.closed
+        assert "--max-cost" in driver.purse.closed
         assert watch.most_flying > 400
-    assert max(seen) <= Decimal(str(cap))
+    assert watch.most <= Decimal(str(cap))
+    assert paid == watch.billed
     assert Decimal(str(cap)) * 9 / 10 < paid <= Decimal(str(cap))
-    assert len(seen) > 500
 
 
 class Ledger:
@@ -345,7 +352,7 @@ def test_refusals_to_go_faster_cost_no_question():
 def test_a_run_that_is_told_to_stop_keeps_what_is_in_flight_and_goes_on_later():
     with begun(40, looks=1) as run:
         begins = asyncio.Event()
-        watch = Watch(Emulator())
+        watch = Watch()
         driver = runner(run, engine(watch, start=8), progress=lambda _: begins.set())
 
         async def stopped():

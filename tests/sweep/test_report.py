@@ -289,6 +289,11 @@ def test_an_axis_keeps_the_order_and_all_its_figures(values):
     assert 2 <= len(axis.ticks) <= 12
 
 
+def test_an_axis_of_powers_has_a_zero_only_where_an_arm_is_there():
+    assert amount_axis([0.0, 1.0, 100.0]).ticks[0] == 0
+    assert 0 not in amount_axis([0.5, 1.0, 100.0]).ticks
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_an_axis_of_shares_ends_at_one_hundred_percent(values):
     axis = share_axis(values)

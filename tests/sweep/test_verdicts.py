@@ -232,6 +232,17 @@ def test_clusters_are_what_is_counted(groups, why):
     assert results.why.startswith(why)
 
 
+def test_one_cluster_has_no_bounds_and_says_so():
+    with clustered(60, 1) as run:
+        asyncio.run(runner(run, Scripted(ladder(0.9, 0.9))).finish())
+        results = results_of(run)
+    assert results.why == "1 cluster is too few to recommend by; 30 are the least"
+    low = results.arms[0]
+    assert (low.lower, low.upper, low.verdict) == (None, None, "undecided")
+    assert "undecided  low  +1.7: one cluster says nothing about the next" in results.lines()
+    assert "inf" not in results.table()
+
+
 def test_repeats_are_means_and_say_how_often_all_and_any_are_right():
     def answer(ask):
         return answered(ask, right=ask.repeat <= ask.position % 3)

@@ -202,7 +202,7 @@ def _asks(path: Path) -> list[Any]:
     from ..errors import BadParameter
 
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")  # U+2028 may stand in a JSON string
     except (OSError, UnicodeDecodeError) as error:
         message = f"{path} cannot be read: {error}"
         raise BadParameter(message) from None

@@ -35,7 +35,10 @@ def amount_axis(values: Sequence[float]) -> Axis:
     positive = [value for value in values if value > 0]
     if positive and most / min(positive) > _WIDE:
         high, unit = most * 1.6, max(min(positive), most * _LEAST)
-        return Axis(0.0, high, (0.0, *_powers(unit, high)), unit)
+        zero = (
+            (0.0,) if min(values) <= 0 else ()
+        )  # beside powers of ten, 0 is there where an arm is
+        return Axis(0.0, high, (*zero, *_powers(unit, high)), unit)
     return Axis(0.0, most * 1.12, tuple(_steps(0.0, most * 1.12)))
 
 

@@ -477,6 +477,8 @@ def _sentence(arm: ArmResult, reference: ArmResult) -> str:
     if arm.difference is None:
         return f"{_short(arm, reference)}  not compared yet"
     said = f"{_short(arm, reference)}  {points(arm.difference)}"
+    if arm.lower is None:
+        return f"{said}: one cluster says nothing about the next"
     said += f", bounds {points(arm.lower)}..{points(arm.upper)}"
     if arm.verdict == "worse":
         return said

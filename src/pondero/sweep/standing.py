@@ -241,9 +241,11 @@ def obstacle(scores: Scores, upto: int) -> str:
             f"{len(dropped)} of {len(counted)} questions ({share}) failed; more than 2% is too many"
         )
     if len(kept) < LEAST:
-        return f"{len(kept)} questions are too few to recommend by; {LEAST} are the least"
+        some = "1 question is" if len(kept) == 1 else f"{len(kept)} questions are"
+        return f"{some} too few to recommend by; {LEAST} are the least"
     if (groups := len({scores.cluster(at) for at in kept})) < LEAST:
-        return f"{groups} clusters are too few to recommend by; {LEAST} are the least"
+        some = "1 cluster is" if groups == 1 else f"{groups} clusters are"
+        return f"{some} too few to recommend by; {LEAST} are the least"
     return ""
 
 

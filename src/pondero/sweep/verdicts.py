@@ -4,6 +4,7 @@
 clusters), where more than 2 % are missing, or before the looks are over.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
@@ -78,7 +79,7 @@ def _measured(scores: Scores, now: Standing, arm: int) -> ArmResult:
         high=within.high if values else None,
         thinking_tokens=_mean(settled, _thought),
         cost=_mean(settled, _paid),
-        seconds=_mean(settled, lambda each: each.seconds),
+        seconds=_mean(settled, lambda each: each.seconds or None),  # a batch does not tell
         exhausted=sum(each.is_exhausted for each in settled),
         refused=sum(each.is_refused for each in settled),
         look=look,
@@ -97,6 +98,8 @@ def _compared(alone: ArmResult, scores: Scores, arm: int, *, upto: int, z: float
     if arm == reference or not places:
         return alone
     found = scores.versus(arm, reference, upto)
+    if not math.isfinite(found.error):
+        return replace(alone, difference=found.mean)
     both = [(scores.score(arm, at) or 0.0, scores.score(reference, at) or 0.0) for at in places]
     return replace(
         alone,

@@ -287,7 +287,8 @@ def _answer(name: str, cell: Cell) -> Html:
         told = [f"{points(cell.score).lstrip('+')}% of {len(cell.answers)} answers"]
     told.append("thinking unknown" if cell.thinking is None else f"{cell.thinking:,.0f} thinking")
     told += [dollars(cell.cost)] if cell.cost is not None else []
-    told.append(f"{cell.seconds:.3g} s")
+    if cell.seconds:
+        told.append(f"{cell.seconds:.3g} s")
     shown = (_said(answer) for answer in cell.answers[:_ANSWERS])
     more = len(cell.answers) - _ANSWERS
     rest = element("p", f"{more} more answers", class_="none") if more > 0 else Html()
