@@ -26,10 +26,15 @@ ELSEWHERE = {
     "cassettes.md": "tests/transport/test_cassette_client.py",
     "contracts.md": "tests/contract/test_docs.py",
     "emulator.md": "tests/emulator/test_docs.py",
+    "from/litellm.md": "tests/test_coming_from.py",
+    "from/llm.md": "tests/test_coming_from.py",
+    "from/pydantic-ai.md": "tests/test_coming_from.py",
+    "from/vendor-sdks.md": "tests/test_coming_from.py",
     "plugins.md": "tests/plugins/test_recipes.py",
     "python.md": "tests/client/test_python_page.py",
     "recipes.md": "tests/oracles/test_recipes.py",
     "sweep.md": "tests/sweep/test_docs.py",
+    "why.md": "tests/hazards/test_why.py",
 }
 """Pages whose blocks need more than a service that answers, and the tests that run them."""
 

@@ -1,0 +1,100 @@
+"""docs/from: theirs and ours run as printed, where their package is installed, on the emulator."""
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import pondero
+from pondero.cli.app import app
+from pondero.client import shared as shared_clients
+from pondero.emulator import Emulator, serving
+
+FOLDER = Path(__file__).parents[1] / "docs" / "from"
+HERE = ("from/litellm.md", "from/llm.md", "from/pydantic-ai.md", "from/vendor-sdks.md")
+"""Pages with blocks of other libraries; tests/test_site.py runs what is ours alone."""
+
+BLOCKS = [
+    pytest.param(block, id=f"{page}-{number}")
+    for page in HERE
+    for number, block in enumerate(
+        re.findall(
+            r"^```python\n(.*?)^```",
+            (FOLDER.parent / page).read_text("utf-8"),
+            re.DOTALL | re.MULTILINE,
+        )
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def services():
+    with serving(Emulator()) as where:
+        yield where
+
+
+@pytest.fixture
+def offline(services, monkeypatch, tmp_path, config_dir, data_dir):
+    """Their clients ask the emulator at an address, ours ask it in process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    for held in ("_SHARED", "_ASHARED"):
+        monkeypatch.setattr(shared_clients, held, {})
+    monkeypatch.setattr(shared_clients, "_kept", lambda client: client)
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", services)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{services}/v1")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", services)
+    for name in ("ANTHROPIC", "OPENAI", "GEMINI"):
+        monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
+
+
+@pytest.mark.judge
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_runs_as_printed_and_gives_the_answer(block, offline, capsys):
+    for package in re.findall(r"^(?:from|import) (\w+)", block, re.MULTILINE):
+        pytest.importorskip(package)
+    exec(compile(block, "docs/from", "exec", dont_inherit=True), {"__name__": "page"})
+    printed = capsys.readouterr().out
+    said = re.findall(r"print\(.*\)  # ([\d({\[].*)$", block, re.MULTILINE)
+    for each in said or ["391"]:
+        assert each in printed
+
+
+def test_every_page_says_what_only_the_other_has_and_how_to_keep_it():
+    pages = sorted(FOLDER.glob("*.md"))
+    assert [page.stem for page in pages] == [
+        "ai-sdk",
+        "litellm",
+        "llm",
+        "pydantic-ai",
+        "vendor-sdks",
+    ]
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert "\n## Side by side\n" in text
+        assert "\n## What has no counterpart here\n" in text
+        assert re.search(r"^## (?:Keep .*, take the dial|Only the fields)$", text, re.MULTILINE)
+
+
+def test_the_options_that_the_page_of_llm_names_are_there():
+    cli = pytest.importorskip("llm.cli").cli
+    known = {name for each in cli.commands["prompt"].params for name in each.opts}
+    theirs, ours = _told(0), _told(1)
+    assert min(len(theirs), len(ours)) > 5
+    assert theirs - known == set()
+    ask = app.get_command(click.Context(app), "ask")
+    assert ours - {n for each in ask.params for n in (*each.opts, *each.secondary_opts)} == set()
+
+
+def _told(column):
+    """The options in a column of the table of llm."""
+    rows = re.findall(r"^\| (.*) \| (.*) \|$", (FOLDER / "llm.md").read_text("utf-8"), re.MULTILINE)
+    words = (re.findall(r"(?<![\w-])--?[\w-]+", row[column]) for row in rows)
+    return {word for each in words for word in each} - {"---"}
