@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import decoded
-from ..errors import BadParameter, StoreError, UsageError
+from ..errors import StoreError, UsageError
 from ..exchange import Exchange
-from ..store import Database, Schema, data_folder, locked
+from ..store import FACTS, Database, Jobs, Schema, locked
 from .wire import Line, Lot, Outcome
 
 State = Literal["unsent", "unsure", "running", "ended"]
@@ -26,7 +26,7 @@ State = Literal["unsent", "unsure", "running", "ended"]
 _SCHEMA = Schema(
     (
         (
-            "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+            FACTS,
             "CREATE TABLE lots (number INTEGER PRIMARY KEY, body TEXT NOT NULL)",
             """CREATE TABLE asks (
                 number INTEGER PRIMARY KEY, lot INTEGER NOT NULL, id TEXT NOT NULL UNIQUE,
@@ -39,6 +39,9 @@ _SCHEMA = Schema(
         ),
     ),
     "SELECT value FROM facts LIMIT 1",
+)
+_BATCHES = Jobs(
+    folder="batches", one="batch", many="batches", listed_by="pondero batch list", schema=_SCHEMA
 )
 
 
@@ -76,15 +79,15 @@ class Summary(Struct, frozen=True):
 
 def folder() -> Path:
     """Return the folder of the batches."""
-    return Path(data_folder()) / "batches"
+    return _BATCHES.path()
 
 
 def all_batches() -> list[Summary]:
     """Return every batch, the newest first; a file that cannot be read is left out."""
     found = []
-    for path in folder().glob("*.db"):
+    for id in _BATCHES.names():
         try:
-            with BatchFile.open(path.stem) as file:
+            with BatchFile.open(id) as file:
                 found.append(file.summary())
         except (StoreError, UsageError):
             continue
@@ -106,15 +109,7 @@ def batches_of(owner: str) -> "list[BatchFile]":
 
 def named(text: str) -> str:
     """Return the whole id of a batch from its beginning; ``last`` is the newest."""
-    ids = [each.id for each in all_batches()]
-    if text == "last" and ids:
-        return ids[0]
-    fitting = [id for id in ids if id.startswith(text)]
-    if text in ids or len(fitting) == 1:
-        return text if text in ids else fitting[0]
-    how = f"{len(fitting)} batches begin so" if fitting else "'pondero batch list' shows all"
-    message = f"there is no batch {text!r}; {how}"
-    raise BadParameter(message)
+    return _BATCHES.named(text, [each.id for each in all_batches()])
 
 
 class BatchFile:
@@ -132,7 +127,7 @@ class BatchFile:
     @classmethod
     def create(cls, facts: Facts, lots: Sequence[Lot], asks: Iterable[Kept]) -> "BatchFile":
         """Write a batch down; nothing is sent yet."""
-        database = Database(folder() / f"{facts.id}.db", _SCHEMA)
+        database = _BATCHES.create(facts.id)
         with database.writing() as connection:
             rows = (
                 (n, each.lot, each.id, each.line, _json(each.exchange), each.body)
@@ -148,17 +143,8 @@ class BatchFile:
     @classmethod
     def open(cls, id: str) -> "BatchFile":
         """Return a batch that is on disk."""
-        path = folder() / f"{id}.db"
-        if not path.exists():
-            message = f"there is no batch {id!r}; 'pondero batch list' shows all"
-            raise BadParameter(message)
-        database = Database(path, _SCHEMA)
-        found = database.rows("SELECT value FROM facts WHERE name = 'facts'")
-        if not found:
-            database.close()
-            message = f"{path} holds no batch: it was killed before it began; delete it"
-            raise StoreError(message)
-        return cls(database, decoded(found[0][0], Facts))
+        database, facts = _BATCHES.open(id)
+        return cls(database, decoded(facts, Facts))
 
     def __enter__(self) -> Self:
         return self

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .credentials import NO_KEY, Credentials, key_of, url_of
     from .database import Database, Schema, locked
     from .exports import from_jsonl, to_html, to_jsonl, to_markdown
+    from .jobs import FACTS, Jobs
     from .prices import cost, has_prices
     from .records import Found, Kept, Line, Spent, Thread
     from .rows import money
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from .tool_servers import ServerLike, ToolServer, filled, tool_server, tool_servers
 
 _HOMES = {
+    "FACTS": "jobs",
+    "Jobs": "jobs",
     "Credentials": "credentials",
     "Database": "database",
     "NO_KEY": "credentials",
@@ -125,12 +128,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "FACTS",
     "NO_KEY",
     "SETTINGS",
     "Credentials",
     "Database",
     "Found",
     "Hider",
+    "Jobs",
     "Kept",
     "Line",
     "Schema",

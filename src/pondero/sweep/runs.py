@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import dumped, loaded
-from ..errors import BadParameter, StoreError, UsageError
-from ..store import Database, Schema, data_folder, locked
+from ..errors import StoreError, UsageError
+from ..store import FACTS, Database, Jobs, Schema, locked
 from .arms import Arm
 from .data import Question, digest
 from .engine import Settled
@@ -30,7 +30,7 @@ State = Literal["running", "interrupted", "stopped", "done"]
 _SCHEMA = Schema(
     (
         (
-            "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+            FACTS,
             "CREATE TABLE questions (position INTEGER PRIMARY KEY, body TEXT NOT NULL)",
             "CREATE TABLE flights (key TEXT PRIMARY KEY, bound TEXT NOT NULL) WITHOUT ROWID",
             "CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
@@ -42,6 +42,9 @@ _SCHEMA = Schema(
         ),
     ),
     "SELECT value FROM facts LIMIT 1",
+)
+_RUNS = Jobs(
+    folder="sweeps", one="run", many="runs", listed_by="pondero sweep list", schema=_SCHEMA
 )
 
 
@@ -82,15 +85,15 @@ class Listed(Struct, frozen=True):
 
 def folder() -> Path:
     """Return the folder of the runs."""
-    return Path(data_folder()) / "sweeps"
+    return _RUNS.path()
 
 
 def all_runs() -> list[Listed]:
     """Return every run, the newest first; a file that cannot be read is left out."""
     found = []
-    for path in folder().glob("*.db"):
+    for name in _RUNS.names():
         try:
-            with Run.open(path.stem) as run:
+            with Run.open(name) as run:
                 found.append(Listed(run.facts.run, run.facts.started, run.state))
         except (StoreError, UsageError):
             continue
@@ -99,15 +102,7 @@ def all_runs() -> list[Listed]:
 
 def named(text: str) -> str:
     """Return the whole name of a run from its beginning; ``last`` is the newest."""
-    names = [each.run for each in all_runs()]
-    if text == "last" and names:
-        return names[0]
-    fitting = [name for name in names if name.startswith(text)]
-    if text in names or len(fitting) == 1:
-        return text if text in names else fitting[0]
-    how = f"{len(fitting)} runs begin so" if fitting else "'pondero sweep list' shows all"
-    message = f"there is no run {text!r}; {how}"
-    raise BadParameter(message)
+    return _RUNS.named(text, [each.run for each in all_runs()])
 
 
 class Run:
@@ -134,7 +129,7 @@ class Run:
             looks=looks,
             data=digest(questions),
         )
-        database = Database(folder() / f"{name}.db", _SCHEMA)
+        database = _RUNS.create(name)
         with database.writing() as connection:
             rows = ((n, dumped(question)) for n, question in enumerate(questions))
             connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
@@ -144,17 +139,8 @@ class Run:
     @classmethod
     def open(cls, name: str) -> "Run":
         """Return a run that is on disk."""
-        path = folder() / f"{name}.db"
-        if not path.exists():
-            message = f"there is no run {name!r}; 'pondero sweep list' shows all"
-            raise BadParameter(message)
-        database = Database(path, _SCHEMA)
-        found = database.rows("SELECT value FROM facts WHERE name = 'facts'")
-        if not found:
-            database.close()
-            message = f"{path} holds no run: it was killed before it began; delete it"
-            raise StoreError(message)
-        return cls(database, loaded(found[0][0], Facts))
+        database, facts = _RUNS.open(name)
+        return cls(database, loaded(facts, Facts))
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,63 @@
+"""Work that outlives its process, such as sweeps and batches: one SQLite file each, in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from ..errors import BadParameter, StoreError
+from .database import Database, Schema
+from .files import data_folder
+
+FACTS = "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+"""The table that each file has, whatever else its owner keeps there."""
+
+
+class Jobs(Struct, frozen=True, kw_only=True):
+    """All jobs of a kind: its folder, what one and many are called, and the command that lists."""
+
+    folder: str
+    one: str
+    many: str
+    listed_by: str
+    schema: Schema
+
+    def path(self, name: str = "") -> Path:
+        """Return where a job's file is; without a name, the folder."""
+        folder = Path(data_folder()) / self.folder
+        return folder / f"{name}.db" if name else folder
+
+    def names(self) -> list[str]:
+        """Return the names of all files, in no order."""
+        return [path.stem for path in self.path().glob("*.db")]
+
+    def create(self, name: str) -> Database:
+        """Return a new file; it holds no job until its facts are written."""
+        return Database(self.path(name), self.schema)
+
+    def open(self, name: str) -> tuple[Database, str]:
+        """Return a job's file and its facts."""
+        path = self.path(name)
+        if not path.exists():
+            message = f"there is no {self.one} {name!r}; '{self.listed_by}' shows all"
+            raise BadParameter(message)
+        database = Database(path, self.schema)
+        found = database.rows("SELECT value FROM facts WHERE name = 'facts'")
+        if not found:
+            database.close()
+            message = f"{path} holds no {self.one}: it was killed before it began; delete it"
+            raise StoreError(message)
+        return database, found[0][0]
+
+    def named(self, text: str, names: Sequence[str]) -> str:
+        """Return the whole name from its beginning; ``last`` is the first of ``names``."""
+        if text == "last" and names:
+            return names[0]
+        fitting = [name for name in names if name.startswith(text)]
+        if text in names or len(fitting) == 1:
+            return text if text in names else fitting[0]
+        how = f"'{self.listed_by}' shows all"
+        if fitting:
+            how = f"{len(fitting)} {self.many} begin so"
+        message = f"there is no {self.one} {text!r}; {how}"
+        raise BadParameter(message)
