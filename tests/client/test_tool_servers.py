@@ -428,3 +428,69 @@ def test_a_wrong_server_in_the_config_is_named(config_dir, monkeypatch, text, wo
 def test_values_of_variables_and_headers_are_not_shown():
     shown = repr(tool_server({"url": "https://x.test", "headers": {"authorization": "Bearer abc"}}))
     assert "abc" not in shown
+
+
+# -- servers that mean no good ---------------------------------------------------------------------
+
+HOSTILE = str(Path(__file__).parent / "hostile_server.py")
+
+
+def hostile(how, *calls):
+    given = {"name": "evil", "command": sys.executable, "args": [HOSTILE, how]}
+    return chat_with(calls or [Call("look", {})], mcp=[given])
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("no_base64", "Error: "),
+        ("nothing", "ValueError: the tool gave a picture or a file with nothing in it"),
+        ("no_content", "ValidationError: "),
+    ],
+)
+def test_a_result_that_cannot_be_is_an_error_in_a_line(how, words):
+    with hostile(how) as chat:
+        chat.send("Go on.")
+        [result] = results(chat)
+    assert result.error
+    assert words in said(result)
+    assert "\n" not in said(result)
+
+
+def test_a_list_of_tools_without_an_end_has_each_tool_once():
+    with hostile("endless") as chat:
+        assert [each.tool.name for each in chat.list_tools()] == ["look"]
+        assert chat.send("Go on.").adjustments == ()
+
+
+def test_a_list_of_megabytes_is_read():
+    with hostile("large", Call("t1999", {})) as chat:
+        assert len(chat.list_tools()) == 2000
+
+
+def test_a_server_that_is_wrong_says_so_in_a_line():
+    with pytest.raises(
+        Unreachable, match=r"'evil' cannot be used: ValidationError: .*array"
+    ) as wrong:
+        hostile("wrong").send("Go on.")
+    assert "\n" not in str(wrong.value)
+
+
+def test_rubbish_on_stdout_is_passed_over_and_nothing_of_it_is_shown():
+    # The server's half of mcp sets up logging, so that nothing of it may be imported here.
+    program = (
+        "import sys, pondero; from pondero.emulator import Call, Emulator, Turn\n"
+        "script = [Turn(tool_calls=(Call('look', {}),)), Turn(text='done')]\n"
+        "server = {'command': sys.executable, 'args': sys.argv[1:]}\n"
+        "client = pondero.Client(transport=Emulator(script=script))\n"
+        "with pondero.Chat('claude-opus-5/high', mcp=[server], client=client) as chat:\n"
+        "    print(chat.send('Go on.').text)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, HOSTILE, "rubbish"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (ran.stdout, ran.stderr) == ("done\n", "")

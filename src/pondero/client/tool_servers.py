@@ -12,6 +12,7 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from functools import cache
 from tempfile import TemporaryFile
 from threading import Lock, Thread, current_thread
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,7 @@ R = TypeVar("R")
 Content = tuple[Text | Image | Blob, ...]
 
 _CLOSING = 10.0  # seconds until a server that does not end is left alone; mcp kills it long before
+_LONGEST = 300  # characters of what a server says of its failure
 _PAGES = 1_000  # of a list of tools; a server that always names another page has no end
 
 
@@ -186,11 +188,12 @@ class _Link:
         from mcp import MCPError  # noqa: PLC0415 - loaded already
 
         try:
-            return _outcome(await self._client.call_tool(name, arguments, self.spec.timeout))
+            result = await self._client.call_tool(name, arguments, self.spec.timeout)
         except MCPError as error:
             raise self._trouble(error) from error
         except Exception as error:  # whatever a connection raises that breaks
             raise self._lose(error) from error
+        return _outcome(result)
 
     def told_loss(self) -> str:
         """Return why the server was lost, once."""
@@ -233,7 +236,7 @@ class _Link:
             return error
         said.seek(0, os.SEEK_SET)
         lines = said.read(1 << 20).strip().splitlines()
-        last = f"; its last words: {hidden(lines[-1])[:300]}" if lines else ""
+        last = f"; its last words: {hidden(lines[-1])[:_LONGEST]}" if lines else ""
         words = f"the MCP server {self.spec.name!r} cannot be used: {_words(error)}{last}"
         return Unreachable(words)
 
@@ -248,6 +251,7 @@ async def _connected(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]"
     except ImportError:
         message = "MCP servers need mcp; pip install 'pondero[mcp]'"
         raise MissingExtra(message) from None
+    _silence()
     if spec.url is not None:
         import httpx2  # noqa: PLC0415 - what mcp speaks HTTP with
 
@@ -270,26 +274,34 @@ async def _connected(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]"
 
 
 async def _listed(client: "Client", server: str) -> tuple[RemoteTool, ...]:
-    """Return all tools of a server, page after page."""
-    found: list[RemoteTool] = []
+    """Return all tools of a server, page after page; of two with one name, the first."""
+    found: dict[str, RemoteTool] = {}
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += (
-            RemoteTool(server, tool.name, tool.description or "", tool.input_schema)
-            for tool in page.tools
-        )
-        cursor = page.next_cursor
-        if not cursor:
+        for tool in page.tools:
+            made = RemoteTool(server, tool.name, tool.description or "", tool.input_schema)
+            found.setdefault(tool.name, made)
+        before, cursor = cursor, page.next_cursor
+        if not cursor or cursor == before:
             break
-    return tuple(found)
+    return tuple(found.values())
+
+
+@cache
+def _silence() -> None:
+    """Keep what the mcp package logs off the screen, unless the application configured logging."""
+    import logging  # noqa: PLC0415 - mcp has loaded it
+
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def _words(error: BaseException) -> str:
-    """Return what went wrong at the bottom of a group of errors."""
+    """Return what went wrong at the bottom of a group of errors, in a line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return hidden(f"{type(error).__name__}: {error}".rstrip(": "))
+    said = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    return hidden(said)[:_LONGEST]
 
 
 # -- what a tool answers ---------------------------------------------------------------------------
@@ -308,9 +320,9 @@ def _part(block: Any) -> Text | Image | Blob | None:
         case "text":
             return Text(block.text)
         case "image":
-            return Image(block.mime_type, b64decode(block.data))
+            return Image(block.mime_type, _bytes(block.data))
         case "audio":
-            return Blob(block.mime_type, b64decode(block.data))
+            return Blob(block.mime_type, _bytes(block.data))
         case "resource_link":
             return Text(f"{block.name}: {block.uri}")
         case "resource":
@@ -322,8 +334,16 @@ def _resource(found: Any) -> Text | Image | Blob:
     name, text = str(found.uri), getattr(found, "text", None)  # a resource has a text, or a blob
     if text is not None:
         return labelled(text, name)
-    data, kind = b64decode(found.blob), found.mime_type or "application/octet-stream"
+    data, kind = _bytes(found.blob), found.mime_type or "application/octet-stream"
     return Image(kind, data) if kind.startswith("image/") else Blob(kind, data, name=name)
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes of a medium; raises ValueError for what is no base64, or nothing."""
+    data = b64decode(text, validate=True)
+    if not data:
+        raise ValueError("the tool gave a picture or a file with nothing in it")
+    return data
 
 
 def _is_said(structured: Json, content: Iterable[object]) -> bool:
