@@ -215,3 +215,33 @@ def test_the_end_of_input_is_a_no_and_an_interrupt_ends_it(environment, service,
         terminal.until("[a]lways:")
         terminal.press("\x03")
         assert terminal.ended() == 130
+
+
+NOISY = """
+import asyncio
+
+
+def lookup(name: str = "x") -> str:
+    \"\"\"Look it up.\"\"\"
+    print("noise")
+    return "found"
+
+
+async def search(name: str = "x") -> str:
+    \"\"\"Search for it.\"\"\"
+    await asyncio.sleep(0)
+    print("noise")
+    return "found"
+"""
+
+
+@pytest.mark.parametrize("name", ["lookup", "search"])
+@pytest.mark.parametrize("levels", [(), ("--levels", "low,high")])
+def test_what_a_tool_prints_goes_to_stderr(ask, tmp_path, name, levels):
+    (tmp_path / "noisy.py").write_text(NOISY, "utf-8")
+    named = ("--tool", f"{tmp_path / 'noisy.py'}:{name}", "--approve", "all", "--json", *levels)
+    code, out, err = ask("claude-opus-5", *named, f"Call {name}.")
+    assert code == 0
+    assert "noise" not in out
+    assert "noise" in err
+    assert "found" in json.dumps(json.loads(out))

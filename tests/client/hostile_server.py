@@ -5,14 +5,14 @@ import sys
 
 HOW = sys.argv[1]
 EVIL = "\x1b]0;title\x07\x1b[2J"
-TOOL = {"name": "look", "description": EVIL, "inputSchema": {"type": "object"}}
-LISTS = {
+TOOL: dict[str, object] = {"name": "look", "description": EVIL, "inputSchema": {"type": "object"}}
+LISTS: dict[str, dict[str, object]] = {
     "endless": {"tools": [TOOL], "nextCursor": "again"},
     "large": {"tools": [{**TOOL, "name": f"t{n}", "description": "d" * 1000} for n in range(2000)]},
     "wrong": {"tools": [{**TOOL, "inputSchema": {"type": "array"}}]},
 }
 PICTURE = {"type": "image", "mimeType": "image/png"}
-RESULTS = {
+RESULTS: dict[str, dict[str, object]] = {
     "no_base64": {"content": [{**PICTURE, "data": "%%%"}]},
     "nothing": {"content": [{**PICTURE, "data": ""}]},
     "no_content": {"content": EVIL},
@@ -26,7 +26,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def answer(method: str, params: dict) -> dict:
+def answer(method: str, params: dict[str, object]) -> dict[str, object]:
     """Return the result of one request."""
     if method == "initialize":
         return {

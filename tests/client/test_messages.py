@@ -156,3 +156,24 @@ def test_a_file_may_have_an_address_and_arguments_may_be_an_object():
     )
     (message,) = messages_of({"role": "assistant", "tool_calls": [call]})
     assert message.tool_calls == (ToolCall("1", "look", {"at": "it"}),)
+
+
+def test_a_message_of_the_openai_sdk_may_stand_in_the_list_as_it_came():
+    """``messages.append(response.choices[0].message)`` is how programs go on there."""
+    from openai.types.chat import ChatCompletionMessage
+
+    raw = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    calling = ChatCompletionMessage.model_validate(raw)
+    result = {"role": "tool", "tool_call_id": CALL["id"], "content": "a cat"}
+    question = {"role": "user", "content": "Look."}
+    assert messages_of([question, calling, result]) == messages_of([question, raw, result])
+    assert messages_of([question, calling.model_dump(), result])[1].tool_calls
+
+
+def test_an_answer_that_was_a_refusal_is_its_words():
+    from openai.types.chat import ChatCompletionMessage
+
+    refused = ChatCompletionMessage(role="assistant", refusal="I cannot.")
+    question = {"role": "user", "content": "Why?"}
+    for given in (refused, refused.model_dump()):
+        assert messages_of([question, given, question])[1].text == "I cannot."

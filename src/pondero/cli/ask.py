@@ -1,5 +1,6 @@
 """``ask``: one question; the answer goes to stdout, everything else to stderr."""
 
+from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
@@ -14,7 +15,7 @@ from .ask_options import SECTIONS, Given, ask_options, levels_of
 from .ask_output import Sheet, ended, say, sheet_of
 from .ask_question import Question, question_of, transport_of, with_tools
 from .ask_thread import Start, begun, continued, saved
-from .ask_tools import Approval, Results
+from .ask_tools import Approval, Results, stdout_kept
 from .command import Sections, examples, policy_of
 from .completion import first_model
 
@@ -59,11 +60,12 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     approval = Approval(given.approved, asks=len(starts) == 1)
     question = with_tools(question, given, approval)
     try:
-        if len(starts) == 1:
-            return _ask_one(starts[0], question, given, approval)
-        from .ask_many import ask_many
+        with stdout_kept() if given.tools else nullcontext():
+            if len(starts) == 1:
+                return _ask_one(starts[0], question, given, approval)
+            from .ask_many import ask_many
 
-        return ask_many(starts, question, given)
+            return ask_many(starts, question, given)
     finally:
         if words_for_user := approval.words():
             say(words_for_user)

@@ -13,7 +13,7 @@ from ..exchange import AsyncTransport, Transport
 from ..store import Template
 from .ask_options import Given, settings_of
 from .ask_schema import schema_of
-from .ask_tools import Approval, function_of
+from .ask_tools import Approval, function_of, printing_aside
 
 STDIN = "-"
 
@@ -72,7 +72,7 @@ def with_tools(question: Question, given: Given, approval: Approval) -> Question
     steps = {} if given.steps is None else {"steps": given.steps}
     if not given.tools and not given.servers:
         return replace(question, settings=question.settings | steps)
-    functions = [function_of(named) for named in given.tools]
+    functions = [printing_aside(function_of(named)) for named in given.tools]
     tools = {"tools": functions, "mcp": given.servers, "approve": approval}
     return replace(question, settings=question.settings | tools | steps)
 

@@ -7,11 +7,14 @@ which tools may run. Where nobody can be asked, nothing runs.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import iscoroutinefunction, isfunction
 from pathlib import Path
 from types import ModuleType
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 import click
 from msgspec import json
@@ -61,6 +64,65 @@ def _loaded(file: Path) -> ModuleType:
 
 def _bad(message: str) -> click.BadParameter:
     return click.BadParameter(message, param_hint="--tool")
+
+
+# -- what a tool prints ----------------------------------------------------------------------------
+
+_in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
+
+
+class _Stdout:
+    """Standard output, which is standard error to a tool: others may be printing meanwhile."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _in_tool.get() else self._stream, name)
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Keep stdout for the answer: what functions of ``printing_aside`` print goes to stderr."""
+    stream = sys.stdout
+    sys.stdout = cast("TextIO", _Stdout(stream))
+    try:
+        yield
+    finally:
+        sys.stdout = stream
+
+
+def printing_aside(function: Callable[..., object]) -> Callable[..., object]:
+    """Return a tool that is marked while it runs, for ``stdout_kept``."""
+    if not isfunction(function):
+        return function
+    if iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*given: object, **named: object) -> object:
+            with _marked():
+                return await function(*given, **named)
+
+        return awaited
+
+    @wraps(function)
+    def called(*given: object, **named: object) -> object:
+        with _marked():
+            return function(*given, **named)
+
+    return called
+
+
+@contextmanager
+def _marked() -> Iterator[None]:
+    mark = _in_tool.set(True)
+    try:
+        yield
+    finally:
+        _in_tool.reset(mark)
+
+
+# -- who allows a call -----------------------------------------------------------------------------
 
 
 class Approval:

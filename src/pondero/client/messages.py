@@ -1,18 +1,29 @@
 """What a prompt may be: words, parts and messages, ours or as chat programs keep them in dicts.
 
 Dicts have a ``role`` and ``content``, text or a list of typed parts; an assistant's may have
-``tool_calls``, and one of the role ``tool`` is the result of one of them. What is wrong in them is
+``tool_calls``, and one of the role ``tool`` is the result of one of them. An SDK's own message may
+stand among them. What is wrong in them is
 told by its path, such as ``messages[2].content[0].type``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ..canon import Blob, Image, Json, Message, Part, Role, Text, ToolCall, ToolResult, arguments_of
 from ..errors import BadParameter
 from .attachments import Attachment, attached, attachment
 
-_Piece = str | Part | Message | Mapping[str, Json]
+
+@runtime_checkable
+class _Dumped(Protocol):
+    """A message as vendors' SDKs answer with it, which programs append to their list."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return it as a dict."""
+        ...
+
+
+_Piece = str | Part | Message | Mapping[str, Json] | _Dumped
 Prompt = _Piece | Sequence[_Piece]
 System = str | Text | Sequence[str | Text] | None
 
@@ -37,7 +48,8 @@ def messages_of(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):
         return (prompt,)
-    given = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    given = [each.model_dump() if isinstance(each, _Dumped) else each for each in listed]
     ours = [each for each in given if isinstance(each, Message)]
     if given and len(ours) == len(given):
         return tuple(ours)
@@ -89,6 +101,8 @@ def _message(given: Mapping[str, Json], at: str) -> Message:
     if calls and role != "assistant":
         raise _wrong(f"{at}.tool_calls", "only in an assistant's message", role)
     content = given.get("content")
+    if content is None and isinstance(given.get("refusal"), str):
+        content = given["refusal"]
     said = _parts(() if content is None and calls else content, f"{at}.content")
     called = (_call(each, f"{at}.tool_calls[{place}]") for place, each in enumerate(calls))
     return Message(_ROLES[role], (*said, *called))
