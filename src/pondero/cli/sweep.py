@@ -80,7 +80,7 @@ def _options(command: Command) -> Command:
             ),
             click.option(
                 "--max-cost", type=float, metavar="USD",
-                help="Never spend more than this, whatever is in flight.",
+                help="Never spend more than this on answers; a model that judges is apart.",
             ),
             click.option("--max-tokens", type=int, metavar="N", help="The most of one answer."),
             click.option("--system", metavar="TEXT", help="The system prompt."),
