@@ -5,6 +5,8 @@ import re
 from base64 import b64encode
 from typing import Literal, Protocol
 
+from msgspec.json import encode
+
 from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dumped
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering, Sealer
@@ -181,7 +183,10 @@ def _is_own(citation: Json) -> bool:
 
 def written(value: Json) -> bytes:
     """Return JSON; lone surrogates and huge numbers are kept."""
-    return dumped(value).encode()
+    try:
+        return encode(value)  # nearly always: what follows makes a text of it first
+    except (UnicodeEncodeError, OverflowError):
+        return dumped(value).encode()
 
 
 def ending(finish: str | None, provider: Provider) -> dict[str, Json]:
