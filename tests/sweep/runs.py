@@ -61,6 +61,9 @@ class Scripted:
     def begin(self, _run):
         return False
 
+    def judge(self, judge):
+        return judge
+
     async def answers(self, asks, purse):
         for ask in asks:
             purse.take(ask)

@@ -26,6 +26,10 @@ Command = TypeVar("Command", bound=Callable[..., object])
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _YES = click.option("--yes", is_flag=True, help="Ask the models without asking you first.")
 _RUN = click.argument("name", metavar="RUN")
+_RAY_ADDRESS = click.option(
+    "--ray-address", metavar="HOST:PORT",
+    help="The cluster of --engine ray; unsaid, RAY_ADDRESS, else one on this machine.",
+)  # fmt: skip
 _KINDS = "exact includes numeric regex choice json_schema python command model"
 
 
@@ -85,6 +89,7 @@ def _options(command: Command) -> Command:
             click.option("--max-tokens", type=int, metavar="N", help="The most of one answer."),
             click.option("--system", metavar="TEXT", help="The system prompt."),
             click.option("--engine", metavar="live|batch|ray", help="How to ask; unsaid, live."),
+            _RAY_ADDRESS,
             click.option("--seed", type=int, metavar="N", help="Draws the order of the questions."),
             click.option(
                 "--offline", is_flag=True, default=None,
@@ -141,14 +146,19 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
 
 @sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))
 @_RUN
+@_RAY_ADDRESS
 @_YES
 @_JSON
-def resume(name: str, *, yes: bool, as_json: bool) -> int:
+def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> int:
     """Go on with a run; what was answered is not asked again."""
+    from msgspec.structs import replace
+
     from ..sweep import Run, engine_of, judge_of, named
 
     with Run.open(named(name)) as begun:
         spec = begun.facts.spec
+        if ray_address is not None:
+            spec = replace(spec, ray_address=ray_address)
         left = f"{len(begun.answers()):,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             _confirm(f"{left}; ask the rest?")
@@ -210,7 +220,14 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
         if kind.startswith("model") and not yes:
             _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
 
-        asyncio.run(Runner(found, engine_of(found.facts.spec), other).judge())
+        async def graded() -> None:
+            engine = engine_of(found.facts.spec)
+            try:
+                await Runner(found, engine, other).judge()
+            finally:
+                await engine.aclose()
+
+        asyncio.run(graded())
         _print(results_of(found, judge=kind), as_json=as_json)
 
 

@@ -17,6 +17,7 @@ from ..exchange import AsyncTransport
 from ..thinking import Policy
 from .arms import sweep_policy
 from .engine import Ask, Purse, Settled, Spent
+from .judges import Judge
 
 LOOKS = 2
 """Every look is a batch, and a batch may take a day."""
@@ -54,6 +55,10 @@ class BatchEngine:
                 if file.facts.offline:
                     file.take()
         return True
+
+    def judge(self, judge: Judge) -> Judge:
+        """Return the judge: it grades in this process."""
+        return judge
 
     async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
         """Yield each ask as it is settled; see ``Engine``. Ends early where the purse is closed."""

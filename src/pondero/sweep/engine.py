@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..canon import Finish, Json, Usage, Verdict
 from ..errors import PonderoError
+from .judges import Judge
 
 REFUSALS = ("refusal", "content_filter")
 
@@ -179,6 +180,10 @@ class Engine(Protocol):
 
         Where it does not, all of that counts as paid for.
         """
+        ...
+
+    def judge(self, judge: Judge) -> Judge:
+        """Return the judge as this engine has it grade: here, or where there is more room."""
         ...
 
     def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:

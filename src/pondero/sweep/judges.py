@@ -36,6 +36,7 @@ from .data import Question
 from .schema_check import problem
 
 COMMAND_SECONDS = 120.0
+_AT_ONCE = 16  # grades of a judge that waits for another program or a model
 
 
 class Grade(Struct, frozen=True):
@@ -54,15 +55,19 @@ Grader = Callable[[Question, str], Awaitable[Grade]]
 
 
 class Judge(Struct, frozen=True):
-    """A judge by its full name, which is kept with every grade it gives."""
+    """A judge by its full name, which is kept with every grade it gives.
+
+    ``at_once`` is how many grades are wanted at once: more than one where a grade takes long.
+    """
 
     name: str
     grade: Grader
+    at_once: int = 1
 
     @property
-    def is_slow(self) -> bool:
-        """Return whether a grade takes long, so that several are wanted at once."""
-        return self.name.partition(":")[0] in ("command", "model")
+    def kind(self) -> str:
+        """Return its name without the argument."""
+        return self.name.partition(":")[0]
 
 
 def judge_of(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
@@ -75,8 +80,8 @@ def judge_of(name: str, *, client: Callable[[], AsyncClient] | None = None) -> J
         message = f"the judge {kind!r} takes no argument, and is given {argument!r}"
         raise BadParameter(message)
     if kind == "model":
-        return Judge(name, _model(argument, client or AsyncClient))
-    return Judge(name, _MAKERS[kind](argument))
+        return Judge(name, _model(argument, client or AsyncClient), _AT_ONCE)
+    return Judge(name, _MAKERS[kind](argument), _AT_ONCE if kind == "command" else 1)
 
 
 def _plain(check: Callable[[Question, str], bool | Grade]) -> Grader:

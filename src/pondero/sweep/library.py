@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Unpack, cast
 
 from ..client import AsyncClient
-from ..emulator import Emulator, Fallible
 from ..errors import BadParameter, UsageError
 from ..thinking import ThinkingLike
 from .arms import sweep_policy
@@ -16,7 +15,7 @@ from .batch import BatchEngine
 from .data import Data, Question
 from .engine import Engine
 from .judges import Judge, check_questions, judge_of
-from .live import LiveEngine
+from .live import OFFLINE_AT_ONCE, LiveEngine, emulators
 from .outline import Outline, outlined
 from .results import Results
 from .runner import Progress, Runner
@@ -24,31 +23,24 @@ from .runs import Run, named
 from .spec import Spec, SweepOptions
 from .verdicts import results_of
 
-OFFLINE_AT_ONCE = 64
-
 
 def _live(spec: Spec) -> Engine:
     if not spec.offline:
         return LiveEngine()
-    return LiveEngine(transport=_emulators(spec), stream=False, start=OFFLINE_AT_ONCE)
-
-
-def _emulators(spec: Spec) -> Callable[[int], Emulator]:
-    emulators: dict[int, Emulator] = {}
-
-    def emulator(repeat: int) -> Emulator:
-        """Return the emulator of a repeat: each has its own seed, so that repeats differ."""
-        seed = spec.seed * 1_000_003 + repeat
-        return emulators.setdefault(repeat, Emulator(mind=Fallible(seed), any_model=True))
-
-    return emulator
+    return LiveEngine(transport=emulators(spec.seed), stream=False, start=OFFLINE_AT_ONCE)
 
 
 def _batch(spec: Spec) -> Engine:
-    return BatchEngine(transport=_emulators(spec)) if spec.offline else BatchEngine()
+    return BatchEngine(transport=emulators(spec.seed)) if spec.offline else BatchEngine()
 
 
-ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch}
+def _ray(spec: Spec) -> Engine:
+    from .ray_engine import RayEngine  # noqa: PLC0415 - an extra
+
+    return RayEngine(address=spec.ray_address, offline=spec.offline, seed=spec.seed)
+
+
+ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch, "ray": _ray}
 
 
 def engine_of(spec: Spec) -> Engine:

@@ -5,7 +5,7 @@ the client, so that the limiter sees every refusal and the purse pays for every 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from random import random
@@ -14,6 +14,7 @@ from typing import cast
 
 from ..canon import Head, HttpRequest, Reply
 from ..client import AsyncClient, cost_of
+from ..emulator import Emulator, Fallible
 from ..errors import (
     AuthFailed,
     BillingFailed,
@@ -36,8 +37,12 @@ from ..exchange import AsyncAnswer, AsyncTransport, Retry, Timeouts, allowances
 from ..thinking import Policy, ThinkingLike
 from .arms import sweep_policy
 from .engine import Ask, Purse, Settled, Spent, first_of
+from .judges import Judge
 from .limiter import START, Limiter
 from .looks import LOOKS
+
+OFFLINE_AT_ONCE = 64
+"""How many are asked of an emulator at once, to begin with."""
 
 ATTEMPTS = 6
 """How often an ask is tried that fails for reasons of the service's; refusals to wait are apart."""
@@ -56,7 +61,8 @@ _TRANSIENT = (ServerFailed, Unreachable, *_MAY_BE_CHARGED)
 class LiveEngine:
     """Asks services, or what ``transport`` returns for a repeat, such as an emulator.
 
-    An emulator's answers cost nothing; they are priced as the service's would be.
+    An emulator's answers cost nothing; they are priced as the service's would be. ``keys`` are by
+    provider. ``limiter`` makes that of a model, and ``sending`` is awaited before each attempt.
     """
 
     looks = LOOKS
@@ -70,12 +76,17 @@ class LiveEngine:
         retry: Retry | None = None,
         start: int = START,
         stream: bool = True,
+        keys: Mapping[str, str] | None = None,
+        limiter: Callable[[str], Limiter] | None = None,
+        sending: Callable[[Ask], Awaitable[None]] | None = None,
     ) -> None:
         self._given = transport
         self._policy = policy or sweep_policy()
         self._retry = retry or Retry(attempts=ATTEMPTS)
-        self._start = start
+        self._limiter = limiter or (lambda _model: Limiter(start))
         self._stream = stream
+        self._keys = keys
+        self._sending = sending or _nothing
         self._shared: AsyncTransport | None = None
         self._lanes: dict[str, _Lane] = {}
         self._change = asyncio.Event()
@@ -83,6 +94,10 @@ class LiveEngine:
     def begin(self, _run: str) -> bool:
         """Return False: an answer that nobody waits for is lost."""
         return False
+
+    def judge(self, judge: Judge) -> Judge:
+        """Return the judge: it grades in this process."""
+        return judge
 
     async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
         """Yield each ask as it is settled; see ``Engine``."""
@@ -153,6 +168,7 @@ class LiveEngine:
         while True:
             began = monotonic()
             try:
+                await self._sending(ask)
                 reply = await lane.ask(ask, stream=self._stream)
             except _BUSY as error:
                 waits += 1
@@ -195,8 +211,7 @@ class LiveEngine:
 
     def _lane(self, model: str) -> "_Lane":
         if model not in self._lanes:
-            limiter = Limiter(self._start)
-            self._lanes[model] = _Lane(limiter, self._client, self._change)
+            self._lanes[model] = _Lane(self._limiter(model), self._client, self._change)
         return self._lanes[model]
 
     def _client(self, repeat: int, heard: Callable[[Head], None]) -> AsyncClient:
@@ -205,7 +220,10 @@ class LiveEngine:
         else:
             inner = self._shared = self._shared or _network()
         return AsyncClient(
-            transport=_Listening(inner, heard), policy=self._policy, retry=Retry(attempts=1)
+            transport=_Listening(inner, heard),
+            policy=self._policy,
+            retry=Retry(attempts=1),
+            keys=self._keys,
         )
 
 
@@ -306,6 +324,21 @@ class _Listening:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+async def _nothing(_ask: Ask) -> None:
+    """Do nothing before an attempt."""
+
+
+def emulators(seed: int) -> Callable[[int], Emulator]:
+    """Return the emulator of each repeat: each has its own seed, so that repeats differ."""
+    made: dict[int, Emulator] = {}
+
+    def emulator(repeat: int) -> Emulator:
+        mind = Fallible(seed * 1_000_003 + repeat)
+        return made.setdefault(repeat, Emulator(mind=mind, any_model=True))
+
+    return emulator
 
 
 def _network() -> AsyncTransport:

@@ -26,7 +26,6 @@ from .standing import Asked, Scores, Standing, every_ask, standing
 PILOT = 8
 """Questions that every arm is asked first, to tell what the whole will cost."""
 
-_GRADING = 16  # grades at once, of a judge that takes long
 _ENVELOPE = 512  # tokens around a prompt: roles, borders, the service's own words
 
 
@@ -68,11 +67,11 @@ class Runner:
         self.tallies: list[Tally] = [Tally(arm.name) for arm in run.facts.arms]
         self._run = run
         self._engine = engine
-        self._judge = judge
+        self._judge = engine.judge(judge)
         self.progress: Progress = progress or (lambda _: None)
         self._questions = run.questions()
         self._asks = every_ask(run.facts, self._questions)
-        self._limit = asyncio.Semaphore(_GRADING)
+        self._limit = asyncio.Semaphore(self._judge.at_once)
         self._counted = False
 
     def stop(self, why: str) -> None:
@@ -138,7 +137,7 @@ class Runner:
     async def _take(self, asked: Asked, settled: Settled, grading: asyncio.TaskGroup) -> None:
         """Keep an answer and its grade; a judge that takes long grades while others are asked."""
         question = self._questions[asked.position]
-        if self._judge.is_slow:
+        if self._judge.at_once > 1:
             self._run.settle(settled)
             grading.create_task(self._grade(question, settled))
         else:

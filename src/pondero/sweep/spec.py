@@ -39,6 +39,7 @@ class SweepOptions(TypedDict, total=False):
     cluster: str | None
     max_cost: float | None
     engine: str | None
+    ray_address: str | None
     offline: bool | None
     unpriced: bool | None
     system: str | None
@@ -51,7 +52,8 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     ``reference`` is the level the others are held against; ``margin`` is how much worse is still
     good enough. ``cluster`` is a field of the metadata that questions have in common. ``seed``
-    draws the order of the questions, and the answers of an offline run.
+    draws the order of the questions, and the answers of an offline run. ``ray_address`` is the
+    cluster of the engine ``ray``.
     """
 
     models: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cluster: str | None = None
     max_cost: float | None = None
     engine: str = "live"
+    ray_address: str | None = None
     offline: bool = False
     unpriced: bool = False
     system: str | None = None
