@@ -51,6 +51,7 @@ class _Crewed(Struct):
 
     handle: Any
     pid: int
+    node: str
     leases: int = 0
     is_dead: bool = False
 
@@ -321,20 +322,26 @@ class RayEngine:
 
     def _budget(self, ray: Any) -> Any:
         """Return a new budget, on this machine: it ends when the driver does, and not before."""
-        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-            ray.get_runtime_context().get_node_id(), soft=False
-        )
-        actor = ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)
-        return actor(BudgetActor).remote(OFFLINE_AT_ONCE if self._offline else START)
+        here = ray.get_runtime_context().get_node_id()
+        start = OFFLINE_AT_ONCE if self._offline else START
+        return self._actor(BudgetActor, here, soft=False).remote(start)
 
     async def _hired(self) -> _Crewed:
-        """Return a new worker, where the cluster has room."""
-        actor = self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy="SPREAD")
-        handle = actor(Worker).remote()
+        """Return a new worker, on the machine that has the fewest."""
+        nodes = [each["NodeID"] for each in self._ray.nodes() if each["Alive"]]
+        taken_up = [each.node for each in self._crew if not each.is_dead]
+        node = min(nodes, key=taken_up.count)
+        handle = self._actor(Worker, node, soft=True).remote()
         try:
-            return _Crewed(handle, await self._begun(handle))
+            return _Crewed(handle, await self._begun(handle), node)
         except self._ray.exceptions.RayError as error:
             raise WorkerFailed(f"a worker could not begin: {error}") from error
+
+    def _actor(self, made: type, node: str, *, soft: bool) -> Any:
+        """Return an actor to be started on a node: one that waits more than it works."""
+        strategies = self._ray.util.scheduling_strategies
+        place = strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
+        return self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=place)(made)
 
     async def _begun(self, handle: Any) -> int:
         """Give a worker its keys: as arguments of a call, which Ray neither keeps nor logs."""
