@@ -92,7 +92,9 @@ async def both_nodes_work(ray):
     async with asyncio.timeout(60):
         while len(seen) < 2:
             for node in (each["NodeID"] for each in ray.nodes() if each["Alive"]):
-                task = ray.remote(scheduling_strategy=at(node, soft=False))(lambda: os.getppid())
+                task = ray.remote(scheduling_strategy=at(node, soft=False))(
+                    lambda: int(os.getppid())
+                )
                 with suppress(ray.exceptions.RayError):
                     seen.add(await task.remote())
             await asyncio.sleep(0.1)
