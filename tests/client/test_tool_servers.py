@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -95,6 +97,16 @@ def said(result):
     return "".join(part.text for part in result.content if isinstance(part, Text))
 
 
+def proofs(messages):
+    """Return the texts in the seals of these messages, as a body in JSON has them."""
+    seals = [
+        part.seal.value for each in messages for part in each.parts if getattr(part, "seal", None)
+    ]
+    found = re.findall(r'"([A-Za-z0-9+/=_-]{24,})"', json.dumps(seals))
+    assert found or not seals
+    return found
+
+
 def is_running(process):
     """Return whether a process still runs; one that ended and was not awaited does not."""
     try:
@@ -120,6 +132,9 @@ def test_three_steps_while_thinking_on_every_dialect(shell, way, model, tools, h
     assert [entry.status for entry in emulator.log.entries] == [200] * 4
     thought = [each.thinking for each in chat.messages if each.role == "assistant"]
     assert all(thought)
+    last = json.dumps(emulator.log.entries[-1].body)
+    for proof in proofs(chat.messages[1:-1]):  # what was thought goes back in the loop, or its seal
+        assert proof in last
     if way == "http":
         chat._tools.close()
 
