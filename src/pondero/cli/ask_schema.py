@@ -58,10 +58,19 @@ def _json(text: str, where: str) -> Any:
 
 def _checked(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that answers can be held against; raises BadParameter."""
+    _problem(schema, None)
+    return schema
+
+
+def _problem(schema: dict[str, Json], value: Json) -> str | None:
+    """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
     from ..sweep import problem
 
-    problem(schema, None)
-    return schema
+    try:
+        return problem(schema, value)
+    except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
+        message = f"this is no JSON schema: {error!r}"
+        raise BadParameter(message) from None
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
@@ -93,11 +102,9 @@ def _closed(fields: dict[str, Json]) -> dict[str, Json]:
 
 def fitting(schema: dict[str, Json], reply: Reply) -> Json:
     """Return the value of an answer; raises Malformed where it does not fit the schema."""
-    from ..sweep import problem
-
     value = reply.value
     try:
-        wrong = problem(schema, value)
+        wrong = _problem(schema, value)
     except BadParameter as error:  # a word of the schema that cannot be checked
         raise Malformed(str(error)) from None
     if wrong:

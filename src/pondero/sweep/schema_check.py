@@ -29,11 +29,7 @@ _SILENT = {
 
 def problem(schema: Json, value: Json) -> str | None:
     """Return the first thing wrong with a value, and where; None where it fits the schema."""
-    try:
-        return next(_problems(schema, value, "$", schema), None)
-    except (AttributeError, KeyError, TypeError, ValueError, re.error) as error:
-        message = f"this is no JSON schema: {type(error).__name__}: {error}"
-        raise BadParameter(message) from None
+    return next(_problems(schema, value, "$", schema), None)
 
 
 def _problems(schema: Json, value: Json, at: str, root: Json) -> Iterator[str]:
@@ -74,9 +70,6 @@ def _same(one: Json, other: Json) -> bool:
 
 
 def _typed(value: Json, wanted: Json) -> bool:
-    if isinstance(wanted, str) and wanted not in _TYPES:
-        message = f"the schema has the type {wanted!r}; use {' '.join(_TYPES)}"
-        raise BadParameter(message)
     return any(_TYPES[kind](value) for kind in ([wanted] if isinstance(wanted, str) else wanted))
 
 
