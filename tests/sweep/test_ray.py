@@ -141,16 +141,14 @@ async def a_worker_that_is_killed_changes_nothing_that_is_found(engine, service,
     with begun(40, looks=1, max_cost=50, max_tokens=4_000) as run:
         service.asked.clear()
         before = engine.pids
-        deaths = []
-
-        def kill(_tallies):
-            if len(run.answers()) == 4 and not deaths:
-                deaths.append(before[0])
-                os.kill(before[0], signal.SIGKILL)
-
-        work = driver(run, engine, progress=kill)
-        await work.finish()
-        assert deaths
+        work = driver(run, engine)
+        service.pause = 0.3
+        task = asyncio.create_task(work.finish())
+        while len(service.asked) < 32:  # noqa: ASYNC110 - both workers have sent, and wait
+            await asyncio.sleep(0.01)
+        os.kill(before[0], signal.SIGKILL)
+        service.pause = 0.02
+        await task
         assert run.state == "done"
         assert before[0] not in engine.pids
         assert before[1] in engine.pids
