@@ -109,5 +109,5 @@ def test_a_line_that_is_not_run_here_is_in_the_readme_and_its_tests_are_there(st
 def test_the_extras_that_are_installed_are_there():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {each for line in LINES for each in re.findall(r"'\.\[(.*?)\]'", line)}
-    assert named == {"tui,gateway"}
-    assert {"tui", "gateway"} <= set(project["optional-dependencies"])
+    assert named == {"tui,gateway,prices"}
+    assert {"tui", "gateway", "prices"} <= set(project["optional-dependencies"])

@@ -422,3 +422,10 @@ def test_a_bare_grok_is_asked_where_its_thinking_goes_back_to_it(named):
 def test_a_model_that_is_guessed_keeps_the_tools_that_its_relative_refuses():
     assert pondero.plan("openai-chat:gpt-6-astra", "high", tools=True).dropped == ("tools",)
     assert pondero.plan("openai-chat:gpt-9", "high", tools=True).dropped == ()
+
+
+@pytest.mark.parametrize("text", ["claude-opus-9/hihg", "anthropic:claude-opus-9@medum"])
+def test_a_misspelt_level_behind_a_model_that_is_only_like_a_known_one_is_refused(finder, text):
+    with pytest.raises(BadThinking, match="did you mean"):
+        finder.entry(text)
+    assert finder.entry("openrouter:acme/mini").model == "acme/mini"

@@ -359,6 +359,12 @@ def test_one_that_fails_does_not_lose_the_others(call, service):
     assert (code, "391" in out, "OPENAI_API_KEY" in out) == (2, True, True)
 
 
+def test_what_all_lack_is_told_once_and_on_stderr(call):
+    code, out, err = call("ask", "claude-opus-5", "--levels", "low,high", SUM)
+    assert (code, out, err.count("ANTHROPIC_API_KEY")) == (2, "", 1)
+    assert "--offline" in err
+
+
 def test_the_events_of_several_say_whose_they_are(ask):
     out = ask("claude-opus-5", "--levels", "low,high", "--json-lines", SUM)[1]
     events = [json.loads(line) for line in out.splitlines()]

@@ -10,7 +10,17 @@ from msgspec.structs import replace
 
 from ..canon import decoded
 from ..errors import BadThinking, UnknownModel, UnknownProvider
-from ..thinking import NOTHING, NOWHERE, Capability, Evidence, Placement, auto_of, is_wish, parse
+from ..thinking import (
+    NOTHING,
+    NOWHERE,
+    Capability,
+    Evidence,
+    Placement,
+    auto_of,
+    is_nearly_level,
+    is_wish,
+    parse,
+)
 from .index import Hit, Index, Kin
 from .lines import fold
 from .schema import Catalog, Family, Group, Names, Provider
@@ -367,7 +377,10 @@ class Lookup:
             _, hit = self._bare(name) if name.provider is None else self._at(name)
         except (UnknownModel, BadThinking):
             return
-        if hit is not None and not hit.inferred and hit.family.match != ("",):
+        if hit is None or hit.family.match == ("",):
+            return
+        # A model that is only like a known one may have any name: the tail must be nearly a level.
+        if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
             parse(text[cut + 1 :], words=self._words)
 
     def _check_one_level(self, text: str, model: str, wish: str) -> None:

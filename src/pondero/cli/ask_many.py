@@ -104,6 +104,9 @@ def _print(answers: dict[int, Answer], given: Given) -> int:
     if given.as_json:
         print_json([answer.to_json() for answer in whole])
     elif not given.as_lines:
+        failures = {str(answer.error) for answer in whole}
+        if whole[0].error is not None and len(failures) == 1:  # a missing key, say: told once
+            raise whole[0].error
         print_answers(whole, plain=given.plain, thinking=bool(given.shown))
         for answer in whole:
             for note in answer.reply.adjustments if answer.reply else ():

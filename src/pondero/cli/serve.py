@@ -163,6 +163,9 @@ def _checked(config: "Config", routing: "Routing", *, offline: bool) -> int:
     else:
         echo(f"{said} On {where} models are served under their own names:")
         _print_providers(routing)
+        if not offline and not routing.names():
+            echo("  No key is set: these are servers of your own. 'pondero keys set NAME' keeps")
+            echo("  a key, and --offline serves every model without one.")
     lacking = []
     if not offline and config.routes:
         lacking = [text for p in routing.providers() if (text := _missing(config, p))]

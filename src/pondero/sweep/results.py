@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..exchange import Calibration
-from ..store import keep_calibration
+from ..store import has_prices, keep_calibration
 from .adoption import calibration_of
 from .axes import money, seconds, tokens
 from .data import Question
@@ -358,9 +358,14 @@ class Results(Struct, frozen=True, kw_only=True):
         judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
         offline = " as the service would charge; offline, nothing was paid"
         paid = offline if self.facts.spec.offline else judging
-        unpriced = any(arm.n and arm.cost is None for arm in self.arms)
-        beyond = "; of some arms no price is known" if unpriced else ""
-        yield "spent", dollars(self.spent) + paid + beyond
+        asked = [arm for arm in self.arms if arm.n]
+        unpriced = [arm for arm in asked if arm.cost is None]
+        if asked and len(unpriced) == len(asked):
+            cure = "" if has_prices() else "; pip install 'pondero[prices]' knows many"
+            yield "spent", f"not known: no arm has a price{cure}"
+        else:
+            beyond = "; of some arms no price is known" if unpriced else ""
+            yield "spent", dollars(self.spent) + paid + beyond
         if self.agreement is not None:
             told = self.agreement
             kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"

@@ -162,6 +162,14 @@ def _word(text: str, words: tuple[str, ...]) -> Intent:
     raise BadThinking(message)
 
 
+def is_nearly_level(text: str, words: Iterable[str] = ()) -> bool:
+    """Return whether a text is no level, and most likely meant as one."""
+    from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
+
+    word = text.strip().lower()
+    return bool(word.isalpha() and get_close_matches(word, [*LEVELS, *words], n=1, cutoff=0.75))
+
+
 def _guess(word: str, words: tuple[str, ...]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, needed only for an error
 

@@ -224,7 +224,7 @@ _KEYS = (
     "",
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
     "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels",
-    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+D leaves",
+    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
     "/help COMMAND says how one is used",
 )
 
