@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ _FROM_OUTSIDE = re.compile(
 )
 _SKIP = "PONDERO_SKIP_CONTRACT"
 _OURS = {"PONDERO_RECORDINGS", _SKIP}  # the only settings of ours that a test run may be given
+_LONGEST = 300  # seconds that a test may take; the slowest takes a tenth of it on a busy machine
 _CONTRACTS = Path(__file__).parent / "contract"
 _SKIPPED = (
     f"WARNING: {_SKIP} is set.",
@@ -35,6 +37,24 @@ def pytest_configure() -> None:
         ours = name.startswith("PONDERO_") and name not in _OURS
         if ours or _FROM_OUTSIDE.fullmatch(name):
             del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a test that waits for ever: it fails with the place where it waited."""
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+
+    def late(*_: object) -> None:
+        pytest.fail(f"{item.nodeid} took longer than {_LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(_LONGEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _skips_contracts() -> bool:
