@@ -1,8 +1,11 @@
 """What every test can rely on: no network, no keys, no config of whoever runs it."""
 
+import asyncio
+import gc
 import os
 import re
 import signal
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,6 +76,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         rule = "!" * max(map(len, _SKIPPED))
         for line in (rule, *_SKIPPED, rule):
             terminalreporter.write_line(line, yellow=True, bold=True)
+
+
+@pytest.fixture
+def leaves_open() -> Iterator[None]:
+    """For libraries of others that leave connections and loops open: a later test is not blamed."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asyncio.set_event_loop(None)
+        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

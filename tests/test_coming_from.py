@@ -30,6 +30,9 @@ BLOCKS = [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("leaves_open")
+
+
 @pytest.fixture(scope="module")
 def services():
     with serving(Emulator()) as where:

@@ -5,6 +5,11 @@ import pytest
 from pondero.emulator import Emulator
 
 
+@pytest.fixture(autouse=True)
+def _leaves_open(leaves_open):
+    """Their clients close nothing."""
+
+
 @pytest.fixture
 def emulator(monkeypatch):
     made = Emulator(any_model=True)

@@ -287,6 +287,7 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
         terminal.press("/search say\r")
         terminal.until("with 'say'")
         terminal.press("\x03")
+        terminal.without("with 'say'")
         terminal.press("\x1b[A\x1b[A")  # earlier words
         terminal.until(f"│ say {visible(PAYLOADS[-1])} on")
         terminal.press("\x03")

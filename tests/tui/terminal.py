@@ -56,6 +56,13 @@ class Terminal:
                 raise AssertionError(f"it ended before {words!r}:\n{self.text}")
         return self.text
 
+    def without(self, word: str) -> None:
+        """Wait until this is no longer on the screen."""
+        end = monotonic() + PATIENCE
+        while word in self.text:
+            assert monotonic() < end, f"{word!r} stayed:\n{self.text}"
+            assert self._read(), f"it ended with {word!r}:\n{self.text}"
+
     def ended(self) -> int:
         """Wait until the program ends, and return its exit code."""
         while self._read():

@@ -474,7 +474,8 @@ def _path(at: str, place: str, raw: bytes | Raw) -> str:
     names = _names(place)
     if names and names[0] in _UNIONS:
         whole: Json = decode(raw)
-        tag = whole.get(names[0], {}).get("type") if isinstance(whole, dict) else None
+        union = whole.get(names[0]) if isinstance(whole, dict) else None
+        tag = union.get("type") if isinstance(union, dict) else None
         if isinstance(tag, str) and names[1:2] != ["type"]:
             names.insert(1, tag)
     return ".".join([*([at] if at else []), *names])
