@@ -174,7 +174,7 @@ def test_a_batch_that_was_never_sent_can_be_cancelled():
 
 
 def test_no_key_is_on_disk(data_dir, monkeypatch):
-    key = "sk-ant-api03-not-a-real-key-0123456789"
+    key = "not-a-real-key-0123456789"
     service = SERVICES["anthropic"]()
     Client(transport=service, keys={"anthropic": key}).batch(ASKS, MODELS["anthropic"]).wait()
     assert service.requests[0].headers["x-api-key"] == key

@@ -42,7 +42,7 @@ def service(monkeypatch):
     """An emulator over HTTP, where a service would be; its key is secret."""
     with serving(emulator := Emulator()) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-a-key-nobody-may-see")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-nobody-may-see")
         yield emulator
 
 

@@ -13,12 +13,12 @@ from pondero.canon import Message, Reply, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter
+from pondero.sweep.agreement import agreement
 from pondero.sweep.arms import arms_of
 from pondero.sweep.data import Question, questions_of
 from pondero.sweep.judges import (
     KINDS,
     Ungraded,
-    agreement,
     check_questions,
     judge_of,
     number_in,

@@ -12,8 +12,8 @@ from tests.sweep.runs import begun, found
 
 from pondero.canon import Usage, visible
 from pondero.sweep import amount_axis, report_of, results_of, share_axis, sweep
+from pondero.sweep.agreement import Agreement
 from pondero.sweep.engine import Settled
-from pondero.sweep.judges import Agreement
 from pondero.sweep.report.markup import cut, element
 from pondero.sweep.report.questions import LISTED, kind_of, state_of
 from pondero.sweep.results import Cell, Row

@@ -24,10 +24,9 @@ from ..thinking import (
 from .index import Hit, Index, Kin
 from .lines import fold
 from .schema import Catalog, Family, Group, Names, Provider
+from .spelling import close_names, is_misspelt, near_name
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
-_WORD = re.compile(r"[a-z]{4,}")
-_NO_DIGIT = re.compile(r"\D+")
 
 
 SCHEMA = 1
@@ -210,10 +209,10 @@ class Lookup:
             self._check_level(text)
             if unknown == "error":
                 raise UnknownModel(self._unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and self._misspelt(name.model, provider):
+            if name.provider is None and is_misspelt(name.model, self._served(provider)):
                 raise UnknownModel(self._unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
-        near = self._near(model, provider) if hit is None or hit.inferred else None
+        near = near_name(model, self._served(provider)) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
             nobody = Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
@@ -398,35 +397,9 @@ class Lookup:
             message = f"{text!r} names two levels, {first!r} and {wish!r}; give one"
             raise BadThinking(message)
 
-    def _near(self, model: str, provider: Provider) -> str | None:
-        names = self._served(provider)
-        digits = _NO_DIGIT.sub("", model)
-        alike = [name for name in names if digits and _NO_DIGIT.sub("", name) == digits]
-        if not alike:
-            return None
-        from difflib import get_close_matches  # noqa: PLC0415 - only where a name may be a slip
-
-        return next(iter(get_close_matches(model.lower(), alike, n=1, cutoff=0.85)), None)
-
-    def _misspelt(self, model: str, provider: Provider) -> bool:
-        """Return whether a word of this name is nearly a known one; numbers may be new."""
-        from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
-
-        names = " ".join(self._served(provider))
-        known = set(_WORD.findall(names.lower()))
-        swapped = {"".join(sorted(word)) for word in known}
-        return any(
-            word not in known
-            and ("".join(sorted(word)) in swapped or get_close_matches(word, known, cutoff=0.8))
-            for word in _WORD.findall(model.lower())
-        )
-
     def close(self, model: str) -> list[str]:
         """Return catalogued names that are nearly this one, the nearest first."""
-        from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
-
-        names = sorted({entry.model for entry in self.entries()})
-        return get_close_matches(model.lower(), names, n=3, cutoff=0.6)
+        return close_names(model, {entry.model for entry in self.entries()})
 
     def _unknown(self, model: str, kind: str = "model ") -> str:
         entries = self.entries()

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from .live import LiveEngine
     from .outline import Outline, outlined
     from .report import report_of
-    from .results import ArmResult, Measure, Recommendation, Results, dollars, measure_of
+    from .results import ArmResult, Measure, Recommendation, Results, measure_of
     from .runner import PILOT, Progress, Runner, Tally
     from .runs import Listed, Run, all_runs, folder, named
     from .schema_check import problem
     from .verdicts import results_of
+    from .wording import dollars
 
 _HOMES = {
     "Arm": "arms",
@@ -65,7 +66,7 @@ _HOMES = {
     "begin": "library",
     "check_judge": "library",
     "demo_outline": "demo",
-    "dollars": "results",
+    "dollars": "wording",
     "engine_of": "library",
     "folder": "runs",
     "inspect_logs": "inspect_log",

@@ -32,6 +32,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..client import AsyncClient, cost_of
 from ..errors import BadParameter, PonderoError
+from .agreement import labelled
 from .data import Question
 from .schema_check import problem
 
@@ -436,7 +437,7 @@ def _check_schema(question: Question, argument: str) -> None:
 
 def _check_labels(question: Question, _: str) -> None:
     _targets(question)
-    for each in _labelled(question):
+    for each in labelled(question):
         if (
             not isinstance(each, dict)
             or not isinstance(each.get("right"), bool)
@@ -458,51 +459,3 @@ _NEEDS: dict[str, Callable[[Question, str], object]] = {
     "json_schema": _check_schema,
     "model": _check_labels,
 }
-
-
-# -- agreement with people -------------------------------------------------------------------------
-
-
-class Agreement(Struct, frozen=True):
-    """How a judge agrees with people: on so many labelled answers, and beyond chance (kappa)."""
-
-    count: int
-    agreed: int
-    kappa: float | None
-
-
-class Label(Struct, frozen=True):
-    """An answer that people labelled; ``key`` is what its grade is kept by."""
-
-    question: Question
-    key: str
-    answer: str
-    right: bool
-
-
-def labels(questions: Iterable[Question]) -> list[Label]:
-    """Return what people labelled in the metadata of questions.
-
-    It stands there as ``"labelled": [{"answer": "...", "right": true}]``.
-    """
-    return [
-        Label(question, f"labelled {number}", each["answer"], each["right"])
-        for question in questions
-        for number, each in enumerate(_labelled(question), 1)
-    ]
-
-
-def _labelled(question: Question) -> Sequence[Json]:
-    found = question.metadata.get("labelled")
-    return () if found is None else found if isinstance(found, list) else [found]
-
-
-def agreement(both: Sequence[tuple[bool, bool]]) -> Agreement | None:
-    """Return how often two agree, and beyond chance; None where they judged nothing."""
-    if not both:
-        return None
-    count, agreed = len(both), sum(one == other for one, other in both)
-    ours, theirs = (sum(pair[n] for pair in both) / count for n in (0, 1))
-    chance = ours * theirs + (1 - ours) * (1 - theirs)
-    kappa = (agreed / count - chance) / (1 - chance) if chance < 1 else None
-    return Agreement(count, agreed, kappa)

@@ -7,7 +7,6 @@ makes it.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -16,14 +15,15 @@ from ..canon import Json
 from ..exchange import Calibration
 from ..store import has_prices, keep_calibration
 from .adoption import calibration_of
+from .agreement import Agreement
 from .axes import money, seconds, tokens
 from .data import Question
 from .engine import Settled
 from .intervals import RESAMPLES, Interval, bootstrap_ratio
-from .judges import Agreement
 from .kinds import KindResult
 from .runs import Facts, Graded, State
 from .significance import Check
+from .wording import dollars, letter_of, many, percent, points, rounded
 
 Verdict = Literal[
     "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
@@ -334,7 +334,7 @@ class Results(Struct, frozen=True, kw_only=True):
 
     def _evidence(self, found: Recommendation) -> str:
         arm = next(each for each in self.arms if each.name == found.name)
-        seen = f"{self.questions:,} questions, {self.looks} {_many(self.looks, 'look')}"
+        seen = f"{self.questions:,} questions, {self.looks} {many(self.looks, 'look')}"
         if arm == self.reference or arm.difference is None or arm.lower is None:
             return f"{percent(arm.accuracy)}; {seen}"
         return (
@@ -346,14 +346,15 @@ class Results(Struct, frozen=True, kw_only=True):
         """Yield what was not right or wrong in the usual way, and what the money went for."""
         exhausted = [f"{arm.level} {arm.exhausted}" for arm in self.arms if arm.exhausted]
         if exhausted:
-            yield "exhausted", f"thought and gave no answer; counted as wrong: {_list(exhausted)}"
+            said = f"thought and gave no answer; counted as wrong: {', '.join(exhausted)}"
+            yield "exhausted", said
         refused = [f"{arm.level} {arm.refused}" for arm in self.arms if arm.refused]
         if refused:
-            yield "refused", f"counted as wrong: {_list(refused)}"
+            yield "refused", f"counted as wrong: {', '.join(refused)}"
         if count := self.dropped:
-            yield "dropped", f"{count} {_many(count, 'question')} failed, and left out of every arm"
+            yield "dropped", f"{count} {many(count, 'question')} failed, and left out of every arm"
         if self.lost[0]:
-            what = f"{self.lost[0]} {_many(self.lost[0], 'attempt')} brought no answer"
+            what = f"{self.lost[0]} {many(self.lost[0], 'attempt')} brought no answer"
             yield "lost", f"{what} and may have been charged, {dollars(self.lost[1])} at most"
         judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
         offline = " as the service would charge; offline, nothing was paid"
@@ -408,12 +409,6 @@ def _plain(value: Json) -> Json:
     return list(value) if isinstance(value, tuple) else value
 
 
-def letter_of(number: int) -> str:
-    """Return the letter of a model: A, B and so on to Z, then AA."""
-    before, at = divmod(number, len(ascii_uppercase))
-    return (letter_of(before - 1) if before else "") + ascii_uppercase[at]
-
-
 # -- words -----------------------------------------------------------------------------------------
 
 _HEAD = (
@@ -426,25 +421,6 @@ _SAID: dict[str, str] = {
     "no_effect": "no effect",
     "inverted": "inverted",
 }
-
-
-def percent(share: float | None) -> str:
-    """Return a share in words."""
-    return "-" if share is None else f"{100 * share:.1f}%"
-
-
-def points(difference: float | None) -> str:
-    """Return a difference of two shares in percentage points."""
-    return "-" if difference is None else f"{100 * difference:+.1f}"
-
-
-def dollars(amount: Decimal | float | None) -> str:
-    """Return an amount of money, small ones with the digits that tell them apart."""
-    if amount is None:
-        return "-"
-    value = float(amount)
-    digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
-    return f"${value:,.{digits}f}"
 
 
 def _width(columns: Mapping[str, Iterable[str]]) -> int:
@@ -489,8 +465,8 @@ def _sentence(arm: ArmResult, reference: ArmResult) -> str:
         return said
     if arm.needed is None:
         return f"{said}: it lies on the margin, and no reasonable number would decide"
-    more = _round(arm.needed)
-    return f"{said}: about {more:,} more {_many(more, 'question')} would decide"
+    more = rounded(arm.needed)
+    return f"{said}: about {more:,} more {many(more, 'question')} would decide"
 
 
 def _short(arm: ArmResult, reference: ArmResult) -> str:
@@ -502,19 +478,3 @@ def _thinking(arm: ArmResult) -> str:
     p = arm.effect.p
     sure = "" if p is None else " (p < 0.01)" if p < 0.01 else f" (p = {p:.2f})"
     return f"{arm.level} thinks {than} {arm.neighbour}{sure}"
-
-
-def _round(count: int) -> int:
-    """Return a count as people say it: two digits that matter."""
-    if count < 100:
-        return count
-    scale: int = 10 ** (len(str(count)) - 2)
-    return -(-count // scale) * scale
-
-
-def _many(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"
-
-
-def _list(texts: Iterable[str]) -> str:
-    return ", ".join(texts)

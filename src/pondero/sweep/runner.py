@@ -15,10 +15,11 @@ from ..batch import factor_of
 from ..canon import Usage, dumped
 from ..errors import BadParameter, PonderoError
 from ..store import cost, lookup
+from .agreement import agreement, labels
 from .arms import Arm
 from .data import Question
 from .engine import Ask, Engine, Purse, Settled, first_of
-from .judges import Judge, agreement, labels
+from .judges import Judge
 from .runs import Graded, Run
 from .spec import Spec
 from .standing import Asked, Scores, Standing, every_ask, standing

@@ -19,10 +19,10 @@ from msgspec import Struct
 from ..canon import dumped, loaded
 from ..errors import StoreError, UsageError
 from ..store import FACTS, Database, Jobs, Schema, locked
+from .agreement import Agreement
 from .arms import Arm
 from .data import Question, digest
 from .engine import Settled
-from .judges import Agreement
 from .spec import Spec
 
 State = Literal["running", "interrupted", "stopped", "done"]

@@ -10,7 +10,8 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ..axes import Axis, amount_axis, share_axis
-from ..results import ArmResult, Measure, Results, percent, points
+from ..results import ArmResult, Measure, Results
+from ..wording import percent, points
 from .markup import Html, element, joined
 
 _WIDTH, _HEIGHT = 440, 320

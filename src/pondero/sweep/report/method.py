@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from ...catalog import revision
 from ..decision import Rule
 from ..looks import ALPHA, positions
-from ..results import Results, dollars
+from ..results import Results
 from ..standing import LEAST, MISSING
+from ..wording import dollars
 
 Entry = tuple[str, str]
 

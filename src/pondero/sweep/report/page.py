@@ -13,7 +13,8 @@ import msgspec
 
 from ..data import Question
 from ..intervals import RESAMPLES
-from ..results import MEASURES, ArmResult, Results, dollars, letter_of, percent, points
+from ..results import MEASURES, ArmResult, Results
+from ..wording import dollars, letter_of, percent, points
 from .charts import Plot, mark, scatter, span, tone_of, undrawn
 from .markup import Html, cut, element, joined
 from .method import colophon, method

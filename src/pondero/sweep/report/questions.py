@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Literal
 
-from ..results import Answer, Cell, Results, Row, dollars, points
+from ..results import Answer, Cell, Results, Row
+from ..wording import dollars, points
 from .markup import Html, cut, element, joined
 
 LISTED = 600

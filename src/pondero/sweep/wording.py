@@ -1,0 +1,42 @@
+"""How figures are said: in the table, in the findings, on the plot and in the report."""
+
+from decimal import Decimal
+from string import ascii_uppercase
+
+
+def percent(share: float | None) -> str:
+    """Return a share in words."""
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def points(difference: float | None) -> str:
+    """Return a difference of two shares in percentage points."""
+    return "-" if difference is None else f"{100 * difference:+.1f}"
+
+
+def dollars(amount: Decimal | float | None) -> str:
+    """Return an amount of money, small ones with the digits that tell them apart."""
+    if amount is None:
+        return "-"
+    value = float(amount)
+    digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
+    return f"${value:,.{digits}f}"
+
+
+def letter_of(number: int) -> str:
+    """Return the letter of a model: A, B and so on to Z, then AA."""
+    before, at = divmod(number, len(ascii_uppercase))
+    return (letter_of(before - 1) if before else "") + ascii_uppercase[at]
+
+
+def rounded(count: int) -> int:
+    """Return a count as people say it: two digits that matter."""
+    if count < 100:
+        return count
+    scale: int = 10 ** (len(str(count)) - 2)
+    return -(-count // scale) * scale
+
+
+def many(count: int, noun: str) -> str:
+    """Return a noun as it stands behind a count."""
+    return noun if count == 1 else f"{noun}s"
