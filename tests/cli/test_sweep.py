@@ -16,7 +16,7 @@ from tests.sweep.runs import begun
 from pondero.cli import sweep as module
 from pondero.cli.sweep_output import _lines
 from pondero.emulator import Emulator, Fallible
-from pondero.sweep import BatchEngine, LiveEngine, Run, Runner, Tally, all_runs, judge_of
+from pondero.sweep import PILOT, BatchEngine, LiveEngine, Run, Runner, Tally, all_runs, judge_of
 
 FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
           "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
@@ -386,11 +386,11 @@ def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
 
 
 def has_answered(process):
-    """Wait for the first answer of the one run; its file is there a moment before its facts."""
+    """Wait until the one run is past its pilot; its file is there a moment before its facts."""
     while process.poll() is None:
         for listed in all_runs():
             with Run.open(listed.run) as run:
-                if run.answers():
+                if len(run.answers()) > 10 * PILOT:
                     return listed.run
         time.sleep(0.01)
     pytest.fail(f"it ended before it answered: {process.communicate()}")
