@@ -1,9 +1,11 @@
 """The quick transport, on aiohttp (``pip install 'pondero[fast]'``): for many streams at once."""
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import lru_cache
-from weakref import WeakKeyDictionary
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 from ..canon import Head, HttpRequest
 from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
@@ -17,6 +19,8 @@ except ImportError as _missing:
     raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from _missing
 
 _ERRORS = (aiohttp.ClientError, OSError)  # a timeout is an OSError too
+_UNREAD = 8 * 1024 * 1024  # bytes that all connections together may have waiting to be read
+_FEW = 64  # connections; fewer do not get more each
 _HEADERS = {"accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 
 
@@ -115,7 +119,9 @@ class _Pool:
 
     def __init__(self) -> None:
         self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60.0),
+            connector=aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=60.0, socket_factory=Sockets().made
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=_HEADERS,
             read_bufsize=2**18,
@@ -127,6 +133,29 @@ class _Pool:
             yield
         finally:
             await self.session.close()
+
+
+class Sockets:
+    """Makes sockets; the more are open, the less each may hold that was not read yet.
+
+    An event loop reads all that waits in all sockets before it works on any of it: what a thousand
+    services send at once would all be in memory. What a socket does not hold, its service keeps.
+    """
+
+    def __init__(self) -> None:
+        self._open: WeakSet[socket.socket] = WeakSet()
+        self._share = 0
+
+    def made(self, info: tuple[Any, ...]) -> socket.socket:
+        """Return a socket for an address."""
+        made = socket.socket(*info[:3])
+        self._open.add(made)
+        share = _UNREAD // max(_FEW, 1 << (len(self._open) - 1).bit_length())
+        for each in [made] if share == self._share else list(self._open):
+            if each.fileno() >= 0:
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, share)
+        self._share = share
+        return made
 
 
 def _said(error: Exception, url: str, seconds: float) -> PonderoError:
