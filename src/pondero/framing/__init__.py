@@ -9,6 +9,7 @@ from .json_array import JsonArrayReader
 from .ndjson import NdjsonReader
 from .payloads import UNREADABLE, Framing, json_of, parse, payloads, readable, sniff
 from .sse import SseReader
+from .stencil import Stencil
 from .stream import MAX_FRAME, FrameReader, Frames, FrameStream, Reading
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "NdjsonReader",
     "Reading",
     "SseReader",
+    "Stencil",
     "json_of",
     "parse",
     "payloads",

@@ -4,7 +4,7 @@ The translated road makes one for each answer and writes what it returns with th
 side, sealed by ``carried``. For the memory, ``record`` is the answer as it was.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -35,7 +35,7 @@ from ..canon import (
 from ..dialects import Slots
 from .envelope import DIALECT, Called, Entry, Envelope, Said, Thought, Unseen, packed
 from .memory import Record
-from .sequence import WORDS, PartSequence
+from .sequence import DELTAS, PartSequence
 
 _KINDS: dict[type, PartKind] = {
     Text: "text",
@@ -126,21 +126,16 @@ class Carrier:
         told = self.feed([*events, Finished("stop")])
         return Message("assistant", tuple(e.part for e in told if isinstance(e, PartEnd)))
 
-    def feed(self, events: Iterable[Event]) -> list[Event]:
+    def feed(self, events: list[Event]) -> list[Event]:
         """Return the events for the client; those that must wait come with later ones."""
+        if self._told is not None and self._sequence.goes_on(events, self._told.index):
+            return events
         out: list[Event] = []
-        events = list(events)
         for event in events:
             if isinstance(event, PartEnd):
                 self._parts[event.index] = event.part
         for event in self._sequence.feed(events):
-            if isinstance(event, WORDS):
-                told = self._told
-                if told is not None and told.index == event.index and event.text:
-                    out.append(event)  # nearly every event: no call for it
-                else:
-                    self._delta(event, out)
-            elif isinstance(event, ToolDelta):
+            if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart):
                 self._start(event, out)

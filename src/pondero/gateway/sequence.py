@@ -59,8 +59,9 @@ class _Open(Struct):
         return part
 
 
+# Tuples: to build a union for every event costs more than to look at it.
 WORDS: Final = (TextDelta, ThinkingDelta)
-"""More words. A tuple: to build a union for every event costs more than to look at it."""
+DELTAS: Final = (*WORDS, ToolDelta)
 
 
 class PartSequence:
@@ -76,18 +77,26 @@ class PartSequence:
         self._ended: dict[int, PartStart] = {}  # before their own end
         self._waiting: list[Event] = []
 
+    def goes_on(self, events: list[Event], at: int | None) -> bool:
+        """Take events that are all words of the open part, which is at this index.
+
+        Nearly all events are, and stay as they are. If one is not, none is taken.
+        """
+        now = self._open
+        if now is None or now.start.index != at or self._waiting:
+            return False
+        texts = [each.text for each in events if isinstance(each, WORDS) and each.index == at]
+        if len(texts) < len(events) or "" in texts:
+            return False
+        now.texts += texts
+        fold(now.texts)
+        return True
+
     def feed(self, events: Iterable[Event]) -> list[Event]:
         """Return the events in order, as far as they are known."""
         out: list[Event] = []
         for event in events:
-            if isinstance(event, WORDS):
-                now = self._open
-                if now is not None and now.start.index == event.index and not self._waiting:
-                    now.texts.append(event.text)  # nearly every event: no call for it
-                    out.append(event)
-                else:
-                    self._delta(event, out)
-            elif isinstance(event, ToolDelta):
+            if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart | PartEnd):
                 self._turn(event, out)

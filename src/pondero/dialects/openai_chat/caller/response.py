@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -11,7 +13,7 @@ from pondero.errors import Malformed, ServerFailed
 from pondero.framing import MAX_FRAME
 
 from .errors import error_in
-from .parts import NAME, Answer, Calls, Delta, Parts, read
+from .parts import NAME, Answer, Calls, Choice, Delta, Parts, read
 from .quirks import Quirks, quirks_of
 from .thinking import Details, Piece, Tags
 from .usage import Notes
@@ -89,6 +91,7 @@ class Builder:
         self._route = route
         self._outside = quirks.thinking_outside_completion
         self._fields = tuple(f for f in quirks.thinking_fields if f != "reasoning_details")
+        self.word_fields: tuple[str, ...] = ("content", *self._fields)
         self._reads_details = "reasoning_details" in quirks.thinking_fields
         self._parts = Parts(model=model, route=route)
         self._tags = Tags(off=not quirks.think_tags)
@@ -131,6 +134,15 @@ class Builder:
         ):
             self.notes.take(answer)
 
+    def take_words(self, field: str, text: str, events: list[Event]) -> None:
+        """Take a chunk that has text in one of ``word_fields`` and nothing else."""
+        if field != "content":
+            self._think(field, text, events)
+        elif self._tags.plain and "<" not in text:
+            self._parts.say(text, events)
+        else:
+            self._take_text(text, events)
+
     def fold(self) -> None:
         """Keep the text so far in few pieces."""
         for part in (self._parts.text, self._parts.thinking):
@@ -172,12 +184,10 @@ class Builder:
             self._take_details(delta.reasoning_details, events, shown=bool(thought))
         content = delta.content
         if content:
-            if not isinstance(content, str):
-                self._take_content(content, events)
-            elif self._tags.plain and "<" not in content:
-                self._parts.say(content, events)
+            if isinstance(content, str):
+                self.take_words("content", content, events)
             else:
-                self._take_text(content, events)
+                self._take_content(content, events)
         if delta.tool_calls:
             self._take_calls(delta.tool_calls, events)
         if (
@@ -197,10 +207,13 @@ class Builder:
         """Read the first field that has text; some services send the same text in two."""
         for field in self._fields:
             if thought := getattr(delta, field):
-                if self._tags.reads is not None:
-                    self._tags.off()
-                self._parts.think(thought, {field: True}, events)
+                self._think(field, thought, events)
                 break
+
+    def _think(self, field: str, text: str, events: list[Event]) -> None:
+        if self._tags.reads is not None:
+            self._tags.off()
+        self._parts.think(text, {field: True}, events)
 
     def _take_details(
         self, raw: list[dict[str, Json]], events: list[Event], *, shown: bool
@@ -310,6 +323,28 @@ class Builder:
         """Release text that was held back because it could have become a tag."""
         if not self._tags.plain:
             self._take_pieces(self._tags.flush(), events)
+
+
+_READ_ONCE = {"id", "model", "provider", "service_tier"}  # of the first chunk
+
+
+def words_alone(chunk: Answer, fields: Sequence[str]) -> tuple[str, str] | None:
+    """Return which of these fields has text, and the text, where a builder has no more to take."""
+    choices = chunk.choices
+    if not isinstance(choices, list) or len(choices) != 1 or choices[0].delta is None:
+        return None
+    choice, delta = choices[0], choices[0].delta
+    if _besides(chunk, {"choices", *_READ_ONCE}) or _besides(choice, {"delta"}):
+        return None
+    for field in fields:
+        if isinstance(text := getattr(delta, field), str) and not _besides(delta, {field}):
+            return field, text
+    return None
+
+
+def _besides(given: Answer | Choice | Delta, names: AbstractSet[str]) -> bool:
+    """Return whether anything is set but these."""
+    return any(getattr(given, name) for name in given.__struct_fields__ if name not in names)
 
 
 def image_of(raw: Json) -> Image | None:

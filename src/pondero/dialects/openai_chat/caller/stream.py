@@ -3,12 +3,12 @@
 from pondero.canon import Event, Head
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
-from pondero.framing import MAX_FRAME, FrameStream, SseReader
+from pondero.framing import MAX_FRAME, FrameStream, SseReader, Stencil
 
 from .errors import error_in
 from .parts import read
 from .quirks import quirks_of
-from .response import Builder, builder_for, events_of
+from .response import Builder, builder_for, events_of, words_alone
 
 _DONE = b"[DONE]"
 _NEWLINE = 10
@@ -67,10 +67,14 @@ class _Chunks:
         self._builder = builder
         self._frames = frames
         self._marked = marked
+        self._stencil = Stencil("content")
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
-        builder = self._builder
+        builder, stencil = self._builder, self._stencil
         for frame in frames:
+            if text := stencil.text(frame):
+                builder.take_words(stencil.place, text, events)
+                continue
             if frame == _DONE:
                 self._finish(events)
                 return
@@ -78,6 +82,8 @@ class _Chunks:
             if answer.error or not isinstance(answer.choices, list):
                 self._check(frame)
             builder.take(answer, events)
+            if stencil.wanted:
+                stencil.cut(frame, self._words)
         builder.fold()
 
     def end(self, events: list[Event]) -> None:
@@ -87,6 +93,9 @@ class _Chunks:
             if not self._is_whole():
                 raise Truncated("the stream ended before the answer did")
             self._finish(events)
+
+    def _words(self, frame: bytes) -> tuple[str, str] | None:
+        return words_alone(read(frame), self._builder.word_fields)
 
     def _check(self, frame: bytes) -> None:
         """Raise the error that a chunk holds, unless the answer had ended before it."""
