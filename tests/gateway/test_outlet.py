@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pondero.canon import HttpResponse
-from pondero.gateway.outlet import Outlet, cancelled_on_hang_up
+from pondero.gateway.outlet import Outlet, Watch
 
 
 async def _nowhere(_message) -> None:
@@ -23,12 +23,11 @@ def asked(*, ends: bool) -> bool:
             return {"type": "http.disconnect"}
 
         outlet = Outlet(_nowhere)
-        with cancelled_on_hang_up(receive, outlet):
+        with Watch().over(outlet, receive):
             if ends:
                 await outlet.whole(HttpResponse(200))
             said.set()
-            for _ in range(5):
-                await asyncio.sleep(0)
+            await asyncio.sleep(0.3)
         return True
 
     return asyncio.run(run())

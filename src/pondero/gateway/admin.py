@@ -112,7 +112,7 @@ async def _live(gate: Gate, outlet: Outlet) -> None:
     """Send requests as they end, until the viewer leaves or the server ends."""
     feed = gate.feed
     outlet.streams(_EVENTS, _PING)
-    with feed.watched() as queue, gate.watch.over(outlet):
+    with feed.watched() as queue:
         seen = dict.fromkeys(row.id for row in await _written(gate))
         await outlet.write(b": here\n\n")
         while not feed.is_over():

@@ -8,8 +8,6 @@ from asyncio import CancelledError
 from functools import cached_property, partial
 from time import monotonic
 
-import msgspec
-
 from ..canon import Event, Json, Note, Reply
 from ..catalog import Entry
 from ..dialects import Rejected, dialect
@@ -39,27 +37,30 @@ class _Progress:
     def __init__(self, gate: Gate, call: Call) -> None:
         self._begun = monotonic()
         self._gate = gate
-        self.receipt = Receipt(
-            id=call.id,
-            at=gate.now(),
-            key=call.who.name,
-            front=call.front,
-            trace=call.http.headers.get("traceparent"),
-        )
+        self._known: dict[str, Json] = {
+            "id": call.id,
+            "at": gate.now(),
+            "key": call.who.name,
+            "front": call.front,
+            "trace": call.http.headers.get("traceparent"),
+        }
+        self.said = ""
+        self.tries = 0
         self.admission: Admission | None = None
 
     def note(self, **what: Json) -> None:
-        self.receipt = msgspec.structs.replace(self.receipt, **what)
+        """Keep what the receipt is to say."""
+        self._known |= what
 
     def first(self) -> None:
-        if self.receipt.first is None:
-            self.note(first=monotonic() - self._begun)
+        self._known.setdefault("first", monotonic() - self._begun)
 
     def tell(self) -> None:
-        self.note(seconds=monotonic() - self._begun)
-        self._gate.tell(self.receipt)
+        seconds = monotonic() - self._begun
+        receipt = Receipt(**self._known, said=self.said, tries=self.tries, seconds=seconds)
+        self._gate.tell(receipt)
         if self.admission is not None:
-            self.admission.settle(self.receipt)
+            self.admission.settle(receipt)
 
 
 async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
@@ -69,13 +70,14 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
     try:
         question = await read_question(gate, call, service)
         request = question.parsed.request
-        progress.note(said=request.model, stream=request.stream)
+        progress.said = request.model
+        progress.note(stream=request.stream)
         progress.admission = await admit(gate, question)
         await _ask_in_turn(gate, question, outlet, progress)
     except (PonderoError, Rejected) as error:
         response = with_headers(failure(error, call.front, service), {"x-pondero-id": call.id})
-        said = progress.receipt.said or service.model_of(call.http) or ""
-        progress.note(said=said, status=response.status, end="refused")
+        progress.said = progress.said or service.model_of(call.http) or ""
+        progress.note(status=response.status, end="refused")
         await outlet.whole(response)
     except CancelledError:
         progress.note(end="left")
@@ -172,8 +174,8 @@ class _Asking:
             sent=str(plan.level if plan.budget is None else plan.budget),
             why=job.decided.why,
             adjustments=tuple(note.code for note in plan.adjustments),
-            tries=self._progress.receipt.tries + 1,
         )
+        self._progress.tries += 1
         steps = flow(
             exchange,
             retry=gate.retry(self._question.resolved.route),

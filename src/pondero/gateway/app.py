@@ -6,6 +6,7 @@ is drawn from to ``admin``.
 """
 
 import logging
+from functools import lru_cache
 from secrets import token_hex
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from .gate import Gate
 from .incoming import TooLarge, read_body, request_of, who
 from .listing import listed
 from .observers import Observers
-from .outlet import Outlet, cancelled_on_hang_up
+from .outlet import Outlet
 from .question import Call
 from .redis_link import StateLost
 
@@ -72,7 +73,7 @@ class App:
         except PonderoError as error:
             await outlet.whole(_plain(400, str(error), scope["path"]))
             return
-        with cancelled_on_hang_up(receive, outlet):
+        with self.gate.watch.over(outlet, receive):
             await self._serve(http, outlet)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -131,9 +132,8 @@ class App:
             await outlet.whole(refusal(shape, 401, message))
             return
         if front is not None and http.method == "POST":
-            call = Call(id=token_hex(12), front=front, http=http, who=asks)
-            with gate.watch.over(outlet):
-                await answer(gate, call, outlet)
+            call = Call(id=_new_id(gate.now()), front=front, http=http, who=asks)
+            await answer(gate, call, outlet)
             return
         if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
             await outlet.whole(self.seen.metrics.page())
@@ -144,6 +144,7 @@ class App:
         await outlet.whole(found)
 
 
+@lru_cache(maxsize=256)
 def front_of(path: str) -> str | None:
     """Return the wire whose conversations are at an address; None where none is."""
     return next((name for name in NAMES if dialect(name).service().serves(path)), None)
@@ -168,6 +169,11 @@ def nowhere(http: HttpRequest) -> HttpResponse:
         message = "this gateway compacts no conversations; the client has a way of its own"
         return refusal(service, 501, message)
     return refusal(service, 404, f"the gateway serves no {http.method} {path}")
+
+
+def _new_id(now: float) -> str:
+    """Return an id for a request; those of later ones sort behind it, as a ledger likes them."""
+    return f"{int(now * 1000):012x}{token_hex(6)}"
 
 
 def _plain(status: int, message: str, path: str) -> HttpResponse:

@@ -42,7 +42,6 @@ from .state import State
 
 LOG = logging.getLogger("pondero.gateway")
 
-"""Seconds that the gateway waits before it tries again; a longer wait is the client's to decide."""
 _REMEMBERED = 512
 _USUAL = Route(match="*", to=("*",))
 

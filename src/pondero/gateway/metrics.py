@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
+from typing import TypeVar, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -32,6 +33,7 @@ TOKENS = "tokens"
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _BREAKERS = {"closed": 0, "probing": 1, "open": 2}
+M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
 
@@ -43,6 +45,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._seen: set[str] = set()
         self._named: set[str] = set()
+        self._known: dict[tuple[object, ...], Counter | Histogram] = {}
         counter = self._counter
         self._requests = counter("requests", "Requests", "front model key status end")
         self._tokens = counter("tokens", "Tokens by kind", "model key kind")
@@ -65,22 +68,22 @@ class Metrics:
     def note(self, receipt: Receipt) -> None:
         """Count a request."""
         model, key, usage = self._model(receipt), receipt.key, receipt.usage
-        self._requests.labels(receipt.front, model, key, receipt.status, receipt.end).inc()
+        self._of(self._requests, receipt.front, model, key, receipt.status, receipt.end).inc()
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
         for kind, count in zip(_KINDS, counts, strict=True):
             if count and count > 0:
-                self._tokens.labels(model, key, kind).inc(count)
+                self._of(self._tokens, model, key, kind).inc(count)
         if usage.thinking and usage.thinking > 0:
-            self._thinking.labels(model, _level(receipt.sent), key).inc(usage.thinking)
+            self._of(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
         if receipt.cost:
-            self._money.labels(model, key).inc(float(receipt.cost))
+            self._of(self._money, model, key).inc(float(receipt.cost))
         for code in receipt.adjustments:
-            self._changes.labels(model, code).inc()
+            self._of(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
-            self._bitten.labels(model, key, receipt.why).inc()
-        self._seconds.labels(model, receipt.road).observe(receipt.seconds)
+            self._of(self._bitten, model, key, receipt.why).inc()
+        self._of(self._seconds, model, receipt.road).observe(receipt.seconds)
         if receipt.first is not None:
-            self._first.labels(model, receipt.road).observe(receipt.first)
+            self._of(self._first, model, receipt.road).observe(receipt.first)
         self._look()
 
     def page(self) -> HttpResponse:
@@ -98,9 +101,18 @@ class Metrics:
             self._seen.add(name)
         return name if name in self._seen or not name else OTHER
 
+    def _of(self, metric: M, *labels: object) -> M:
+        """Return the one with these labels; the library takes its time to find it again."""
+        known = self._known.get((metric, labels))
+        if known is None:
+            known = self._known[metric, labels] = metric.labels(*labels)
+        return cast("M", known)
+
     def _look(self) -> None:
         """Note how the deployments are; one that is forgotten is well again."""
         states = self.breakers()
+        if not states and not self._named:
+            return
         for name in self._named - states.keys():
             self._breaker.labels(name).set(0)
         for name, state in states.items():

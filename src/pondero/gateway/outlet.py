@@ -15,20 +15,21 @@ from ..canon import HttpResponse
 
 SILENCE = 15.0
 """Seconds without a byte after which a stream says that it is still there."""
-_LOOK = 1.0
+_LOOK = 0.05  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
 class Outlet:
     """One answer on its way to the client."""
 
-    __slots__ = ("_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
+    __slots__ = ("_busy", "_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._ping = b""
         self._head: tuple[int, Mapping[str, str]] = (200, {})
         self._ends_whole = True
+        self._busy = False
         self.begun: bool = False
         self.ended: bool = False
         self.last: float = monotonic()
@@ -51,7 +52,9 @@ class Outlet:
         await self._begin()
         self._ends_whole = data is self._ping or data.endswith(_ENDS)
         self.last = monotonic()
+        self._busy = True  # until the client has room for it
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._busy = False
 
     async def end(self) -> None:
         """End a stream."""
@@ -60,8 +63,8 @@ class Outlet:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def ping(self) -> None:
-        """Send a sign of life, unless an event is half sent."""
-        if self._ping and self._ends_whole and not self.ended:
+        """Send a sign of life, unless an event is half sent or still to be read."""
+        if self._ping and self._ends_whole and not self._busy and not self.ended:
             await self.write(self._ping)
 
     async def _begin(self) -> None:
@@ -82,48 +85,52 @@ def _length(body: bytes) -> dict[str, str]:
 
 
 class Watch:
-    """Looks after all open streams of an event loop: one task pings those that are silent."""
+    """Looks after all open answers of an event loop, in one task.
+
+    It notes when a client hangs up, and pings streams that are silent. Most answers have ended
+    before it looks at them at all.
+    """
 
     def __init__(self) -> None:
         self._open: set[Outlet] = set()
+        self._new: dict[Outlet, tuple[Receive, Task[Any]]] = {}
+        self._waits: dict[Outlet, Task[None]] = {}
+        self._pings: set[Task[None]] = set()
         self._looking: Task[None] | None = None
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     @contextmanager
-    def over(self, outlet: Outlet) -> Iterator[None]:
-        """Look after a stream while it is open."""
+    def over(self, outlet: Outlet, receive: Receive) -> Iterator[None]:
+        """Look after an answer; a client that hangs up cancels what runs in this block.
+
+        That closes its upstream at once. A server says "disconnect" too once an answer has ended.
+        What is still to be done then goes on: a request that is cancelled there takes the
+        connection, and the client's next request, with it.
+        """
+        task = current_task()
         self._open.add(outlet)
+        if task is not None:
+            self._new[outlet] = (receive, task)
         if self._looking is None or self._looking.done():
             self._looking = ensure_future(self._look())
         try:
             yield
         finally:
             self._open.discard(outlet)
+            self._new.pop(outlet, None)
+            if (waits := self._waits.pop(outlet, None)) is not None:
+                waits.cancel()
 
     async def _look(self) -> None:
         while self._open:
             await sleep(_LOOK)
+            new, self._new = self._new, {}
+            for outlet, (receive, task) in new.items():
+                self._waits[outlet] = ensure_future(_hang_up(receive, outlet, task))
             late = monotonic() - SILENCE
             for outlet in [each for each in self._open if each.last < late]:
-                await outlet.ping()
-
-
-@contextmanager
-def cancelled_on_hang_up(receive: Receive, outlet: Outlet) -> Iterator[None]:
-    """Cancel what runs in this block when the client hangs up; that closes its upstream at once.
-
-    A server says "disconnect" too once an answer has ended. What is still to be done then goes on:
-    a request that is cancelled there takes the connection, and the client's next request, with it.
-    """
-    task = current_task()
-    watching = ensure_future(_hang_up(receive, outlet, task)) if task is not None else None
-    try:
-        yield
-    finally:
-        if watching is not None:
-            watching.cancel()
+                ping = ensure_future(outlet.ping())  # who does not read holds up nobody else
+                self._pings.add(ping)
+                ping.add_done_callback(self._pings.discard)
 
 
 async def _hang_up(receive: Receive, outlet: Outlet, task: Task[Any]) -> None:

@@ -6,7 +6,7 @@ where its calls and words are what the client sent. What nobody knows stays as i
 handoff to judge.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 
@@ -103,7 +103,7 @@ class _Returned:
         self._client = client
         self._found = found
         self._own: dict[str, str] = {}  # the ids of the makers, by those that the client knows
-        self._open: Counter[str] = Counter()  # calls that wait for a result
+        self._open: defaultdict[str, int] = defaultdict(int)  # calls that wait for a result
         self._answered: set[str] = set()
 
     # -- the user's --------------------------------------------------------------------------------

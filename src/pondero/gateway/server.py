@@ -34,6 +34,8 @@ LOG = logging.getLogger("pondero.gateway")
 
 Ready = Callable[[str], None]
 
+_YOUNG = 20_000  # objects
+
 
 def run(
     config: Config,
@@ -98,9 +100,11 @@ def _serve(
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
         server = _server(gate, seen)
         # The catalog and the modules live as long as the process: the collector that walks through
-        # them again and again would cost a tenth of every request.
+        # them again and again would cost a tenth of every request. What a request makes is gone
+        # with it; to look for cycles in that after every 700 objects costs as much.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(_YOUNG)
         server.run([bound])
 
 
@@ -199,6 +203,7 @@ def _server(gate: Gate, seen: Observers | None = None) -> Any:
         access_log=False,
         lifespan="on",
         ws="none",
+        proxy_headers=False,
         timeout_graceful_shutdown=round(gate.config.server.drain_seconds),
         server_header=False,
     )

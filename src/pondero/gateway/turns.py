@@ -4,7 +4,7 @@
 """
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
@@ -50,7 +50,7 @@ class Turn(Struct, frozen=True):
 def turns_of(messages: Iterable[Message]) -> list[Turn]:
     """Return the assistant's turns of a conversation."""
     turns: list[Turn] = []
-    told: Counter[str] = Counter()
+    told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
     asked: list[str] = []
     given: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice

@@ -31,15 +31,15 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
     if usage.input is None or usage.output is None or usage.counted == 0:
         return None
     found = lookup().catalog.providers.get(provider)
-    try:
-        import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
-    except ImportError:
-        return None
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
     rates = _flat_rates(found.url, model) if found and not read and not wrote else None
     if rates is not None and usage.input < rates.below:
         said = usage.output + (usage.thinking or 0)
         return (usage.input * rates.input + said * rates.output) / 1_000_000
+    try:
+        import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
+    except ImportError:
+        return None
     counts = genai_prices.Usage(
         input_tokens=usage.input + read + wrote,
         cache_read_tokens=read or None,
@@ -69,8 +69,10 @@ def _flat_rates(address: str, model: str) -> _Rates | None:
 
     genai-prices takes a tenth of a millisecond for each answer; this is for those who price many.
     """
-    import genai_prices  # noqa: PLC0415 - the caller has made sure that it is there
-
+    try:
+        import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
+    except ImportError:
+        return None
     one = genai_prices.Usage(input_tokens=1, output_tokens=1)
     try:
         found = genai_prices.calc_price(one, model, provider_api_url=_BLANK.sub("", address))
