@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, and se
 
 MAIN = "from pondero.cli import main; main()"
 COUNT = "SELECT count(*) FROM pondero_receipts"
-ASKED = {"model": "gpt-5.5/low", "max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
+MODEL = "gpt-5.5/low"
+ASKED = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
 
 
 class Running:
@@ -39,7 +40,21 @@ class Running:
             assert set(pool.map(self._ask, range(count))) == {200}
 
     def _ask(self, _number: int) -> int:
-        return self.client.post(f"{self.url}/v1/messages", json=ASKED).status_code
+        return self.asked(MODEL)
+
+    def asked(self, model: str) -> int:
+        asked = {"model": model, **ASKED}
+        return self.client.post(f"{self.url}/v1/messages", json=asked).status_code
+
+    def connect_anew(self) -> None:
+        """Leave the connections to workers that were killed."""
+        self.client.close()
+        self.client = httpx2.Client(timeout=60, transport=httpx2.HTTPTransport(retries=5))
+
+    def workers(self) -> set[int]:
+        parent = self.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        return {int(child) for child in children.split()}
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)
@@ -168,12 +183,36 @@ def test_workers_count_together_and_one_that_is_killed_takes_nothing_with_it(tmp
     with running(tmp_path, workers=2) as gateway:
         gateway.ask(40)
         gateway.counts(40)
-        parent = gateway.process.pid
-        workers = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        workers = gateway.workers()
         assert len(workers) == 2
-        os.kill(int(workers[0]), signal.SIGKILL)
-        gateway.client.close()  # connections to the one that was killed
-        gateway.client = httpx2.Client(timeout=60, transport=httpx2.HTTPTransport(retries=5))
+        os.kill(min(workers), signal.SIGKILL)
+        gateway.connect_anew()
         gateway.counts(40)
         gateway.ask(10)
         gateway.counts(50)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_a_worker_that_is_started_later_has_the_newest_configuration(tmp_path):
+    with running(tmp_path, workers=2) as gateway:
+        gateway.ask(1)
+        with (tmp_path / "gateway.toml").open("a") as config:
+            config.write('[[route]]\nmatch = "mine"\nto = ["openai:gpt-5.5"]\n')
+        gateway.process.send_signal(signal.SIGHUP)
+        until(lambda: {gateway.asked("mine") for _ in range(8)} == {200})
+        before = gateway.workers()
+        for worker in before:
+            os.kill(worker, signal.SIGKILL)
+        until(lambda: len(gateway.workers()) == 2 and not gateway.workers() & before)
+        gateway.connect_anew()
+        assert {gateway.asked("mine") for _ in range(16)} == {200}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_a_worker_that_is_told_to_end_while_it_is_started_ends(tmp_path):
+    for _ in range(5):
+        with running(tmp_path, workers=2) as gateway:
+            before = gateway.workers()
+            os.kill(min(before), signal.SIGKILL)
+            until(lambda now=gateway, old=before: bool(now.workers() - old))
+            gateway.end(signal.SIGTERM)

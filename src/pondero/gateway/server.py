@@ -6,17 +6,16 @@ configuration again; SIGTERM and Ctrl-C let open answers end first.
 
 import gc
 import logging
-import os
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
 from time import sleep
 from typing import Any
 
 from ..asgi import address, bind
-from ..errors import BadParameter, MissingExtra, PonderoError
+from ..errors import MissingExtra, PonderoError
 from ..exchange import AsyncTransport
 from ..store import lookup
 from .app import App
@@ -29,6 +28,7 @@ from .observers import Observers, observing
 from .receipt import Observer
 from .secrets import forget
 from .shared import shared_of
+from .workers import END, Workers
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -57,7 +57,10 @@ def run(
         with shared():
             _run_workers(config, bound, transport, observers)
     else:
-        _serve(config, bound, transport, observers)
+        ending = _Ending({signal.SIGTERM})
+        _serve(config, bound, transport, observers, ending)
+        if ending.told:
+            raise SystemExit(0)
         raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
 
 
@@ -89,8 +92,8 @@ def _serve(
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
+    ending: "_Ending",
 ) -> None:
-    signal.signal(signal.SIGTERM, _end)
     with observing(config.server) as seen:
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
@@ -98,7 +101,9 @@ def _serve(
         gate = Gate(config, way, observers=told, shared=shared, ledger=ledger)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
         server = _server(gate, seen)
+        ending.ends(server)
         # The catalog and the modules live as long as the process: the collector that walks through
         # them again and again would cost a tenth of every request. What a request makes is gone
         # with it; to look for cycles in that after every 700 objects costs as much.
@@ -108,25 +113,46 @@ def _serve(
         server.run([bound])
 
 
-def _end(_number: int, _frame: Any) -> None:
-    """End this process in order: uvicorn raises a signal again when its last answer has ended.
+class _Ending:
+    """Ends the server of this process in order when one of these signals comes.
 
-    Left to its default it would end the process there, with what observers have yet to write.
+    uvicorn raises a signal again when its last answer has ended: left to its default, it would end
+    the process there, with what observers have yet to write. It raises nothing itself: an exception
+    may come up where Python passes over it, as in the callback of a weak reference.
     """
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, signal.SIG_IGN)
-    raise SystemExit(0)
+
+    def __init__(self, names: Iterable[signal.Signals]) -> None:
+        self.told: bool = False
+        self._server: Any = None
+        for name in names:
+            signal.signal(name, self._hear)
+
+    def ends(self, server: Any) -> None:
+        """Let this server end when a signal comes, or has come."""
+        self._server = server
+        server.should_exit = self.told
+
+    def _hear(self, _number: int, _frame: Any) -> None:
+        self.told = True
+        if self._server is not None:
+            self._server.should_exit = True
 
 
 def _read_again(gate: Gate) -> None:
     """Read the configuration anew; a wrong one is reported, and the old one stays."""
     forget()
+    new = _newest(gate.config, gate.transport)
+    if new is not gate.config:
+        gate.reconfigure(new)
+        LOG.info("the configuration was read again")
+
+
+def _newest(config: Config, transport: AsyncTransport | None) -> Config:
     try:
-        gate.reconfigure(reloaded(gate.config, lookup(), offline=not gate.transport.needs_key))
+        return reloaded(config, lookup(), offline=bool(transport and not transport.needs_key))
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
-    else:
-        LOG.info("the configuration was read again")
+        return config
 
 
 def _run_workers(
@@ -138,43 +164,13 @@ def _run_workers(
     """Serve in several processes on one socket, and start another for each that dies."""
     from .metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
-    if not hasattr(os, "fork"):
-        raise BadParameter("several workers need fork, which this system has not; use one")
-    children: set[int] = set()
-    stopping = False
+    def work(*, changed: bool) -> None:
+        ending = _Ending(END)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, END)
+        newest = _newest(config, transport) if changed else config
+        _serve(newest, bound, transport, observers, ending)
 
-    def started() -> int:
-        child = os.fork()
-        if child:
-            return child
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, _end)
-        status = 1
-        try:
-            _serve(config, bound, transport, observers)
-            status = 0
-        except SystemExit:
-            status = 0
-        finally:
-            os._exit(status)
-
-    def passed_on(number: int, _frame: Any) -> None:
-        nonlocal stopping
-        stopping = stopping or number != signal.SIGHUP
-        for child in children:
-            os.kill(child, number)
-
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(name, passed_on)
-    while len(children) < config.server.workers:
-        children.add(started())
-    while children:
-        child, status = os.wait()
-        children.discard(child)
-        forget_process(child)
-        if not stopping:
-            LOG.error("worker %s ended with %s; another is started", child, status)
-            children.add(started())
+    Workers(config.server.workers, work, forget_process).run()
 
 
 def _over_network() -> AsyncTransport:
