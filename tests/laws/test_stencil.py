@@ -66,7 +66,7 @@ def read(data: bytes) -> list[Event] | str:
 def test_a_stencil_changes_nothing(said, plain):
     data = b"".join(frame(*each, plain=plain) for each in said) + b"data: [DONE]\n\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stencil, "text", lambda _self, _frame: "")
+        patch.setattr(Stencil, "texts", lambda *_: [])
         parsed = read(data)
     assert read(data) == parsed
 
@@ -78,16 +78,16 @@ def test_a_long_run_of_words_is_read_through_the_stencil():
         said = json.loads(frame)
         return ("here", said["text"]) if said["of"] == "words" else None
 
-    assert stencil.text(b'"more"') == ""
+    assert stencil.texts([b'"more"']) == []
     stencil.cut(b'{"of":"words","text":"words"}', words)  # the first of the two is elsewhere
-    assert stencil.text(b'{"of":"words","text":"more"}') == ""
+    assert stencil.texts([b'{"of":"words","text":"more"}']) == []
     stencil.cut(b'{"of":"words","text":"one"}', words)
     assert stencil.place == "here"
-    assert stencil.text(b'{"of":"words","text":"a \\"quoted\\" \\u00e9"}') == 'a "quoted" é'
-    assert stencil.text(b'{"of":"words","text":"a","text":"b"}') == ""
-    assert stencil.text(b'{"of":"words","text":"\xff"}') == ""
-    assert stencil.text(b'{"of":"words","text":"') == ""
-    assert stencil.text(b'{"of":"noise","text":"a"}') == ""
+    assert stencil.texts([b'{"of":"words","text":"a \\"quoted\\" \\u00e9"}']) == ['a "quoted" é']
+    assert stencil.texts([b'{"of":"words","text":"a","text":"b"}']) == []
+    assert stencil.texts([b'{"of":"words","text":"\xff"}']) == []
+    assert stencil.texts([b'{"of":"words","text":"']) == []
+    assert stencil.texts([b'{"of":"noise","text":"a"}']) == []
 
 
 def test_a_stream_that_never_fits_is_not_tried_for_ever():

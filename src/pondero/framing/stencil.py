@@ -62,13 +62,25 @@ class Stencil(Generic[P]):
             self._before, self._after = before + b'"', b'"' + after
             self._start, self._end = len(before), -len(after)
 
-    def text(self, frame: bytes) -> str:
-        """Return the text of a frame that fits; nothing of any other, or of one without text."""
-        if frame.startswith(self._before) and frame.endswith(self._after):
-            try:
-                text = _string(frame[self._start : self._end])
-            except UNREADABLE:
-                return ""
+    def texts(self, frames: list[bytes], at: int = 0) -> list[str]:
+        """Return the texts of the frames that fit, from one on up to the first that does not.
+
+        One without text does not: a decoder may have nothing to tell of it.
+        """
+        before, after, start, end = self._before, self._after, self._start, self._end
+        found: list[str] = []
+        try:
+            while at < len(frames):
+                frame = frames[at]
+                if not frame.startswith(before) or not frame.endswith(after):
+                    break
+                text = _string(frame[start:end])
+                if not text:
+                    break
+                found.append(text)
+                at += 1
+        except UNREADABLE:
+            pass  # it does not fit
+        if found:
             self._in_vain = 0
-            return text
-        return ""
+        return found

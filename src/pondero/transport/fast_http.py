@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import lru_cache
 from typing import Any
@@ -81,20 +82,34 @@ class FastAnswer:
         return self
 
     async def __anext__(self) -> bytes:
-        """Return the next piece, as it arrives."""
-        if self._content.at_eof():
-            raise StopAsyncIteration
+        """Return the next piece: all that has come."""
+        content, first = self._content, b""
         try:
-            data = await self._content.readany()
+            while not first and not content.at_eof():
+                first, _ = await content.readchunk()
+            more = _rest(content)
         except _ERRORS as error:
             raise _said(error, self._url, self._seconds) from error
-        if data:
-            return data
+        if first:
+            return first + more if more else first
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Let go of the connection: back to the pool where all was read, else closed."""
         self._response.close()
+
+
+def _rest(content: aiohttp.StreamReader) -> bytes:
+    """Return what has come beside; services send every event as a chunk of its own.
+
+    aiohttp takes chunk by chunk, 2 us each. Its buffer holds the same with all of them in one.
+    """
+    buffer: deque[bytes] | None = getattr(content, "_buffer", None)
+    if buffer is not None and len(buffer) > 1:
+        whole = b"".join(buffer)
+        buffer.clear()
+        buffer.append(whole)
+    return content.read_nowait()
 
 
 @lru_cache(maxsize=64)

@@ -302,26 +302,28 @@ class Parts:
         self._refusal: Words | None = None
         self._open: dict[int, Words | Call] = {}
 
-    def say(self, text: str, events: list[Event]) -> None:
-        """Add answer text."""
+    def say(self, texts: list[str], events: list[Event]) -> None:
+        """Add pieces of answer text."""
         part = self.text
         if part is None:
             self.rest(events)
             part = self.text = self._begin_words({}, events, thinking=False)
         elif self.thinking is not None:
             self.rest(events)
-        part.texts.append(text)
-        events.append(TextDelta(part.index, text))
+        part.texts += texts
+        index = part.index
+        events += [TextDelta(index, text) for text in texts]
 
-    def think(self, text: str, seal: dict[str, Json], events: list[Event]) -> None:
-        """Add thinking text; ``seal`` is for the part that this text begins, if it begins one."""
+    def think(self, texts: list[str], seal: dict[str, Json], events: list[Event]) -> None:
+        """Add pieces of thinking; ``seal`` is for the part that they begin, if they begin one."""
         part = self.thinking
         if part is None:
             if self.text is not None:
                 self._close(self.text.index, events)
             part = self.thinking = self._begin_words(seal, events, thinking=True)
-        part.texts.append(text)
-        events.append(ThinkingDelta(part.index, text))
+        part.texts += texts
+        index = part.index
+        events += [ThinkingDelta(index, text) for text in texts]
 
     def hidden(self, events: list[Event]) -> Words:
         """Return the thinking part that opaque data belongs to; begins one if none is open."""

@@ -134,14 +134,15 @@ class Builder:
         ):
             self.notes.take(answer)
 
-    def take_words(self, field: str, text: str, events: list[Event]) -> None:
-        """Take a chunk that has text in one of ``word_fields`` and nothing else."""
+    def take_words(self, field: str, texts: list[str], events: list[Event]) -> None:
+        """Take chunks that have text in one of ``word_fields`` and nothing else."""
         if field != "content":
-            self._think(field, text, events)
-        elif self._tags.plain and "<" not in text:
-            self._parts.say(text, events)
+            self._think(field, texts, events)
+        elif self._tags.plain and not any("<" in text for text in texts):
+            self._parts.say(texts, events)
         else:
-            self._take_text(text, events)
+            for text in texts:
+                self._take_text(text, events)
 
     def fold(self) -> None:
         """Keep the text so far in few pieces."""
@@ -185,7 +186,7 @@ class Builder:
         content = delta.content
         if content:
             if isinstance(content, str):
-                self.take_words("content", content, events)
+                self.take_words("content", [content], events)
             else:
                 self._take_content(content, events)
         if delta.tool_calls:
@@ -207,13 +208,13 @@ class Builder:
         """Read the first field that has text; some services send the same text in two."""
         for field in self._fields:
             if thought := getattr(delta, field):
-                self._think(field, thought, events)
+                self._think(field, [thought], events)
                 break
 
-    def _think(self, field: str, text: str, events: list[Event]) -> None:
+    def _think(self, field: str, texts: list[str], events: list[Event]) -> None:
         if self._tags.reads is not None:
             self._tags.off()
-        self._parts.think(text, {field: True}, events)
+        self._parts.think(texts, {field: True}, events)
 
     def _take_details(
         self, raw: list[dict[str, Json]], events: list[Event], *, shown: bool
@@ -224,11 +225,11 @@ class Builder:
         text = part.details.feed(raw)
         if text and not shown:
             self._tags.off()
-            self._parts.think(text, {}, events)
+            self._parts.think([text], {}, events)
 
     def _take_content(self, content: list[Json] | dict[str, Json], events: list[Event]) -> None:
         if isinstance(content, dict):  # structured output as the object itself
-            self._parts.say(msgspec.json.encode(content).decode(), events)
+            self._parts.say([msgspec.json.encode(content).decode()], events)
             return
         for chunk in content:
             kind = chunk.get("type") if isinstance(chunk, dict) else None
@@ -250,7 +251,7 @@ class Builder:
         for each in texts if isinstance(texts, list) else ():
             text = each.get("text") if isinstance(each, dict) else None
             if isinstance(text, str) and text:
-                self._parts.think(text, {"chunk": {}}, events)
+                self._parts.think([text], {"chunk": {}}, events)
         rest = {key: value for key, value in chunk.items() if key not in _OF_THOUGHT}
         if rest and (self._parts.thinking is not None or rest.get("signature")):
             self._parts.hidden(events).seal.setdefault("chunk", {}).update(rest)
@@ -266,9 +267,9 @@ class Builder:
         parts.closing_tag = tags.closed
         for kind, text in pieces:
             if kind == "thinking" or (kind == "text" and unopened):
-                parts.think(text, {"tags": [tags.opened]}, events)
+                parts.think([text], {"tags": [tags.opened]}, events)
             elif kind == "text":
-                parts.say(text, events)
+                parts.say([text], events)
             elif unopened:
                 unopened = False
             else:

@@ -71,10 +71,14 @@ class _Chunks:
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         builder, stencil = self._builder, self._stencil
-        for frame in frames:
-            if text := stencil.text(frame):
-                builder.take_words(stencil.place, text, events)
+        at = 0
+        while at < len(frames):
+            if texts := stencil.texts(frames, at):
+                builder.take_words(stencil.place, texts, events)
+                at += len(texts)
                 continue
+            frame = frames[at]
+            at += 1
             if frame == _DONE:
                 self._finish(events)
                 return
