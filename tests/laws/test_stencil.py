@@ -51,8 +51,44 @@ def frame(field: str, text: str, model: str, *, plain: bool) -> bytes:
     return f"data: {said}\n\n".encode("utf-8", "surrogatepass")
 
 
-def read(data: bytes) -> list[Event] | str:
-    stream = dialect("openai_chat").caller().stream(HEAD, Where("m", None, {}))
+blocks = st.lists(
+    st.tuples(
+        st.sampled_from(("text", "thinking", "tool_use")),
+        st.integers(0, 2),
+        st.lists(st.tuples(st.sampled_from(("text", "thinking", "signature")), texts), max_size=12),
+        st.sampled_from(("closed", "open", "ended")),
+    ),
+    max_size=4,
+)
+STARTS = {
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+    "tool_use": {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+}
+
+
+def messages(said) -> bytes:
+    """Return a Messages stream of these blocks, whether or not it makes sense."""
+    message = {"id": "i", "role": "assistant", "model": "m", "content": [], "usage": {}}
+    events: list[dict[str, object]] = [{"type": "message_start", "message": message}]
+    for kind, index, pieces, end in said:
+        start = STARTS[kind]
+        events += [{"type": "content_block_start", "index": index, "content_block": start}]
+        for field, text in pieces:
+            delta = {"type": f"{field}_delta", field: text}
+            events += [{"type": "content_block_delta", "index": index, "delta": delta}]
+        if end != "open":
+            events += [{"type": "content_block_stop", "index": index}]
+        if end == "ended":  # and then goes on
+            events += [{"type": "message_stop"}]
+            late = {"type": "text_delta", "text": "late"}
+            events += [{"type": "content_block_delta", "index": index, "delta": late}]
+    events += [{"type": "message_stop"}]
+    return b"".join(f"data: {json.dumps(each)}\n\n".encode() for each in events)
+
+
+def read(data: bytes, wire: str = "openai_chat") -> list[Event] | str:
+    stream = dialect(wire).caller().stream(HEAD, Where("m", None, {}))
     try:
         return [*stream.feed(data), *stream.eof()]
     except PonderoError as error:
@@ -69,6 +105,17 @@ def test_a_stencil_changes_nothing(said, plain):
         patch.setattr(Stencil, "texts", lambda *_: [])
         parsed = read(data)
     assert read(data) == parsed
+
+
+@given(blocks)
+@example([("text", 0, [("text", "a")] * 3, "closed"), ("thinking", 0, [("text", "a")] * 3, "open")])
+@example([("text", 0, [("text", "a")] * 3, "ended")])
+def test_a_stencil_changes_nothing_of_blocks(said):
+    data = messages(said)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stencil, "texts", lambda *_: [])
+        parsed = read(data, "anthropic")
+    assert read(data, "anthropic") == parsed
 
 
 def test_a_long_run_of_words_is_read_through_the_stencil():

@@ -87,6 +87,32 @@ def test_head_and_bytes_arrive_and_the_connection_is_used_again(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_thousands_of_chunks_arrive_in_order_and_the_connection_is_used_again(kind):
+    events = [b"event %d %b\n" % (number, b"x" * (number % 700)) for number in range(8_000)]
+    with serving(answering(chunked(*events))) as server:
+        found = exchanges(kind, server.url, times=2)
+    for _, pieces in found:
+        assert b"".join(pieces) == b"".join(events)
+        assert all(pieces)
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_that_come_in_halves_arrive_whole(kind):
+    events = [b"event %d\n" % number for number in range(50)]
+    data = chunked(*events)
+
+    def script(peer: Peer) -> None:
+        peer.read()
+        for at in range(0, len(data), 7):
+            peer.say(data[at : at + 7])
+
+    with serving(script) as server:
+        ((_, pieces),) = exchanges(kind, server.url)
+    assert b"".join(pieces) == b"".join(events)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_was_packed_is_unpacked(kind):
     packed = gzip.compress(b"words " * 100)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)

@@ -120,13 +120,21 @@ class TextBlock:
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
         """Take text or a citation."""
-        text = delta.text
-        if text:
-            self.texts.append(text)
-            return TextDelta(self.index, text)
+        if text := self.words(delta):
+            return self.say([text])[0]
         if delta.citation is not None:
             self._citations.append(delta.citation)
         return None
+
+    def words(self, delta: Delta) -> str:
+        """Return the text in a delta."""
+        return delta.text
+
+    def say(self, texts: list[str]) -> list[Event]:
+        """Take more text."""
+        self.texts += texts
+        index = self.index
+        return [TextDelta(index, text) for text in texts]
 
     def end(self, _seal: Sealer) -> Part:
         """Return the text."""
@@ -153,12 +161,20 @@ class ThinkingBlock:
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
         """Take thinking, or the signature that closes it."""
-        text = delta.thinking or delta.text
-        if text:
-            self.texts.append(text)
-            return ThinkingDelta(self.index, text)
+        if text := self.words(delta):
+            return self.say([text])[0]
         self._signature += delta.signature
         return None
+
+    def words(self, delta: Delta) -> str:
+        """Return the thinking in a delta."""
+        return delta.thinking or delta.text
+
+    def say(self, texts: list[str]) -> list[Event]:
+        """Take more thinking."""
+        self.texts += texts
+        index = self.index
+        return [ThinkingDelta(index, text) for text in texts]
 
     def end(self, seal: Sealer) -> Part:
         """Return the thinking, sealed if it was signed."""

@@ -6,7 +6,7 @@ from msgspec.json import Decoder
 from pondero.canon import Event, Head, Json, decoder, fold
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
-from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
+from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse
 
 from .errors import failure
 from .parts import Block, Delta, TextBlock, ThinkingBlock, block
@@ -56,6 +56,7 @@ class _Reading:
         self._answer = Answer(head, where)
         self._open: dict[int, Block] = {}
         self._begun = 0
+        self._stencil: Stencil[TextBlock | ThinkingBlock | None] = Stencil(None)
         self.over = False
         self._handlers = {
             "message_start": self._message_start,
@@ -69,8 +70,14 @@ class _Reading:
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; unknown kinds of frames are passed over."""
-        handlers = self._handlers
-        for payload in frames:
+        handlers, at = self._handlers, 0
+        while at < len(frames):
+            if (texts := self._stencil.texts(frames, at)) and self._stencil.place is not None:
+                events += self._stencil.place.say(texts)
+                at += len(texts)
+                continue
+            payload = frames[at]
+            at += 1
             try:
                 frame = _decode(payload)
             except UNREADABLE:
@@ -80,6 +87,8 @@ class _Reading:
             handler = handlers.get(frame.type)
             if handler is not None:
                 handler(frame, payload, events)
+            if frame.type == "content_block_delta" and self._stencil.wanted:
+                self._stencil.cut(payload, self._words)
         for opened in self._open.values():
             if isinstance(opened, _WORDS):
                 fold(opened.texts)
@@ -117,10 +126,20 @@ class _Reading:
         if event is not None:
             events.append(event)
 
+    def _words(self, payload: bytes) -> tuple[TextBlock | ThinkingBlock, str] | None:
+        """Return the block that a delta adds words to, and the words; None for another frame."""
+        frame = parse(payload, _FRAME)
+        opened = self._open.get(frame.index)
+        if frame.type != "content_block_delta" or not isinstance(opened, _WORDS):
+            return None
+        text = opened.words(frame.delta) if frame.delta is not None else ""
+        return (opened, text) if text else None
+
     def _stop(self, frame: Frame, _payload: bytes, events: list[Event]) -> None:
         opened = self._open.pop(frame.index, None)
         if opened is None:
             raise Malformed(f"no block {frame.index} is open", path="$.index")
+        self._stencil = Stencil(None)
         events.append(self._answer.ended(opened))
 
     def _message_delta(self, frame: Frame, _payload: bytes, _events: list[Event]) -> None:
@@ -134,6 +153,7 @@ class _Reading:
         events += [self._answer.ended(opened) for opened in self._open.values()]
         events.append(self._answer.finished())
         self.over = True
+        self._stencil = Stencil(None)
         self._handlers.clear()  # frames that follow the end in the same bytes are not read
 
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
