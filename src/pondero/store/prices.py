@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from importlib.util import find_spec
 from math import inf
+from time import time
 
 from msgspec import Struct
 
@@ -32,7 +33,8 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
         return None
     found = lookup().catalog.providers.get(provider)
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
-    rates = _flat_rates(found.url, model) if found and not read and not wrote else None
+    minute = int(time() // 60)  # some prices depend on the hour
+    rates = _flat_rates(found.url, model, minute) if found and not read and not wrote else None
     if rates is not None and usage.input < rates.below:
         said = usage.output + (usage.thinking or 0)
         return (usage.input * rates.input + said * rates.output) / 1_000_000
@@ -64,10 +66,11 @@ class _Rates(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def _flat_rates(address: str, model: str) -> _Rates | None:
+def _flat_rates(address: str, model: str, _minute: int) -> _Rates | None:
     """Return the rates of a model whose tokens have one price each; None where more decides it.
 
-    genai-prices takes a tenth of a millisecond for each answer; this is for those who price many.
+    They are those of this minute. genai-prices takes a tenth of a millisecond for each answer; this
+    is for those who price many.
     """
     try:
         import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
@@ -79,8 +82,7 @@ def _flat_rates(address: str, model: str) -> _Rates | None:
     except (LookupError, ValueError):
         return None
     prices = {name: price for name, price in vars(found.model_price).items() if price is not None}
-    by_time = isinstance(found.model.prices, list)
-    if by_time or not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
+    if not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
         return None
     both = [prices["input_mtok"], prices["output_mtok"]]
     tiered = [price for price in both if isinstance(price, genai_prices.types.TieredPrices)]
