@@ -90,8 +90,11 @@ def attachments_of(sources: Iterable[Source] | None) -> tuple[Attachment, ...]:
     """Return the parts that a question's attachments are."""
     if sources is None:
         return ()
-    if isinstance(sources, str | bytes | os.PathLike | Attachment):
-        raise BadParameter("attachments is a list, also where there is one: attachments=[...]")
+    single = isinstance(sources, str | bytes | os.PathLike | Attachment)
+    if single or not isinstance(sources, Iterable):
+        kind = type(sources).__name__
+        message = f"attachments is a list, also where there is one, not {kind}: attachments=[...]"
+        raise BadParameter(message)
     return tuple(attachment(each) for each in sources)
 
 

@@ -22,6 +22,7 @@ from .options import (
     request_of,
     timeouts_of,
 )
+from .tools import Tools
 
 if TYPE_CHECKING:
     from ..batch import Draft
@@ -149,6 +150,7 @@ class BaseClient(Generic[T]):
         """Return what is to be asked: of one model, or of several in turn."""
         if isinstance(model, str):
             return self.prepare(model, prompt, thinking, **options)
+        check(options)
         names = names_of(model)
         once = _read_once(options)
         messages = messages_of(prompt, attachments_of(once.get("attachments")))
@@ -189,7 +191,7 @@ def _read_once(options: Options) -> Options:
         name: tuple(value)
         for name, value in (
             ("attachments", attachments_of(options.get("attachments"))),
-            ("tools", options.get("tools", ())),
+            ("tools", Tools(options.get("tools") or ()).tools),
             ("refusals", options.get("refusals", ())),
         )
         if name in options

@@ -57,7 +57,7 @@ class _Chat(Generic[C]):
         **options: Unpack[ChatOptions],
     ) -> None:
         self._client: C = self._checked(client)
-        check(options)
+        check({**options, "mcp": mcp, "approve": approve, "steps": steps})
         if "attachments" in options:
             raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
         if isinstance(steps, bool) or steps < 1:

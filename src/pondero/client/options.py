@@ -1,19 +1,21 @@
 """What a caller may pass beside model and prompt, and how it becomes a request."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, TypedDict, cast
 
 from ..canon import (
     Json,
     Output,
     Request,
+    Text,
     Tool,
     ToolChoice,
 )
 from ..errors import BadParameter
 from ..exchange import Timeouts
 from ..handoff import Refusal
-from ..store import ServerLike
+from ..store import ServerLike, ToolServer
 from ..thinking import Asked, ThinkingLike
 from .attachments import Attachment, Source
 from .dial import PolicyLike, asked_of
@@ -88,14 +90,46 @@ RUNNING = frozenset(("mcp", "approve", "steps"))
 
 
 def check(options: Mapping[str, object]) -> None:
-    """Raise BadParameter for a name that is not an option."""
+    """Raise BadParameter for a name that is not an option, or a value of a type it cannot be."""
     if not options.keys() <= _NAMES:
         name = next(name for name in options if name not in _NAMES)
         message = f"unknown option {name!r}; use {' '.join(Options.__annotations__)}"
         raise BadParameter(message)
+    for name, value in options.items():
+        if name in _KINDS:
+            _check_kind(name, value, *_KINDS[name])
+        if name in _MEMBERS and not isinstance(value, _MEMBERS[name][0]):
+            for place, each in enumerate(value if isinstance(value, _LISTS) else ()):
+                _check_kind(f"{name}[{place}]", each, *_MEMBERS[name])
+
+
+def _check_kind(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
+    """Raise BadParameter for a value of another type; it is not shown, for it may be a secret."""
+    if isinstance(value, bytes) or not isinstance(value, kinds):
+        raise BadParameter(f"{name} must be {right}, and is {type(value).__name__}")
 
 
 _NAMES = Options.__annotations__.keys()
+_NONE = type(None)
+_LISTS = (Sequence, AbstractSet)  # what can be read more than once
+# What options and the members of lists can be, where whatever reads them does not say it itself.
+_KINDS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "system": ((str, Text, *_LISTS, _NONE), "text or a list of texts"),
+    "stop": ((str, *_LISTS, _NONE), "text or a list of texts"),
+    "tool_choice": ((str, ToolChoice, _NONE), f"{', '.join(_MODES)} or a tool's name"),
+    "extras": ((Mapping, _NONE), "a mapping of the service's own fields"),
+    "headers": ((Mapping, _NONE), "a mapping of names and texts"),
+    "stream": ((bool,), "True or False"),
+    "steps": ((int,), "a whole number"),
+    "approve": ((Callable, _NONE), "a function"),
+    "refusals": ((*_LISTS, Iterator), "a list of refusals"),
+}
+_MEMBERS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "system": ((str, Text), "text"),
+    "stop": ((str,), "text"),
+    "mcp": ((str, Mapping, ToolServer), "a name, a command line, a URL or a mapping"),
+    "refusals": ((Refusal,), "a refusal"),
+}
 
 
 class Running(TypedDict, total=False):
