@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
+_USUAL = 80  # columns of a terminal that nobody made wider or narrower
+
 
 class Styled(NamedTuple):
     """Words in a colour; ``style`` has the keywords of ``click.style``."""
@@ -34,6 +36,16 @@ def echo(*pieces: str | Styled, err: bool = False, nl: bool = True, exact: bool 
         _drawn(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
     )
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
+
+
+def narrow() -> int | None:
+    """Return the width of a terminal that is narrower than most; None for others, and a pipe."""
+    import shutil
+
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    columns = shutil.get_terminal_size().columns
+    return columns if columns < _USUAL else None
 
 
 def _drawn(piece: str | Styled, *, coloured: bool, exact: bool) -> str:

@@ -1,17 +1,22 @@
 """``serve``: the gateway on a port, and what would be served, without serving it."""
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
 from .command import examples, warn
-from .output import echo
+from .output import echo, narrow
 
 if TYPE_CHECKING:
     from ..catalog import Provider
     from ..gateway import Config, Dial, Routing
 
 _SHOWN = 3
+_KEYLESS = (
+    "No key is set: these are servers of your own. 'pondero keys set NAME' keeps",
+    "a key, and --offline serves every model without one.",
+)
 
 
 @click.command(
@@ -158,14 +163,14 @@ def _checked(config: "Config", routing: "Routing", *, offline: bool) -> int:
     where = f"http://{config.server.host}:{config.server.port}"
     said = f"{config.path} is right." if config.path else "There is no gateway.toml."
     if config.routes:
-        echo(f"{said} On {where} it serves:")
+        _print_text(f"{said} On {where} it serves:")
         _print_routes(config)
     else:
-        echo(f"{said} On {where} models are served under their own names:")
+        _print_text(f"{said} On {where} models are served under their own names:")
         _print_providers(routing)
         if not offline and not routing.names():
-            echo("  No key is set: these are servers of your own. 'pondero keys set NAME' keeps")
-            echo("  a key, and --offline serves every model without one.")
+            for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
+                _print_text(line, indent=2)
     lacking = []
     if not offline and config.routes:
         lacking = [text for p in routing.providers() if (text := _missing(config, p))]
@@ -177,14 +182,15 @@ def _checked(config: "Config", routing: "Routing", *, offline: bool) -> int:
 def _print_routes(config: "Config") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
-        echo(f"  {route.match:<{width}}  {', then '.join(route.to)}")
+        _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
         if dial := _dial(route.thinking):
-            echo(f"  {'':<{width}}  thinking: {dial}")
+            _print_row(" " * width, f"thinking: {dial}")
     for key in config.keys:
         models = " ".join(key.models) or "everything"
         dial = _dial(key.thinking)
         state = " (blocked)" if key.blocked else ""
-        echo(f"  key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}")
+        said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
+        _print_text(said, indent=2)
 
 
 def _dial(dial: "Dial") -> str:
@@ -202,6 +208,24 @@ def _print_providers(routing: "Routing") -> None:
         names = [each.name for each in routing.names() if each.entry.provider == provider]
         if names:
             such = ", ".join(names[-_SHOWN:])
-            echo(f"  {provider.name:<18}{len(names):>4}  such as {such}")
+            _print_row(f"{provider.name:<18}{len(names):>4}", f"such as {such}")
         elif provider.auth == "none":
-            echo(f"  {provider.name:<18}      as {provider.name}:NAME, where it runs")
+            _print_row(f"{provider.name:<22}", f"as {provider.name}:NAME, where it runs")
+
+
+def _print_row(name: str, text: str) -> None:
+    """Print a name, in its column, and a text beside it; on a narrow terminal under it."""
+    if narrow() is None:
+        echo(f"  {name}  {text}")
+        return
+    if short := " ".join(name.split()):
+        _print_text(short, indent=2)
+    _print_text(text, indent=4)
+
+
+def _print_text(text: str, *, indent: int = 0) -> None:
+    """Print a line; on a narrow terminal as many as it takes without cutting a word in two."""
+    width = narrow()
+    if width is not None:
+        text = textwrap.fill(text, width - indent, break_on_hyphens=False, break_long_words=False)
+    echo(textwrap.indent(text, " " * indent))

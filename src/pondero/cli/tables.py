@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
@@ -14,6 +14,9 @@ from rich.text import Text
 from ..canon import visible
 from ..catalog import Entry
 from ..thinking import LEVELS, Plan
+from .output import narrow
+
+_Row = tuple[str | Text, ...]
 
 _BAR = 12
 _STARRED = "* is not what was asked for; 'pondero levels MODEL' says why"
@@ -50,11 +53,11 @@ def print_ladder(entry: Entry, plans: list[Plan]) -> None:
     unasked = _UNASKED.get(default, f"thinks unasked, at {default}")
     console.print(Text.assemble((entry.id, "bold"), f"  {unasked}"))
     shared = _shared(plans)
-    ladder = table("asked", "gets", "depth", "sends")
     deepest = max((plan.budget or 0 for plan in plans), default=0)
-    for plan in plans:
-        ladder.add_row(str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared))
-    console.print(ladder)
+    rows = [
+        (str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared)) for plan in plans
+    ]
+    console.print(*_fitted(console, ("asked", "gets", "depth", "sends"), [rows]))
     if shared:
         also = ", ".join(f"{path} {_value(value)}" for path, value in shared.items())
         console.print(
@@ -71,22 +74,24 @@ def print_ladders(ladders: Sequence[list[Plan]]) -> None:
     """Print the ladders of several models side by side, a column for each."""
     console = Screen()
     asked = list(dict.fromkeys(plan.asked for plans in ladders for plan in plans))
-    side = table("asked", *(plans[0].model for plans in ladders))
-    for wish in asked:
-        by_model = ({plan.asked: plan for plan in plans} for plans in ladders)
-        side.add_row(str(wish), *(_cell(plans.get(wish)) for plans in by_model))
-    console.print(side)
+    by_model = [{plan.asked: plan for plan in plans} for plans in ladders]
+    rows: list[_Row] = [
+        (str(wish), *(_cell(plans.get(wish)) for plans in by_model)) for wish in asked
+    ]
+    columns = ("asked", *(plans[0].model for plans in ladders))
+    console.print(*_fitted(console, columns, [rows]))
     console.print(Padding(Text(_STARRED, style="dim"), (0, 1)))
 
 
 def print_plans(plans: Sequence[Plan]) -> None:
     """Print the plans of several models side by side, a line for each, and then the reasons."""
     console = Screen()
-    side = table("model", "asked", "gets", "sends")
-    for plan in plans:
-        asked = "nothing" if plan.asked is None else str(plan.asked)
-        side.add_row(plan.model, asked, _cell(plan), _said(plan, {}))
-    console.print(side)
+    asked = ("nothing" if plan.asked is None else str(plan.asked) for plan in plans)
+    rows = [
+        (plan.model, wish, _cell(plan), _said(plan, {}))
+        for plan, wish in zip(plans, asked, strict=True)
+    ]
+    console.print(*_fitted(console, ("model", "asked", "gets", "sends"), [rows]))
     for plan in plans:
         for note in plan.adjustments:
             line = Text.assemble((f"* {plan.model}: ", "yellow"), f"{note.why} ({note.code})")
@@ -104,13 +109,17 @@ def _cell(plan: Plan | None) -> Text:
 def print_models(entries: Iterable[Entry]) -> None:
     """Print the catalog, provider by provider."""
     console = Screen()
-    for provider, group in groupby(entries, key=lambda entry: entry.provider):
+    groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.provider)]
+    rows = [
+        [(each.model, _has(each), _off(each), each.capability.default) for each in group]
+        for group in groups
+    ]
+    listed = _fitted(console, ("model", "levels", "off", "unasked"), rows)
+    for group, shown in zip(groups, listed, strict=True):
+        provider = group[0].provider
         keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
         console.print(Text.assemble((provider.name, "bold"), f"  {provider.label}{keys}"))
-        listed = table("model", "levels", "off", "unasked")
-        for entry in group:
-            listed.add_row(entry.model, _has(entry), _off(entry), entry.capability.default)
-        console.print(listed)
+        console.print(shown)
 
 
 def table(*columns: str) -> Table:
@@ -120,6 +129,41 @@ def table(*columns: str) -> Table:
         style = "cyan" if number == 0 else None
         made.add_column(column, style=style, overflow="fold")
     return made
+
+
+def _fitted(
+    screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]]
+) -> Sequence[RenderableType]:
+    """Return a table for each group of rows; on a terminal too narrow for its words, blocks."""
+    tables = []
+    for rows in groups:
+        tables.append(made := table(*columns))
+        for row in rows:
+            made.add_row(*row)
+    whole = (
+        _is_whole(screen, made, (columns, *rows)) for made, rows in zip(tables, groups, strict=True)
+    )
+    if narrow() is None or all(whole):
+        return tables
+    return [Group(Text(), *(_block(columns, row) for row in rows), Text()) for rows in groups]
+
+
+def _is_whole(screen: Screen, made: Table, rows: Iterable[Iterable[str | Text]]) -> bool:
+    """Return whether a table on this screen cuts no word of these rows in two."""
+    drawn = "".join(segment.text for segment in screen.render(made)).split()
+    return {word for row in rows for cell in row for word in str(cell).split()} <= set(drawn)
+
+
+def _block(columns: Sequence[str], row: _Row) -> Group:
+    """Return a row as lines: its first cell, and under it each of the others by its column."""
+    name, *cells = row
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    for style in ("dim", None):
+        lines.add_column(style=style, overflow="fold")
+    for column, cell in zip(columns[1:], cells, strict=True):
+        if str(cell):
+            lines.add_row(column, cell)
+    return Group(Text(str(name), style="cyan", overflow="fold"), Padding(lines, (0, 0, 0, 2)))
 
 
 def _got(plan: Plan) -> Text:
