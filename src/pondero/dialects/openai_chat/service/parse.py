@@ -103,8 +103,9 @@ def body(
     if passed is not None:
         passed.tools = raw["tools"] if isinstance(raw.get("tools"), list) else []
         fields.pop("tools", None)
-        taken = {*provider.fields, *(knob.path[0] for knob in provider.knob)}
-        passed.paths += (key for key in rest_of(raw) if key not in taken)
+        if rest := rest_of(raw):
+            taken = {*provider.fields, *(knob.path[0] for knob in provider.knob)}
+            passed.paths += (key for key in rest if key not in taken)
     if named is not None and fields.get("model") is None:
         fields["model"] = named
     try:

@@ -40,7 +40,7 @@ def wish_of(
     """
     knobs = _Knobs(body, rest, provider, model)
     for knob in provider.knob:
-        value = field_at(knobs.asked, knob.path)
+        value = field_at(knobs.asked, knob.path) if knob.path[0] in knobs.asked else None
         if value is None:
             continue
         try:
