@@ -79,6 +79,14 @@ def test_every_client_is_told_address_key_and_model(name, tmp_path, home):
     assert everything_of(home) == before, "the user's own settings stay byte for byte"
 
 
+def test_opencode_has_a_variant_for_every_level(tmp_path, home):
+    how = started("opencode", "gpt-5.5", tmp_path / "private")
+    config = json.loads(how.env["OPENCODE_CONFIG_CONTENT"])
+    variants = config["provider"]["pondero"]["models"]["chosen"]["variants"]
+    assert list(variants) == ["off", "low", "medium", "high", "max"]
+    assert all(options.get("effort", "off") == name for name, options in variants.items())
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_what_is_written_can_be_read(name, tmp_path, home):
     how = started(name, "openrouter:openai/gpt-5.5", tmp_path / "private")

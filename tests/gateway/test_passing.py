@@ -7,6 +7,7 @@ import anyio
 import pytest
 from tests.gateway.asgi import Came, came
 
+from pondero import models
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
@@ -44,6 +45,7 @@ class _Talk:
         routes = (
             Route(match="claude-opus-5", to=(OPUS,), thinking=thinking),
             Route(match="gpt-5.5", to=(GPT,), thinking=thinking),
+            Route(match="claude-sonnet-4-5", to=("anthropic:claude-sonnet-4-5",)),
         )
         self.app = app or App(Gate(Config(routes=routes), self.emulator))
         self._path = path
@@ -89,6 +91,16 @@ def test_a_request_that_passes_untouched_says_which_level_was_sent(level):
     answer = talk.ask("claude-opus-5", "What is 2 + 2?", output_config={"effort": level})
     assert talk.got["output_config"] == {"effort": level}
     assert answer.headers["x-pondero-thinking"] == f"asked={level}; sent={level}; why=body"
+
+
+@pytest.mark.parametrize("level", ["low", "medium", "high", "max"])
+def test_a_level_for_a_model_that_takes_tokens_alone_is_sent_as_tokens(level):
+    fields = {"max_tokens": 32_000, "thinking": {"type": "adaptive"}}
+    talk = _Talk("/v1/messages", fields)
+    answer = talk.ask("claude-sonnet-4-5", "What is 2 + 2?", output_config={"effort": level})
+    assert answer.status == 200
+    assert talk.got["thinking"]["type"] == "enabled"
+    assert "output_config" not in talk.got
 
 
 @pytest.mark.parametrize(
@@ -188,3 +200,59 @@ def test_the_seal_of_a_call_comes_back_where_the_client_has_a_stand_in():
     sent = json.dumps(emulator.log.entries[-1].body)
     assert own in sent
     assert STAND_IN not in sent
+
+
+WORDS = {
+    "anthropic": ("off", 8_000, "low", "medium", "high", "xhigh", "max"),
+    "openai_responses": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "openai_chat": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "gemini": (0, -1, 8_000, "MINIMAL", "LOW", "MEDIUM", "HIGH"),
+}
+
+
+def _messages_words(word: str | int) -> dict:
+    if word == "off":
+        return {"thinking": {"type": "disabled"}}
+    if isinstance(word, int):
+        return {"thinking": {"type": "enabled", "budget_tokens": word}}
+    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": word}}
+
+
+def _worded(front: str, model: str, word: str | int) -> tuple[str, dict]:
+    """Return address and body of a request that says a level in the words of its wire."""
+    said = [{"role": "user", "content": "What is 2 + 2?"}]
+    if front == "anthropic":
+        words = _messages_words(word)
+        return "/v1/messages", {"model": model, "max_tokens": 32_000, "messages": said, **words}
+    if front == "openai_responses":
+        return "/v1/responses", {"model": model, "input": said, "reasoning": {"effort": word}}
+    if front == "openai_chat":
+        body = {"model": model, "messages": said, "reasoning_effort": word}
+        return "/v1/chat/completions", body
+    knob = "thinkingBudget" if isinstance(word, int) else "thinkingLevel"
+    config = {"thinkingConfig": {knob: word}}
+    contents = [{"role": "user", "parts": [{"text": "What is 2 + 2?"}]}]
+    path = f"/v1beta/models/{model}:generateContent"
+    return path, {"contents": contents, "generationConfig": config}
+
+
+@pytest.mark.parametrize("front", WORDS)
+def test_every_word_of_a_wire_reaches_every_model_on_it(front):
+    """A model is asked under its own name; what it would refuse is said in its own way."""
+    own = {
+        entry.family: entry
+        for entry in models()
+        if entry.provider.dialect == front and entry.provider.exact
+    }
+    refused = []
+    for entry in own.values():
+        app = App(Gate(Config(routes=(Route(match=entry.model, to=(entry.id,)),)), Emulator()))
+        for word in WORDS[front]:
+            path, body = _worded(front, entry.model, word)
+            headers = {"content-type": "application/json", "x-api-key": "k"}
+            http = HttpRequest("POST", f"http://gate{path}", headers, json.dumps(body).encode())
+            answer = anyio.run(came, app, http)
+            if answer.status != 200:
+                refused.append((entry.id, word, answer.body))
+    assert own
+    assert not refused

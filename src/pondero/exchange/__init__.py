@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .decoded import Decoded, decode
     from .fallback import PATIENCE, hurried, is_fault, is_home, moves_on
     from .foreign_tools import TextCalls
-    from .patch import patched, thinking_paths, with_fields, with_list_headers
+    from .patch import patched, says_plan, thinking_paths, with_fields, with_list_headers
     from .refusals import refusal_of, refused_by, seals_of
     from .request import (
         Exchange,
@@ -80,6 +80,7 @@ _HOMES = {
     "prepare": "request",
     "refused_by": "refusals",
     "reply_of": "steps",
+    "says_plan": "patch",
     "seals_of": "refusals",
     "sent_now": "calibration",
     "settled": "calibration",
@@ -135,6 +136,7 @@ __all__ = [
     "refusal_of",
     "refused_by",
     "reply_of",
+    "says_plan",
     "seals_of",
     "sent_now",
     "settled",

@@ -38,6 +38,33 @@ def thinking_paths(entry: Entry, plan: Plan) -> tuple[Path, ...]:
     return _paths(entry, plan.dropped)
 
 
+def says_plan(body: bytes, entry: Entry, plan: Plan) -> bool:
+    """Return whether what a body says of how much to think is what the plan says, word for word.
+
+    The same may be said in a way that only other models of the provider take.
+    """
+    fields = _FIELDS.decode(body)
+    for path in _depth(entry):
+        if path[0] in fields:
+            said = _at({path[0]: msgspec.json.decode(fields[path[0]])}, path)
+            if said is not None and said != _at(plan.fields, path):
+                return False
+    return True
+
+
+@lru_cache(maxsize=512)
+def _depth(entry: Entry) -> tuple[Path, ...]:
+    every = (entry.placement, *entry.provider.placement.values())
+    paths = (spelt for each in every for path in depth_paths(each) for spelt in _spellings(path))
+    return tuple(dict.fromkeys(paths))
+
+
+def _at(value: Json, path: Path) -> Json:
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
 @lru_cache(maxsize=512)
 def _paths(entry: Entry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())

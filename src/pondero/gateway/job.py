@@ -14,7 +14,7 @@ from ..canon import Json, Message, Request, Thinking, ToolResult
 from ..catalog import Entry, Lookup
 from ..dialects import Parsed
 from ..errors import UsageError
-from ..exchange import Exchange, marked, prepare, thinking_paths, with_fields
+from ..exchange import Exchange, marked, prepare, says_plan, thinking_paths, with_fields
 from ..exchange import plan as make_plan
 from ..store import lookup, settled
 from ..thinking import Adjustment, Asked, Intent, Plan, Policy
@@ -41,7 +41,7 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     decided, plan = planned_for(question, entry)
     url, key = gate.address(entry.provider)
     if _passes(question, entry):
-        untouched = _is_as_asked(decided, plan, parsed.request.model, entry)
+        untouched = _is_as_asked(question, decided, plan, entry)
         template = template_of(entry, stream=request.stream, url=url, key=key)
         exchange = passed(
             call.http, question.service.passing, entry, plan, template, untouched=untouched
@@ -149,10 +149,16 @@ def _is_foreign(message: Message, entry: Entry) -> bool:
     )
 
 
-def _is_as_asked(decided: Decided, plan: Plan, said: str, entry: Entry) -> bool:
-    """Return whether the client's own thinking fields can stay as they are."""
+def _is_as_asked(question: Question, decided: Decided, plan: Plan, entry: Entry) -> bool:
+    """Return whether the client's own thinking fields can stay as they are.
+
+    Of a model that nobody knows, the client may know more than the plan.
+    """
     own = decided.why is None and decided.wish.said_in in ("body", "unset")
-    return own and said == entry.model and not plan.adjustments
+    named = question.parsed.request.model == entry.model
+    if not own or not named or plan.adjustments:
+        return False
+    return entry.inferred or says_plan(question.call.http.body, entry, plan)
 
 
 def _policy(question: Question) -> Policy:
