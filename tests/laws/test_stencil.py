@@ -56,7 +56,7 @@ blocks = st.lists(
         st.sampled_from(("text", "thinking", "tool_use")),
         st.integers(0, 2),
         st.lists(st.tuples(st.sampled_from(("text", "thinking", "signature")), texts), max_size=12),
-        st.sampled_from(("closed", "open", "ended")),
+        st.sampled_from(("closed", "open", "ended", "broken off")),
     ),
     max_size=4,
 )
@@ -77,12 +77,12 @@ def messages(said) -> bytes:
         for field, text in pieces:
             delta = {"type": f"{field}_delta", field: text}
             events += [{"type": "content_block_delta", "index": index, "delta": delta}]
-        if end != "open":
+        if end in ("closed", "ended"):
             events += [{"type": "content_block_stop", "index": index}]
-        if end == "ended":  # and then goes on
+        if end in ("ended", "broken off"):  # and then goes on
             events += [{"type": "message_stop"}]
             late = {"type": "text_delta", "text": "late"}
-            events += [{"type": "content_block_delta", "index": index, "delta": late}]
+            events += [{"type": "content_block_delta", "index": index, "delta": late}] * 2
     events += [{"type": "message_stop"}]
     return b"".join(f"data: {json.dumps(each)}\n\n".encode() for each in events)
 
@@ -110,6 +110,7 @@ def test_a_stencil_changes_nothing(said, plain):
 @given(blocks)
 @example([("text", 0, [("text", "a")] * 3, "closed"), ("thinking", 0, [("text", "a")] * 3, "open")])
 @example([("text", 0, [("text", "a")] * 3, "ended")])
+@example([("text", 0, [], "broken off")])
 def test_a_stencil_changes_nothing_of_blocks(said):
     data = messages(said)
     with pytest.MonkeyPatch.context() as patch:

@@ -71,7 +71,7 @@ class _Reading:
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; unknown kinds of frames are passed over."""
         handlers, at = self._handlers, 0
-        while at < len(frames):
+        while at < len(frames) and not self.over:  # what follows the end is not read
             if (texts := self._stencil.texts(frames, at)) and self._stencil.place is not None:
                 events += self._stencil.place.say(texts)
                 at += len(texts)
@@ -153,8 +153,6 @@ class _Reading:
         events += [self._answer.ended(opened) for opened in self._open.values()]
         events.append(self._answer.finished())
         self.over = True
-        self._stencil = Stencil(None)
-        self._handlers.clear()  # frames that follow the end in the same bytes are not read
 
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
         raise failure(parse(payload, _ANY), self._answer.head, body=payload, status=None)
