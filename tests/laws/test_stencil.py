@@ -34,9 +34,11 @@ models = st.sampled_from(("m", "content", "a"))
 chunks = st.lists(
     st.tuples(fields, texts, models)
     | st.tuples(st.just("both"), texts, models)
+    | st.tuples(st.sampled_from(("empty usage", "usage")), texts, models)
     | st.tuples(st.just("call"), st.sampled_from(('{"a":', "1}")), models),
     max_size=25,
 )
+USAGES = {"empty usage": {}, "usage": {"prompt_tokens": 1, "completion_tokens": 2}}
 
 
 def frame(field: str, text: str, model: str, *, plain: bool) -> bytes:
@@ -46,7 +48,15 @@ def frame(field: str, text: str, model: str, *, plain: bool) -> bytes:
     elif field == "call":
         call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": text}}
         delta = {"content": "", "tool_calls": [call]}
-    chunk = {"id": "c", "model": model, "choices": [{"index": 0, "delta": delta}]}
+    elif field in USAGES:
+        delta = {"content": text}
+    chunk: dict[str, object] = {
+        "id": "c",
+        "model": model,
+        "choices": [{"index": 0, "delta": delta}],
+    }
+    if field in USAGES:
+        chunk["usage"] = USAGES[field]
     said = json.dumps(chunk, ensure_ascii=plain, separators=(",", ":") if plain else None)
     return f"data: {said}\n\n".encode("utf-8", "surrogatepass")
 
@@ -99,6 +109,7 @@ def read(data: bytes, wire: str = "openai_chat") -> list[Event] | str:
 @example([("content", ":", "m"), ("content", "a", "m"), ("content", "b", "m")], True)
 @example([("content", "m", "m"), ("content", "m", "m"), ("content", "m", "a")], True)
 @example([("content", "a", "m"), ("content", '"},"x":{"y":"', "m")], True)
+@example([("empty usage", "a", "m"), ("usage", "b", "m"), ("empty usage", "c", "m")], True)
 def test_a_stencil_changes_nothing(said, plain):
     data = b"".join(frame(*each, plain=plain) for each in said) + b"data: [DONE]\n\n"
     with pytest.MonkeyPatch.context() as patch:

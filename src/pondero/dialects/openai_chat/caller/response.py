@@ -122,7 +122,7 @@ class Builder:
                     or choice.error
                 ):
                     self.notes.take_choice(choice)
-        if answer.usage is not None:
+        if answer.usage:  # some send an empty one with every chunk
             self.notes.counts = answer.usage
         if (
             answer.x_groq
