@@ -106,6 +106,36 @@ def test_every_adjustment_is_said_on_stderr(ask):
     assert "cannot_disable" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gemini-3-pro-preview/off"], "asked for off; sent: low\nthis model"),
+        (["gemini-2.5-pro/off"], "asked for off; sent: minimal, 128 tokens\nthis model"),
+        (["gpt-5.1/max"], "asked for max; sent: high\nthis model has"),
+        (
+            ["claude-sonnet-4-5/high", "--max-tokens", "3000"],
+            "asked for high; sent: high, 1,500 tokens",
+        ),
+        (["claude-sonnet-4-5/500"], "asked for 500 tokens; sent: 1,024 tokens\nthis model"),
+    ],
+)
+def test_what_was_sent_in_place_of_a_level_is_said_first(ask, arguments, said):
+    code, _, err = ask("--offline", *arguments, SUM)
+    assert code == 0
+    assert err.startswith(said)
+    both = ask("--offline", "-m", *arguments, "-m", "claude-opus-5/low", SUM)[2]
+    name = arguments[0]
+    assert said.partition("\n")[0] in {
+        line.removeprefix(f"{name}: ") for line in both.splitlines() if line.startswith(name)
+    }
+
+
+def test_nothing_is_said_of_a_level_that_was_sent_as_it_was_asked(ask):
+    _, _, err = ask("--offline", "command-a/high", SUM)
+    assert "(unknown_model)" in err
+    assert "asked for" not in err
+
+
 def test_every_adjustment_is_an_event_before_the_end_with_json(ask):
     code, out, err = ask("--offline", "gemini-3-pro-preview/off", SUM, "--json-lines")
     *_, note, end = (json.loads(line) for line in out.splitlines())

@@ -12,7 +12,7 @@ from ..client import AsyncClient, AsyncTurn, Recorder
 from ..errors import PonderoError
 from .ask_answer import Answer, answer_of, shaped
 from .ask_options import Given
-from .ask_output import Lines, ended, say
+from .ask_output import Lines, ended, remarks, say
 from .ask_question import Question, async_transport_of
 from .ask_thread import Start, saved
 from .ask_tools import Results
@@ -109,8 +109,8 @@ def _print(answers: dict[int, Answer], given: Given) -> int:
             raise whole[0].error
         print_answers(whole, plain=given.plain, thinking=bool(given.shown))
         for answer in whole:
-            for note in answer.reply.adjustments if answer.reply else ():
-                say(f"{answer.name}: {note.why} ({note.code})")
+            for remark in remarks(answer.reply) if answer.reply else ():
+                say(f"{answer.name}: {remark}")
     return max((_code(answer) for answer in whole), default=0)
 
 

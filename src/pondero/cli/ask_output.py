@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -22,6 +23,8 @@ from ..canon import (
 )
 from ..client import lookup
 from ..store import hidden, medium
+from ..thinking import outcome
+from ..thinking import said as worded
 from .ask_answer import VERSION, Answer
 from .ask_options import Given
 from .ask_thread import Start
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from .live_output import Counter, Typeset
 
 _LONGEST = 300  # characters of a line about a tool
+_DEPTH = ("level", "budget")  # of adjustments: what says how much a model thinks
 _REFUSED = ("refusal", "content_filter")
 
 
@@ -130,8 +134,8 @@ class Page:
         if answer.reply is not None:
             if self._due:
                 say(f"no thinking to show: {_unseen(self._start, answer.reply)}")
-            for note in answer.reply.adjustments:
-                say(f"{note.why} ({note.code})")
+            for remark in remarks(answer.reply):
+                say(remark)
         if self._usage:
             echo(styled(answer.figures(), dim=True), err=True)
 
@@ -279,6 +283,14 @@ def ended(reply: Reply, *, who: str = "") -> int:
     if reply.finish == "length":
         say(f"{who}the answer was cut off at max_tokens")
     return 3 if reply.finish in _REFUSED else 0
+
+
+def remarks(reply: Reply) -> Iterator[str]:
+    """Yield what was sent where that is not the level asked for, then why of each difference."""
+    if reply.plan is not None and any(note.what in _DEPTH for note in reply.adjustments):
+        yield f"asked for {worded(reply.plan.asked)}; sent: {outcome(reply.plan)}"
+    for note in reply.adjustments:
+        yield f"{note.why} ({note.code})"
 
 
 def said_by(result: ToolResult) -> str:
