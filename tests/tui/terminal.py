@@ -44,8 +44,8 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def press(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self._master, keys.encode())
+        """Press keys; an escaped surrogate is a byte that is not UTF-8."""
+        os.write(self._master, keys.encode(errors="surrogateescape"))
 
     def until(self, *words: str) -> str:
         """Wait until all of this is on the screen, and return the screen."""

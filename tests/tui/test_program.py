@@ -52,6 +52,18 @@ def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
         assert terminal.ended() == 0
 
 
+def test_bytes_that_are_not_utf_8_are_typed_and_end_nothing(environment):
+    with running("chat", "--offline", environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press("caf\udce9, \udcf0\udc9f and 6 * 7?\r")  # Latin-1, then half an emoji
+        terminal.until("caf\ufffd, \ufffd and", " · out ")
+        terminal.press("\udcf0\udc9f")  # a character in two pieces
+        terminal.press("\udc98\udc80")
+        terminal.until("😀")
+        terminal.press("\x15/quit\r")
+        assert terminal.ended() == 0
+
+
 def test_without_a_model_it_begins_with_what_was_settled(environment, tmp_path):
     (tmp_path / "config").mkdir()
     settled = 'model = "gpt-5.1"\nthinking = "high"\nsave = false\n'

@@ -1,5 +1,6 @@
 """The chat on a terminal: keys become actions, states are drawn; ``executor`` does the effects."""
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
+from textual.driver import Driver
 from textual.events import Resize
 from textual.timer import Timer
 
@@ -101,6 +103,15 @@ class ChatApp(App[None]):
         self.theme = theme if theme in self.available_themes else DARK.name
         names = tuple(sorted(self.available_themes))
         self.state = self.state.but(themes=names, theme=self.theme)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver that takes any byte, in place of the one that does not."""
+        usual = super().get_driver_class()
+        if os.name == "nt":  # its driver is given characters, not bytes
+            return usual
+        from .driver import TolerantDriver  # noqa: PLC0415 - Windows cannot import it
+
+        return TolerantDriver if issubclass(TolerantDriver, usual) else usual
 
     @property
     def state(self) -> State:

@@ -1,0 +1,33 @@
+"""What is typed at the terminal, read as Textual does; ``ChatApp`` runs on it where there is POSIX.
+
+Textual's own driver ends the app with a traceback at the first byte that is not UTF-8: half a
+character, or a key of a terminal that speaks Latin-1. Here such a byte becomes ``�``.
+"""
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+_TICK = 0.1
+_MOST = 4096
+
+
+class TolerantDriver(LinuxDriver):
+    """The driver of Linux and macOS, for whatever bytes come."""
+
+    def run_input_thread(self) -> None:
+        """Read what is typed until the app is closed."""
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        parser = XTermParser(self._debug)
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                # An empty text, which is half a character, would be the end for the parser.
+                if selector.select(_TICK) and (typed := decode(os.read(self.fileno, _MOST))):
+                    for event in parser.feed(typed):
+                        self.process_message(event)
+                for event in parser.tick():
+                    self.process_message(event)
