@@ -64,6 +64,15 @@ def test_bytes_that_are_not_utf_8_are_typed_and_end_nothing(environment):
         assert terminal.ended() == 0
 
 
+def test_keys_that_come_all_at_once_are_done_in_their_order(environment):
+    with running("chat", "--offline", environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press("wrong\x15is 6 * 7?\x01What \x05\x1b[D\x7f8\r")
+        terminal.until("▌ What is 6 * 8?", "6 * 8 = 48", " · out ")
+        terminal.press("wrong\x15/quit\r")
+        assert terminal.ended() == 0
+
+
 def test_without_a_model_it_begins_with_what_was_settled(environment, tmp_path):
     (tmp_path / "config").mkdir()
     settled = 'model = "gpt-5.1"\nthinking = "high"\nsave = false\n'

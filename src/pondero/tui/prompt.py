@@ -188,7 +188,13 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             return
-        await super()._on_key(event)
+        if bound := self._bindings.key_to_bindings.get(event.key):
+            # Textual would run it when the key has bubbled up to the app, after those that follow.
+            event.stop()
+            event.prevent_default()
+            await self.run_action(bound[0].action)
+        else:
+            await super()._on_key(event)
         if event.is_printable or event.key in ("backspace", "delete"):
             self.post_message(self.Typed())
         self._look()
