@@ -10,7 +10,7 @@ import pytest
 from tests.transport.loopback import Peer, answering, chunked, serving
 
 from pondero.canon import HttpRequest
-from pondero.errors import BadParameter, Timeout, Unreachable
+from pondero.errors import BadParameter, PonderoError, Timeout, Unreachable
 from pondero.exchange import Timeouts
 from pondero.transport import AsyncHttpTransport, FastTransport, HttpTransport
 
@@ -72,6 +72,38 @@ async def _awaited(transport, url, times, timeouts, read):
     finally:
         await transport.aclose()
         await transport.aclose()
+
+
+def broken_off(kind: str, url: str, begun: threading.Event):
+    """Return the pieces of an answer, read late, and the error at their end."""
+    pieces: list[bytes] = []
+    if kind == "sync":
+        transport = HttpTransport()
+        answer = transport.send(request(url), LONG)
+        begun.set()
+        try:
+            pieces.extend(answer)
+        except PonderoError as error:
+            return pieces, error
+        finally:
+            answer.close()
+            transport.close()
+
+    async def run():
+        transport = AsyncHttpTransport() if kind == "async" else FastTransport()
+        answer = await transport.send(request(url), LONG)
+        begun.set()
+        await asyncio.sleep(0.3)  # all has come, and the connection is gone
+        try:
+            async for piece in answer:
+                pieces.append(piece)  # noqa: PERF401 - those before the error are wanted
+        except PonderoError as error:
+            return pieces, error
+        finally:
+            await answer.aclose()
+            await transport.aclose()
+
+    return asyncio.run(asyncio.wait_for(run(), 20))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,6 +203,25 @@ def test_a_connection_that_breaks_is_unreachable(kind, said):
 
     with serving(script) as server, pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
         exchanges(kind, server.url)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("broken", [b"", b"9\r\nha", b"zz\r\nnonsense"])
+def test_what_came_before_a_connection_broke_is_not_lost(kind, broken):
+    begun = threading.Event()
+    events = [b"event %d\n" % number for number in range(500)]
+    head, _, body = chunked(*events)[:-5].partition(b"\r\n\r\n")
+
+    def script(peer: Peer) -> None:
+        peer.read()
+        peer.say(head + b"\r\n\r\n")
+        begun.wait(20)
+        peer.say(body + broken)
+
+    with serving(script) as server:
+        found, error = broken_off(kind, server.url, begun)
+    assert b"".join(found).removesuffix(b"ha") == b"".join(events)
+    assert isinstance(error, Unreachable)
 
 
 @pytest.mark.parametrize("kind", KINDS)

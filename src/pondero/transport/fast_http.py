@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -15,6 +15,7 @@ from .proxies import Proxies
 
 try:
     import aiohttp
+    from aiohttp.client_proto import ResponseHandler
     from yarl import URL
 except ImportError as _missing:
     raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from _missing
@@ -53,6 +54,7 @@ class FastTransport:
             # There is more to come: from now on the time between bytes counts.
             connection.protocol.read_timeout = timeouts.between_bytes
             connection.protocol.start_timeout()
+            pool.lines.reads(connection.protocol, response.content)
         return FastAnswer(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
@@ -89,6 +91,8 @@ class FastAnswer:
                 first, _ = await content.readchunk()
             more = _rest(content)
         except _ERRORS as error:
+            if left := _left(content):
+                return left  # the next call raises
             raise _said(error, self._url, self._seconds) from error
         if first:
             return first + more if more else first
@@ -110,6 +114,14 @@ def _rest(content: aiohttp.StreamReader) -> bytes:
         buffer.clear()
         buffer.append(whole)
     return content.read_nowait()
+
+
+def _left(content: aiohttp.StreamReader) -> bytes:
+    """Return what came before a connection broke; aiohttp keeps it to itself."""
+    buffer: deque[bytes] = getattr(content, "_buffer", deque())
+    left = b"".join(buffer)
+    buffer.clear()
+    return left
 
 
 @lru_cache(maxsize=64)
@@ -142,12 +154,40 @@ class _Pool:
             read_bufsize=2**18,
         )
         self.keeper = self._kept()
+        self.lines = _Lines()
 
     async def _kept(self) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
             await self.session.close()
+
+
+class _Lines:
+    """What is read from each connection: it is told when the connection is gone.
+
+    aiohttp tells it where a body is cut, but not where the bytes of its chunks make no sense: who
+    reads would wait for ever, as the clock stops too.
+    """
+
+    def __init__(self) -> None:
+        self._read: WeakKeyDictionary[ResponseHandler, aiohttp.StreamReader] = WeakKeyDictionary()
+
+    def reads(self, protocol: ResponseHandler, content: aiohttp.StreamReader) -> None:
+        """Note that this is read from there now."""
+        known = protocol in self._read
+        self._read[protocol] = content
+        if (closed := protocol.closed) is None:
+            self._gone(protocol)
+        elif not known:
+            closed.add_done_callback(partial(self._gone, protocol))
+
+    def _gone(self, protocol: ResponseHandler, closed: asyncio.Future[None] | None = None) -> None:
+        if closed is not None and not closed.cancelled():
+            closed.exception()  # else Python logs that nobody asked for it
+        content = self._read.pop(protocol, None)
+        if content is not None and not content.is_eof() and content.exception() is None:
+            content.set_exception(aiohttp.ClientPayloadError("the connection broke off"))
 
 
 class Sockets:
