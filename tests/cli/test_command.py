@@ -8,6 +8,7 @@ import click
 import pytest
 
 from pondero.cli.app import app
+from pondero.cli.command import closest_first
 
 _CONTEXT = click.Context(app)
 _COMMANDS = [app.get_command(_CONTEXT, name) for name in app.list_commands(_CONTEXT)]
@@ -49,6 +50,35 @@ def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
     code, out, err = call(*typed)
     assert (code, out) == (2, "")
     assert f"Did you mean '{meant}'" in err
+
+
+@pytest.mark.parametrize(
+    ("typed", "guesses"),
+    [
+        (["ask", "--templat"], "(Did you mean one of: '--template', '--steps', '--plain'?)"),
+        (["ask", "--thinkng"], "(Did you mean one of: '--thinking', '--no-thinking'?)"),
+        (["launhc"], "(Did you mean one of: 'launch', 'plan'?)"),
+        (["ask", "--jsn"], "Did you mean '--json'?"),
+    ],
+)
+def test_the_nearest_of_several_guesses_stands_first(call, typed, guesses):
+    code, out, err = call(*typed)
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: pondero ")
+    assert err.endswith(f"{typed[-1]!r}. {guesses}\n")
+
+
+@pytest.mark.parametrize("command", _ALL, ids=lambda command: command.name)
+def test_a_flag_that_lacks_its_last_letter_is_guessed_first(command):
+    flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+    for flag in flags:
+        typed = flag[:-1]
+        if not flag.startswith("--") or typed in flags or len(typed) < 5:
+            continue
+        with pytest.raises(click.NoSuchOption) as wrong:
+            command.make_context(command.name, [typed], resilient_parsing=False)
+        _, _, guesses = closest_first(wrong.value).format_message().partition("Did you mean ")
+        assert guesses.removeprefix("one of: ").startswith(f"'{typed}")
 
 
 def test_an_answer_whose_reader_has_gone_is_no_error():

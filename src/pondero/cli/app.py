@@ -13,7 +13,7 @@ import click
 
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
-from .command import Group, code_of, examples
+from .command import Group, closest_first, code_of, examples
 from .output import echo
 
 _COMMANDS = {
@@ -105,7 +105,7 @@ def run(arguments: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         text = StringIO()
-        error.show(text)
+        closest_first(error).show(text)
         echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except PonderoError as error:

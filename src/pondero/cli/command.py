@@ -44,6 +44,16 @@ class Group(click.Group):
             raise click.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from error
 
 
+def closest_first(error: click.ClickException) -> click.ClickException:
+    """Return the error for a wrong name with the nearest guess first; click sorts by letter."""
+    if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not error.possibilities:
+        return error
+    guesses = ", ".join(map(repr, error.possibilities))
+    one = len(error.possibilities) == 1
+    asked = f"Did you mean {guesses}?" if one else f"(Did you mean one of: {guesses}?)"
+    return click.UsageError(f"{error.message} {asked}", error.ctx)
+
+
 class Sections(click.Command):
     """A command whose help lists its options under headings.
 
