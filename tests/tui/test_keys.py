@@ -57,10 +57,23 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
         await chat.press("ctrl+c")
         assert not chat.app.state.busy
         assert "next: say b" in chat.text
-        assert "1 waiting: Enter sends the next" in chat.text
+        assert "1 waiting: Enter on an empty line sends the next" in chat.text
         chat.gate.open()
         await chat.press("enter")
         assert cells(chat, Spoken)[-1].text == "b"
+
+
+async def test_where_other_words_are_being_written_those_of_a_stopped_turn_are_at_up():
+    async with stage() as chat:
+        await chat.say_until_held(QUESTION, pieces=3)
+        await chat.type("say b")
+        await chat.press("escape")
+        assert chat.app.prompt.text == "say b"
+        assert "↑ has them" in chat.text
+        await chat.press("up")
+        assert chat.app.prompt.text == QUESTION
+        await chat.press("down")
+        assert chat.app.prompt.text == "say b"
 
 
 async def test_several_lines_are_written_with_ctrl_j_or_a_backslash():

@@ -137,6 +137,25 @@ async def test_words_that_wait_are_sent_in_their_own_thread(threads):
         assert shown(chat) == []
 
 
+async def test_words_without_an_answer_wait_in_their_own_thread(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say a")
+        home = threads.get("last").id
+        broken = "say b [emulator: fault error_event 2]"
+        await chat.say_until_held(broken, pieces=2)
+        await chat.paste("say c")
+        await chat.pilot.press("enter")
+        await chat.paste("/new")
+        await chat.pilot.press("enter")
+        chat.gate.open()
+        await chat.quiet()
+        assert "no answer: say a" in chat.text
+        assert chat.app.prompt.text == ""
+        await chat.say(f"/resume {home}")
+        assert [asked.words for asked in chat.app.state.queue] == [broken, "say c"]
+        assert "next: say b" in chat.text
+
+
 async def test_a_narrow_terminal_shows_the_pane_alone(threads):
     async with stage("claude-opus-5/off", threads=threads, size=(40, 20)) as chat:
         await chat.say("say a")

@@ -252,8 +252,12 @@ class ChatApp(App[None]):
         return next((desk for desk in self._desks if desk.thread == thread), None)
 
     def clear(self, desk: Desk) -> None:
-        """Put a desk away that is not shown and has nothing to do, and is kept on disk or empty."""
-        done = not desk.state.busy and (desk.is_written or not desk.state.count)
+        """Put a desk away that is not shown and has nothing to do, and is kept on disk or empty.
+
+        One with words that wait stays: they are nowhere else.
+        """
+        kept = desk.is_written and not desk.state.queue
+        done = not desk.state.busy and (kept or not desk.state.count)
         if desk is not self.desk and done:
             self._desks.remove(desk)
 

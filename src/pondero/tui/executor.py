@@ -148,7 +148,8 @@ class Executor:
         self.refresh_pane()
         if desk is not self._app.desk and not desk.state.busy:
             self._app.clear(desk)
-            self._app.dispatch(actions.Answered(desk.state.thread))
+            whole = ended.error is None
+            self._app.dispatch(actions.Answered(desk.state.thread, whole=whole))
 
     def _stop(self, _effect: effects.Stop, desk: Desk) -> None:
         for worker in (*desk.asking, *((desk.turn,) if desk.turn is not None else ())):
@@ -386,8 +387,15 @@ class Executor:
         self._app.dispatch(actions.Reported(examined()), desk)
 
     def _restore(self, effect: effects.Restore, desk: Desk) -> None:
-        if desk is self._app.desk and not self._app.prompt.text:
-            self._app.prompt.put(effect.words)
+        prompt = self._app.prompt
+        if desk is not self._app.desk:
+            self._app.dispatch(actions.Returned(effect.words), desk)
+        elif not prompt.text:
+            prompt.put(effect.words)
+        else:
+            prompt.remember(effect.words)
+            said = "↑ has them: other words stand in the input line"
+            self._app.dispatch(actions.Reported((said,)), desk)
 
     def _dress(self, effect: effects.Dress, desk: Desk) -> None:
         self._app.theme = effect.theme

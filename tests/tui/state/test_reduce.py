@@ -134,8 +134,16 @@ def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
     state, asked = reduce(busy, ended(stopped=True, kept=(), exchanges=()), dial)
     assert asked == (effects.Restore("17 * 23?"),)
     assert state.count == 0
-    assert told(state) == "stopped before an answer; your words are back below"
+    assert told(state) == "stopped before an answer; your words are back"
     assert not any(cell.live for cell in state.page if isinstance(cell, Thought))
+
+
+def test_what_was_attached_meanwhile_stays_when_a_turn_gives_its_files_back(chat, dial):
+    first, second = Text("first.md:\n1"), Text("second.md:\n2")
+    busy, _ = say(do(chat, dial, actions.Attached((first,))), dial, "17 * 23?")
+    busy = do(busy, dial, actions.Attached((second,)))
+    state = do(busy, dial, ended(error=Timeout("x"), kept=(), exchanges=()))
+    assert state.attached == (first, second)
 
 
 def test_ctrl_c_leaves_when_it_is_said_twice_in_a_row(chat, dial):

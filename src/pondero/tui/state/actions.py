@@ -136,10 +136,17 @@ class Ended(Struct, frozen=True, kw_only=True):
     unsaved: str | None = None
 
 
+class Returned(Struct, frozen=True):
+    """Words that were not answered came back while another thread was shown; they wait here."""
+
+    words: str
+
+
 class Answered(Struct, frozen=True):
-    """An answer that came while another thread was shown is whole."""
+    """A turn ended while another thread was shown; ``whole``: without an error."""
 
     thread: Known | None
+    whole: bool = True
 
 
 class ColumnsArrived(Struct, frozen=True):
@@ -293,6 +300,7 @@ Action = (
     | Scrolled
     | Arrived
     | Ended
+    | Returned
     | Answered
     | ColumnsArrived
     | ColumnEnded

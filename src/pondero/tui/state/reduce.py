@@ -84,6 +84,12 @@ def _unqueued(state: State, _action: actions.Unqueued, _dial: Dial) -> tuple[Sta
     return after, (effects.Restore(last.words),)
 
 
+def _returned(state: State, action: actions.Returned, _dial: Dial) -> tuple[State, Effects]:
+    """Let words wait before all others, with what was attached to them."""
+    asked = Asked(action.words, state.attached)
+    return state.but(queue=(asked, *state.queue), attached=()), ()
+
+
 def _asking(state: State, asked: Asked, at: float, dial: Dial) -> tuple[State, Effects]:
     """Begin a turn; where an older part is on the page, go to its end: answers come there."""
     begun, ask = asking(state, asked, at, dial, context=state.tally.context)
@@ -185,7 +191,7 @@ def _ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effe
     if not after.queue or after.busy:
         return after, asked
     if action.stopped or action.error is not None:
-        held = f"{len(after.queue)} waiting: Enter sends the next, ↑ takes the last back"
+        held = f"{len(after.queue)} waiting: Enter on an empty line sends the next"
         return after.but(hint=held), asked
     sent, more = _next(after, action.at, dial)
     return sent, (*asked, *more)
@@ -223,7 +229,7 @@ def _edited(state: State, action: actions.Edited, dial: Dial) -> tuple[State, Ef
 
 def _answered(state: State, action: actions.Answered, _dial: Dial) -> tuple[State, Effects]:
     title = action.thread.title if action.thread else "the other thread"
-    return state.but(hint=f"answered: {title}"), ()
+    return state.but(hint=f"{'answered' if action.whole else 'no answer'}: {title}"), ()
 
 
 def _handed_off(state: State, action: actions.HandedOff, _dial: Dial) -> tuple[State, Effects]:
@@ -255,6 +261,7 @@ _HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
     actions.Interrupted: _interrupted,
     actions.Typed: _typed,
     actions.Unqueued: _unqueued,
+    actions.Returned: _returned,
     actions.PaneToggled: search.toggled,
     actions.Sought: search.sought,
     actions.Listed: search.listed,

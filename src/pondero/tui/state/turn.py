@@ -288,7 +288,7 @@ def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effe
         after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
     if action.kept:
         return after, ()
-    return after.but(attached=asked.parts), (effects.Restore(asked.words),)
+    return after.but(attached=(*asked.parts, *after.attached)), (effects.Restore(asked.words),)
 
 
 def _remarks(state: State, action: actions.Ended) -> State:
@@ -309,7 +309,7 @@ def _remarks(state: State, action: actions.Ended) -> State:
     if action.error is not None:
         state = state.tell(*trouble(action.error), tone="error")
     if action.stopped and not action.kept:
-        state = state.tell("stopped before an answer; your words are back below")
+        state = state.tell("stopped before an answer; your words are back")
     return state
 
 
