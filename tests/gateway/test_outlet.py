@@ -5,11 +5,16 @@ import asyncio
 import pytest
 
 from pondero.canon import HttpResponse
+from pondero.gateway import outlet as outlet_module
 from pondero.gateway.outlet import Outlet, Watch
 
 
 async def _nowhere(_message) -> None:
     pass
+
+
+async def _nothing():
+    await asyncio.Event().wait()
 
 
 def asked(*, ends: bool) -> bool:
@@ -40,3 +45,25 @@ def test_what_follows_an_answer_that_has_ended_goes_on():
 def test_a_client_that_hangs_up_before_the_end_ends_it():
     with pytest.raises(asyncio.CancelledError):
         asked(ends=False)
+
+
+@pytest.mark.parametrize(("headers", "pinged"), [({}, False), ({"content-type": "x"}, True)])
+def test_nothing_is_started_for_an_answer_that_takes_no_sign_of_life(monkeypatch, headers, pinged):
+    monkeypatch.setattr(outlet_module, "SILENCE", -1.0)
+    monkeypatch.setattr(outlet_module, "_LOOK", 0.001)
+    pings = 0
+
+    class Counted(Outlet):
+        async def ping(self) -> None:
+            nonlocal pings
+            pings += 1
+
+    async def run() -> None:
+        outlet = Counted(_nowhere)
+        if headers:
+            outlet.streams(headers, b": still here\n\n")
+        with Watch().over(outlet, _nothing):
+            await asyncio.sleep(0.1)
+
+    asyncio.run(run())
+    assert (pings > 0) is pinged

@@ -62,9 +62,14 @@ class Outlet:
         self.ended = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    @property
+    def may_ping(self) -> bool:
+        """Return whether it is a stream, and no event is half sent or still to be read."""
+        return bool(self._ping) and self._ends_whole and not self._busy and not self.ended
+
     async def ping(self) -> None:
-        """Send a sign of life, unless an event is half sent or still to be read."""
-        if self._ping and self._ends_whole and not self._busy and not self.ended:
+        """Send a sign of life, if there may be one."""
+        if self.may_ping:
             await self.write(self._ping)
 
     async def _begin(self) -> None:
@@ -127,7 +132,7 @@ class Watch:
             for outlet, (receive, task) in new.items():
                 self._waits[outlet] = ensure_future(_hang_up(receive, outlet, task))
             late = monotonic() - SILENCE
-            for outlet in [each for each in self._open if each.last < late]:
+            for outlet in [each for each in self._open if each.last < late and each.may_ping]:
                 ping = ensure_future(outlet.ping())  # who does not read holds up nobody else
                 self._pings.add(ping)
                 ping.add_done_callback(self._pings.discard)
