@@ -96,6 +96,32 @@ def test_plain_is_word_for_word(service, environment):
     assert [line.rstrip() for line in MARKDOWN.splitlines()] == seen.text.rstrip().splitlines()
 
 
+@pytest.mark.parametrize("columns", [80, 41])
+def test_thinking_is_broken_between_words(service, environment, columns):
+    service.expect(Turn(thinking=WORDS, text="391"))
+    given = ("claude-opus-5/high", SUM, "--thinking")
+    seen = asked(*given, environment=environment, columns=columns, lines=120)
+    lines = seen.text.rstrip().splitlines()
+    thought = lines[: lines.index("")]
+    assert " ".join(thought) == WORDS
+    assert len(thought) > 1
+    assert lines[-1] == "391"
+
+
+def test_thinking_in_a_pipe_is_one_line(service, environment):
+    service.expect(Turn(thinking=WORDS, text="391"))
+    program = [sys.executable, "-c", "from pondero.cli import main; main()", "ask", "--thinking"]
+    done = subprocess.run(
+        [*program, "claude-opus-5/high", SUM],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "COLUMNS": "40", **environment},
+    )
+    assert (done.stdout, done.stderr) == ("391\n", f"{WORDS}\n\n")
+
+
 def test_a_terminal_that_wants_no_colours_gets_none(service, environment):
     service.expect(Turn(thinking="hm", text=MARKDOWN), Turn(thinking="hm", text=MARKDOWN))
     coloured = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])(?:;\d+)*m")

@@ -44,6 +44,23 @@ def test_a_text_in_pieces_is_printed_like_the_whole(text, places, terminal):
     assert stream.getvalue() == (visible(text) if terminal else text)
 
 
+@given(TEXTS | st.just(HOSTILE), st.integers(0, 40), st.booleans())
+def test_a_wrapped_text_is_as_visible_and_exact_in_a_pipe(text, place, terminal):
+    with _stdout(terminal=terminal) as stream, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "8")
+        typing = output.Typing(wrap=True)
+        typing.write(text[:place])
+        typing.write(text[place:])
+        typing.end()
+    written = stream.getvalue()
+    if terminal:
+        assert written.split() == visible(written).split()
+        assert "".join(written.split()) == "".join(visible(text).split())
+        assert all(len(line.expandtabs()) <= 8 for line in written.split("\n"))
+    else:
+        assert written == text
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_words_for_people_hold_no_control_character_anywhere(terminal):
     with _stdout(terminal=terminal) as stream:

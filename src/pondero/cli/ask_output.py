@@ -81,7 +81,7 @@ class Page:
         self._shaped = shaped
         self._drawn = not given.plain and _moves(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
-        self._thoughts = Typing(err=True, dim=True)
+        self._thoughts = Typing(err=True, wrap=True, dim=True)
         self._counter = _counter(start) if _moves(sys.stderr) else None
         if self._counter is not None:
             self._counter.start()

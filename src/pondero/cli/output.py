@@ -5,9 +5,12 @@ What a model, a service or a file says may hold control characters, which a term
 """
 
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
+
+if TYPE_CHECKING:
+    from .line_wrap import LineWrap
 
 _USUAL = 80  # columns of a terminal that nobody made wider or narrower
 
@@ -66,12 +69,16 @@ def _wanted() -> bool | None:
 
 
 class Typing:
-    """Prints a text as it arrives, a piece at a time; the pieces leave no trace in it."""
+    """Prints a text as it arrives, a piece at a time; the pieces leave no trace in it.
 
-    def __init__(self, *, err: bool = False, **style: Any) -> None:
+    With ``wrap``, on a terminal no word is broken at its edge, and a word is printed when it ended.
+    """
+
+    def __init__(self, *, err: bool = False, wrap: bool = False, **style: Any) -> None:
         self._err = err
         self._style = style
         self._held = ""
+        self._wrap = _line_wrap() if wrap and self._stream.isatty() else None
 
     def write(self, text: str) -> None:
         """Print one more piece; a carriage return waits for the newline that may follow it."""
@@ -81,9 +88,35 @@ class Typing:
 
     def end(self) -> None:
         """Print what still waits."""
-        self._print(self._held)
+        self._print(self._held, last=True)
         self._held = ""
 
-    def _print(self, text: str) -> None:
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._err else sys.stdout
+
+    def _print(self, text: str, *, last: bool = False) -> None:
+        if self._wrap is not None:
+            from ..canon import visible
+
+            width = _width_of(self._stream)
+            text = self._wrap.feed(visible(text), width)
+            text += self._wrap.end(width) if last else ""
         if text:
             echo(styled(text, **self._style), err=self._err, nl=False, exact=True)
+
+
+def _line_wrap() -> "LineWrap":
+    from .line_wrap import LineWrap
+
+    return LineWrap()
+
+
+def _width_of(stream: TextIO) -> int:
+    """Return the columns of the terminal that a stream is, as it is now."""
+    import os
+
+    try:
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return _USUAL
