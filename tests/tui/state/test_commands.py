@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.tui.state.steps import do, ended, had, say, told
 
 from pondero.canon import Usage
+from pondero.catalog import Lookup
 from pondero.client import lookup
 from pondero.thinking import Policy
 from pondero.tui.state import (
@@ -283,6 +284,15 @@ def test_commands_models_and_levels_are_completed(chat, dial):
 def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
     found = completions(chat, "/model groq:openai/gpt-oss-120", dial)
     assert found[0] == "/model groq:openai/gpt-oss-120b"
+
+
+def test_a_model_that_is_not_known_is_looked_for_once_and_not_at_every_key(chat, monkeypatch):
+    sought = []
+    monkeypatch.setattr(Lookup, "close", lambda _, model: sought.append(model) or [])
+    dial = Dial(lookup(), Policy())
+    for typed in ("", "h", "hi", "hig", "high"):
+        assert completions(chat, f"/model claude-opsu-5/{typed}", dial) == ()
+    assert sought == ["claude-opsu-5"]
 
 
 def test_words_are_not_completed(chat, dial):

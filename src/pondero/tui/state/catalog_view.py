@@ -43,6 +43,7 @@ class Dial:
         self.policy: Policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
         self._ids: dict[str, str] | None = None
+        self._unknown: set[str] = set()
 
     def entry(self, model: str) -> Entry:
         """Return the catalog entry of a model; raises UnknownModel."""
@@ -118,6 +119,20 @@ class Dial:
         line, *rest = re.split(r"[-.](?=\d)", bare)
         versions = [-int(number[0]) for part in rest if (number := _VERSION.match(part))]
         return not begins, not at_home, [*versions, 0], line, bare
+
+    def is_known(self, model: str) -> bool:
+        """Return whether this is a model, at once where it was asked before.
+
+        The input line asks at every key, and the error looks for names that are nearly this one.
+        """
+        if model in self._unknown:
+            return False
+        try:
+            self.entry(model)
+        except PonderoError:
+            self._unknown.add(model)
+            return False
+        return True
 
     def wishes(self, model: str) -> Iterator[str]:
         """Yield the levels to complete for this model, those it has first."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...catalog import Entry
-from ...errors import PonderoError
 from ...thinking import BENIGN, Plan, percent_of_output
 from .catalog_view import Dial
 from .cells import Tone
@@ -69,11 +68,8 @@ def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
     if not argument:  # the neighbours of the present one
         return dial.names(f"{state.model.partition(':')[0]}:", most=8)
     name, slash, level = argument.rpartition("/")
-    if slash:
-        try:
-            levels = [each for each in dial.wishes(name) if each.startswith(level.lower())]
-        except PonderoError:
-            levels = []
+    if slash and dial.is_known(name):
+        levels = [each for each in dial.wishes(name) if each.startswith(level.lower())]
         if levels:
             return tuple(f"{name}/{each}" for each in levels)
     return dial.names(argument, most=8)
