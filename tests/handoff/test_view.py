@@ -448,6 +448,8 @@ def test_a_thread_that_needs_nothing_is_its_own_view():
 
 
 def test_a_manifest_reads_well():
+    one = handoff([answer(Thinking("hm", SEAL), Text("yes"))], AWAY)
+    assert str(one.manifest).startswith("1 part kept, 1 withheld\n")
     thread = [ASK, *(answer(Thinking("hm", SEAL), Text("yes")) for _ in range(7))]
     assert str(handoff(thread, AWAY).manifest) == (
         "8 parts kept, 7 withheld\n  withheld thinking: another model or route thought it (7 times)"

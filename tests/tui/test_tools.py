@@ -103,6 +103,19 @@ async def test_enter_alone_and_what_was_typed_ahead_approve_nothing():
         assert answer(chat) == "done"
 
 
+async def test_no_palette_opens_above_the_question():
+    weather = Weather()
+    emulator = calling("get_weather", {"city": "Paris"})
+    async with stage(tools=weather.tools(), emulator=emulator) as chat:
+        await asked(chat)
+        await chat.pilot.press("ctrl+p")
+        assert isinstance(chat.app.screen, ApprovalScreen)
+        await chat.press("escape")
+        await chat.pilot.press("ctrl+p")
+        assert len(chat.app.screen_stack) == 2
+        await chat.press("escape")
+
+
 async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(config_dir):
     weather = Weather()
     emulator = calling("get_weather", {"city": "Paris"}, times=3)
@@ -118,6 +131,8 @@ async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(c
         assert "get_weather  runs unasked, from weather.py:get_weather" in chat.text
         await chat.say("/tools forget get_weather")
         assert settings().values["tools.approved"] == []
+        await chat.say("/tools forget get_weather")
+        assert told(chat) == "no tool called 'get_weather' runs unasked"
         await asked(chat)
         await chat.press("escape")
         assert weather.asked == ["Paris"] * 2

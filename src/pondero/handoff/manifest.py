@@ -65,15 +65,19 @@ class Manifest(Struct, frozen=True):
         made: dict[str, Any] = whole_json(msgspec.to_builtins(self))
         return made
 
+    @property
+    def _parts(self) -> str:
+        return f"{self.kept:,} part{'' if self.kept == 1 else 's'}"
+
     def __str__(self) -> str:
         if not self.changes:
-            return f"all {self.kept:,} parts kept as they are"
+            return f"all {self._parts} kept as they are"
         others = (
             (self.withheld, "withheld"),
             (self.rewritten, "rewritten"),
             (self.added, "added"),
         )
-        counts = [f"{self.kept:,} parts kept", *(f"{n:,} {what}" for n, what in others if n)]
+        counts = [f"{self._parts} kept", *(f"{n:,} {what}" for n, what in others if n)]
         return "\n".join([", ".join(counts), *_lines(self.changes)])
 
 

@@ -137,7 +137,10 @@ class ChatApp(App[None]):
         self._draw()
         self.run_worker(self.desk.session.warm_up, thread=True)
         for action in self._first:
-            self.dispatch(action)
+            if isinstance(action, actions.Opened):
+                self._executor.opened(action, self.desk)
+            else:
+                self.dispatch(action)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
@@ -365,6 +368,11 @@ class ChatApp(App[None]):
             self.screen.action_next()
         elif self._approval is None:
             self.dispatch(actions.PickerOpened())
+
+    def action_command_palette(self) -> None:
+        """Open the palette, but not above a question: what is chosen there would go past it."""
+        if len(self.screen_stack) == 1:
+            super().action_command_palette()
 
     def action_threads(self) -> None:
         """Open the pane of threads, or close it."""

@@ -130,9 +130,8 @@ class Executor:
         approved -= found
         if found:
             self._keep_approved(desk)
-        said = (
-            f"✓ {effect.name} is asked about again" if found else f"{effect.name} was asked about"
-        )
+        nothing = f"no tool called {effect.name!r} runs unasked"
+        said = f"✓ {effect.name} is asked about again" if found else nothing
         self._app.dispatch(actions.Reported((said,), "good" if found else "plain"), desk)
 
     def _ask(self, effect: effects.Ask, desk: Desk) -> None:
@@ -229,17 +228,18 @@ class Executor:
             return other
         if desk.state.busy:
             desk = self._app.beside(desk)
-        self._opened(desk.session.keeper.open(exact), desk)
+        self.opened(desk.session.keeper.open(exact), desk)
         return desk
 
     def _fork(self, effect: effects.Fork, desk: Desk) -> None:
-        self._opened(desk.session.keeper.fork(model=effect.model, wish=effect.wish), desk)
+        self.opened(desk.session.keeper.fork(model=effect.model, wish=effect.wish), desk)
         said = "✓ This is a copy; the first one stays as it was"
         self._app.dispatch(actions.Reported((said,), "good"), desk)
         if effect.to:
             self._app.dispatch(actions.Submitted(f"/model {effect.to}"), desk)
 
-    def _opened(self, opened: actions.Opened, desk: Desk) -> None:
+    def opened(self, opened: actions.Opened, desk: Desk) -> None:
+        """Show a thread from its end; what was asked in it can be called back with the arrows."""
         self._app.page.to_end()
         self._app.dispatch(opened, desk)
         for past in opened.past:
