@@ -85,6 +85,27 @@ async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):
         assert len(threads.list()) == 1
 
 
+async def test_what_was_asked_in_a_thread_that_the_chat_begins_with_is_at_up(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say first")
+    keeper = Keeper(threads)
+    async with stage(keeper=keeper, first=(keeper.open("last"),)) as chat:
+        assert shown(chat) == ["say first", "first"]
+        await chat.press("up")
+        assert chat.app.prompt.text == "say first"
+
+
+async def test_a_thread_that_is_opened_says_no_time_of_thinking_that_was_the_answers(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say_until_held("What is 17 * 23?", pieces=4)
+        chat.clock.now += 90
+        chat.gate.open()
+        await chat.quiet()
+        await chat.say("/new")
+        await chat.say("/resume last")
+        assert "▸ thought 114 tokens · medium" in chat.text
+
+
 async def test_a_thread_is_picked_from_a_list(threads):
     async with stage(threads=threads) as chat:
         await chat.say("say first")

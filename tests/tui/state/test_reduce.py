@@ -378,7 +378,7 @@ def test_a_thread_that_is_opened_shows_its_thinking(chat, dial):
     answer = Message("assistant", parts, Origin("openai", "gpt-5", "low"))
     thread = (Past(0, answer, Usage(thinking=40), 6.5),)
     state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
-    assert state.page[0].line == "▸ thought 6 s · 40 tokens · low · summary"
+    assert state.page[0].line == "▸ thought 40 tokens · low · summary"
     assert state.page[0].text == "let me see"
 
 

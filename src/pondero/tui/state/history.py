@@ -110,11 +110,11 @@ def _is_shown(part: Part) -> bool:
 
 
 def _thought(each: Past, key: int, *, tokens: int | None, nature: Nature) -> Thought:
+    """Return a thought without its time: what is kept is how long the whole answer took."""
     origin = each.message.origin
     return Thought(
         key=key,
         level=origin.level if origin else None,
-        seconds=each.seconds,
         tokens=tokens,
         nature=nature,
         number=each.number,
