@@ -1,8 +1,12 @@
-"""A real MCP server of the ``mcp`` package: stdio here; the tests serve ``SERVER`` over HTTP too."""
+"""A real MCP server of the ``mcp`` package: a program that speaks stdio, or ``serving`` over HTTP."""
 
 import os
+import socket
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from mcp.server.mcpserver import Image, MCPServer
 
@@ -57,6 +61,23 @@ def sleep(seconds: float) -> str:
 def die() -> str:
     """End this process, as a server does that crashes."""
     os._exit(3)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Serve the same tools over streamable HTTP; yields the address."""
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        settings = uvicorn.Config(SERVER.streamable_http_app(), log_level="error", lifespan="on")
+        served = uvicorn.Server(settings)
+        thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            served.should_exit = served.force_exit = True
+            thread.join(10)
 
 
 if __name__ == "__main__":

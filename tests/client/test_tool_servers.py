@@ -5,18 +5,15 @@ import gc
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.client.mcp_server import PNG, SERVER
+from tests.client.mcp_server import PNG, serving
 from tests.shells import each_shell
 
 import pondero
@@ -39,21 +36,6 @@ MODELS = (
     "cohere:command-a-reasoning-08-2025/high",
     "ollama:qwen3/high",
 )
-
-
-@contextmanager
-def serving():
-    """Serve the same tools over streamable HTTP; yields the address."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        settings = uvicorn.Config(SERVER.streamable_http_app(), log_level="error", lifespan="on")
-        served = uvicorn.Server(settings)
-        thread = threading.Thread(target=served.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            served.should_exit = served.force_exit = True
-            thread.join(10)
 
 
 @pytest.fixture(scope="module")
@@ -395,6 +377,8 @@ def test_a_name_changes_only_where_it_must():
         (f"{sys.executable} {PROGRAM}", "mcp_server"),
         ({"command": "npx", "args": ["-y", "@scope/server-files"]}, "server-files"),
         ({"name": "mine", "url": "http://localhost:1/"}, "mine"),
+        ("http://user:word@localhost:8001/mcp", "localhost:8001"),
+        ("http://[::1]:8001/mcp", "[::1]:8001"),
     ],
 )
 def test_a_server_has_a_name(given, name):

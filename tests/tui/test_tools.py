@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.client.mcp_server import serving
 from tests.tui.stage import stage
 from tests.tui.terminal import running
 
@@ -59,6 +60,14 @@ async def proposal(chat):
             await chat.pilot.pause(0.01)
     await chat.pilot.pause()
     await chat.pilot.pause()
+
+
+async def another(chat, words):
+    """Wait until the user is asked about another call."""
+    async with asyncio.timeout(20):
+        while words not in chat.text:
+            await chat.pilot.pause(0.01)
+    await proposal(chat)
 
 
 def results(chat):
@@ -158,10 +167,7 @@ async def test_several_calls_are_asked_about_one_after_the_other():
         await asked(chat)
         assert "Oslo" in chat.text
         await chat.pilot.press("enter")
-        async with asyncio.timeout(20):
-            while "Rome" not in chat.text:
-                await chat.pilot.pause(0.01)
-        await proposal(chat)
+        await another(chat, "Rome")
         await chat.press("down", "enter")
         assert weather.asked == ["Rome"]
 
@@ -217,6 +223,42 @@ async def test_tools_of_a_real_server_are_listed_and_asked_about():
         await chat.press("down", "enter")
         called = next(cell for cell in chat.app.state.page if isinstance(cell, Called))
         assert (called.name, called.result) == ("add", "3")
+
+
+async def test_tools_of_a_server_over_http_are_asked_about_and_kept_by_its_address(config_dir):
+    add, fail = Call("add", {"a": 1, "b": 2}), Call("fail", {"why": "so"})
+    turns = [Turn(thinking="let me see", tool_calls=(call,)) for call in (add, add, fail)]
+    emulator = scripted(*turns, Turn(text="done"))
+    with serving() as address:
+        place = address.removeprefix("http://").removesuffix("/mcp")
+        tools = Tools(mcp=[address], approve=approve)
+        async with stage(tools=tools, emulator=emulator, size=(100, 40)) as chat:
+            await chat.say("/tools")
+            assert f"asks, from {place}" in chat.text
+            await asked(chat)
+            assert f"from {place}" in chat.text
+            await chat.pilot.press("down", "down", "enter")  # always: the second call is not asked
+            await another(chat, "fail wants to run")
+            await chat.press("down", "enter")
+            calls = [cell for cell in chat.app.state.page if isinstance(cell, Called)]
+            assert [(each.name, each.failed) for each in calls] == [
+                ("add", False), ("add", False), ("fail", True),
+            ]  # fmt: skip
+            assert [each.result for each in calls[:2]] == ["3", "3"]
+            assert settings().values["tools.approved"] == [f"{place}/add"]
+            assert answer(chat) == "done"
+
+
+async def test_a_server_over_http_that_is_gone_is_a_sentence_and_the_chat_goes_on():
+    with serving() as address:
+        pass
+    tools = Tools(mcp=[address], approve=approve)
+    async with stage(tools=tools) as chat:
+        await chat.say("Go on.")
+        assert "cannot be used" in told(chat)
+        assert chat.app.prompt.text == "Go on."
+        await chat.say("/cost")
+        assert not chat.app.state.busy
 
 
 async def test_a_server_that_does_not_start_is_a_sentence_and_the_words_come_back():

@@ -127,9 +127,9 @@ def _server(raw: dict[str, Any]) -> ToolServer:
 
 
 def _called(server: ToolServer) -> str:
-    """Return a short name: of the host, or of the program behind runners and their options."""
+    """Return a short name: host and port, or the program behind runners and their options."""
     if server.url is not None:
-        return urlsplit(server.url).hostname or "server"
+        return urlsplit(server.url).netloc.rpartition("@")[2] or "server"
     words = [word for word in (server.command or "", *server.args) if not word.startswith("-")]
     bare = [_SUFFIX.sub("", re.split(r"[\\/]", word)[-1]) for word in words]
     return next((word for word in bare if word and word not in _RUNNERS), bare[0])
