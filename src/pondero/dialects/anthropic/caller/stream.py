@@ -1,5 +1,8 @@
 """Reads a streamed answer into events: one short method for each kind of frame."""
 
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
@@ -36,12 +39,6 @@ _WORDS = (TextBlock, ThinkingBlock)
 _OPENING = decoder(Opening)
 _TYPE = decoder(_Type)
 _ANY: Decoder[Json] = Decoder()
-_KNOWN = frozenset(
-    {
-        *("message_start", "content_block_start", "content_block_delta", "content_block_stop"),
-        *("message_delta", "message_stop", "error"),
-    }
-)
 
 
 def stream(head: Head, where: Where) -> FrameStream[bytes]:
@@ -58,19 +55,10 @@ class _Reading:
         self._begun = 0
         self._stencil: Stencil[TextBlock | ThinkingBlock | None] = Stencil(None)
         self.over = False
-        self._handlers = {
-            "message_start": self._message_start,
-            "content_block_start": self._start,
-            "content_block_delta": self._delta,
-            "content_block_stop": self._stop,
-            "message_delta": self._message_delta,
-            "message_stop": self._message_stop,
-            "error": self._error,
-        }
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; unknown kinds of frames are passed over."""
-        handlers, at = self._handlers, 0
+        at = 0
         while at < len(frames) and not self.over:  # what follows the end is not read
             if (texts := self._stencil.texts(frames, at)) and self._stencil.place is not None:
                 events += self._stencil.place.say(texts)
@@ -84,9 +72,9 @@ class _Reading:
                 if _passes_over(payload):
                     continue
                 frame = parse(payload, _FRAME)
-            handler = handlers.get(frame.type)
+            handler = self.handlers.get(frame.type)
             if handler is not None:
-                handler(frame, payload, events)
+                handler(self, frame, payload, events)
             if frame.type == "content_block_delta" and self._stencil.wanted:
                 self._stencil.cut(payload, self._words)
         for opened in self._open.values():
@@ -157,11 +145,21 @@ class _Reading:
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
         raise failure(parse(payload, _ANY), self._answer.head, body=payload, status=None)
 
+    handlers: ClassVar[Mapping[str, Callable[["_Reading", Frame, bytes, list[Event]], None]]] = {
+        "message_start": _message_start,
+        "content_block_start": _start,
+        "content_block_delta": _delta,
+        "content_block_stop": _stop,
+        "message_delta": _message_delta,
+        "message_stop": _message_stop,
+        "error": _error,
+    }
+
 
 def _passes_over(payload: bytes) -> bool:
     """Whether a frame that does not fit our types is one we need not read: unknown, or [DONE]."""
     try:
-        return _TYPE.decode(payload).type not in _KNOWN
+        return _TYPE.decode(payload).type not in _Reading.handlers
     except UNREADABLE:
         return payload.strip() == b"[DONE]"
 
