@@ -11,7 +11,7 @@ import pondero
 from pondero.cli import app as cli
 from pondero.cli.chat import _check_terminal
 from pondero.errors import BadParameter, UsageError
-from pondero.gateway import server
+from pondero.gateway.workers import Workers
 from pondero.store.files import write_whole
 
 # Takes away what Windows has not, then imports every module of ours.
@@ -119,9 +119,9 @@ class _Terminal:
 
 
 def test_several_workers_are_refused_in_words_where_there_is_no_fork(monkeypatch):
-    monkeypatch.delattr(server.os, "fork", raising=False)
+    monkeypatch.delattr(os, "fork", raising=False)
     with pytest.raises(BadParameter, match="fork"):
-        server._run_workers(None, None, None, ())
+        Workers(2, lambda *, changed: None, lambda _: None)
 
 
 def test_files_have_the_same_line_ends_everywhere(tmp_path, monkeypatch):

@@ -11,16 +11,35 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from pondero.gateway import server
 from pondero.gateway.ledger_database import PostgresDatabase
+from pondero.gateway.workers import END
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, and several workers")
 
 MAIN = "from pondero.cli import main; main()"
+SLOW = """
+import os, signal, sys
+from pondero.emulator import Emulator, Fault, Turn
+from pondero.gateway.config import Config, Route, Server
+from pondero.gateway.server import run
+
+def ready(at):
+    os.kill(os.getpid(), signal.SIGHUP)
+    print(at, flush=True)
+
+emulator = Emulator()
+emulator.expect(Turn(text="It sleeps. " * 20, fault=Fault(kind="slow", seconds=0.1)))
+to = ("anthropic:claude-opus-5",)
+config = Config(Server(port=0, workers=int(sys.argv[1])), (Route(match="*", to=to),))
+run(config, transport=emulator, ready=ready)
+"""
 COUNT = "SELECT count(*) FROM pondero_receipts"
 MODEL = "gpt-5.5/low"
 ASKED = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
@@ -216,3 +235,57 @@ def test_a_worker_that_is_told_to_end_while_it_is_started_ends(tmp_path):
             os.kill(min(before), signal.SIGKILL)
             until(lambda now=gateway, old=before: bool(now.workers() - old))
             gateway.end(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("workers", "status"), [(1, -signal.SIGINT), (2, 0)])
+def test_ctrl_c_at_a_terminal_lets_answers_end(tmp_path, workers, status):
+    """A terminal sends it to the workers too, which then have it twice.
+
+    SIGHUP comes with the address, when nobody serves there yet.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(workers)],
+        env={**os.environ, "PONDERO_DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        asked = {"model": "claude-opus-5", "stream": True, **ASKED}
+        try:
+            with httpx2.stream("POST", f"{url}/v1/messages", json=asked, timeout=60) as answer:
+                pieces = answer.iter_bytes()
+                said = next(pieces)
+                os.killpg(process.pid, signal.SIGINT)
+                said += b"".join(pieces)
+            assert b"message_stop" in said
+            assert process.wait(timeout=60) == status
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = {name: signal.getsignal(name) for name in END}
+    yield
+    for name, handler in before.items():
+        signal.signal(name, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_a_signal_raises_nothing_and_a_second_ctrl_c_waits_for_nobody(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(server, "monotonic", lambda: now)
+    ending = server._Ending()
+    signal.raise_signal(signal.SIGINT)  # before there is a server
+    served = SimpleNamespace(should_exit=False, force_exit=False)
+    ending.ends(served)
+    assert (ending.told, served.should_exit) == (signal.SIGINT, True)
+    signal.raise_signal(signal.SIGINT)  # of the parent, which had it too
+    assert not served.force_exit
+    now = 5.0
+    signal.raise_signal(signal.SIGTERM)
+    assert not served.force_exit
+    signal.raise_signal(signal.SIGINT)
+    assert served.force_exit

@@ -1,17 +1,17 @@
 """Runs the gateway: in this process, in several that share a socket, or in a thread for tests.
 
 ``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``serving``. SIGHUP reads the
-configuration again; SIGTERM and Ctrl-C let open answers end first.
+configuration again; SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does not.
 """
 
 import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 from ..asgi import address, bind
@@ -28,13 +28,14 @@ from .observers import Observers, observing
 from .receipt import Observer
 from .secrets import forget
 from .shared import shared_of
-from .workers import END, Workers
+from .workers import END, Workers, hold_signals, let_through
 
 LOG = logging.getLogger("pondero.gateway")
 
 Ready = Callable[[str], None]
 
 _YOUNG = 20_000  # objects
+_ONCE = 1.0  # second: what comes within it is the same Ctrl-C
 
 
 def run(
@@ -49,6 +50,7 @@ def run(
     check_exposure(config)
     check_sharing(config)
     bound = bind(config.server.host, config.server.port)
+    hold_signals()
     if ready is not None:
         ready(address(bound))
     if config.server.workers > 1:
@@ -57,11 +59,11 @@ def run(
         with shared():
             _run_workers(config, bound, transport, observers)
     else:
-        ending = _Ending({signal.SIGTERM})
+        ending = _Ending()
         _serve(config, bound, transport, observers, ending)
-        if ending.told:
+        if ending.told == signal.SIGTERM:
             raise SystemExit(0)
-        raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -101,7 +103,7 @@ def _serve(
         gate = Gate(config, way, observers=told, shared=shared, ledger=ledger)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+            let_through({signal.SIGHUP})
         server = _server(gate, seen)
         ending.ends(server)
         # The catalog and the modules live as long as the process: the collector that walks through
@@ -114,28 +116,35 @@ def _serve(
 
 
 class _Ending:
-    """Ends the server of this process in order when one of these signals comes.
+    """Ends the server of this process in order when a signal says so; ``told`` is the first one.
 
-    uvicorn raises a signal again when its last answer has ended: left to its default, it would end
-    the process there, with what observers have yet to write. It raises nothing itself: an exception
-    may come up where Python passes over it, as in the callback of a weak reference.
+    It raises nothing: an exception may come up where Python passes over it, as in the callback of a
+    weak reference. uvicorn's own handler would raise the signal again when its last answer has
+    ended, and end the process with what observers have yet to write.
     """
 
-    def __init__(self, names: Iterable[signal.Signals]) -> None:
-        self.told: bool = False
+    def __init__(self) -> None:
+        self.told: int | None = None
+        self._since = 0.0
         self._server: Any = None
-        for name in names:
+        for name in END:
             signal.signal(name, self._hear)
+        let_through(END)
 
     def ends(self, server: Any) -> None:
         """Let this server end when a signal comes, or has come."""
         self._server = server
-        server.should_exit = self.told
+        server.handle_exit = self._hear
+        server.should_exit = self.told is not None
 
-    def _hear(self, _number: int, _frame: Any) -> None:
-        self.told = True
+    def _hear(self, number: int, _frame: Any) -> None:
+        if self.told is None:
+            self.told, self._since = number, monotonic()
         if self._server is not None:
             self._server.should_exit = True
+            # A terminal sends Ctrl-C to a worker and to its parent, which passes it on.
+            if number == signal.SIGINT and monotonic() - self._since > _ONCE:
+                self._server.force_exit = True
 
 
 def _read_again(gate: Gate) -> None:
@@ -165,8 +174,7 @@ def _run_workers(
     from .metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
     def work(*, changed: bool) -> None:
-        ending = _Ending(END)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, END)
+        ending = _Ending()
         newest = _newest(config, transport) if changed else config
         _serve(newest, bound, transport, observers, ending)
 

@@ -6,7 +6,8 @@
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
 from ..errors import BadParameter
@@ -17,6 +18,18 @@ END = {signal.SIGTERM, signal.SIGINT}
 """The signals that end a worker."""
 _AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
 _SIGNALS = END | _AGAIN
+
+
+def hold_signals() -> None:
+    """Let signals wait until there are handlers for them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
+def let_through(names: Iterable[signal.Signals]) -> None:
+    """Let these signals come, also those that have waited."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
 
 
 class Work(Protocol):
@@ -64,13 +77,13 @@ class Workers:
         A signal waits meanwhile: one that came now would miss the new worker, or find it with the
         handlers of its parent.
         """
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        hold_signals()
         while len(self._children) < self._count and not self._heard & END:
             child = os.fork()
             if not child:
                 self._be_worker()
             self._children.add(child)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        let_through(_SIGNALS)
 
     def _be_worker(self) -> NoReturn:
         status = 1
@@ -83,4 +96,5 @@ class Workers:
     def _pass_on(self, number: int, _frame: Any) -> None:
         self._heard.add(number)
         for child in self._children:
-            os.kill(child, number)
+            with suppress(ProcessLookupError):  # it was waited for, and is about to be taken out
+                os.kill(child, number)
