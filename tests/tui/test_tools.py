@@ -97,6 +97,21 @@ async def test_a_call_is_shown_with_name_and_arguments_and_runs_when_allowed():
         assert answer(chat) == "done"
 
 
+@pytest.mark.parametrize("size", [(80, 24), (40, 20), (40, 12)])
+async def test_the_choices_are_in_view_however_many_arguments_there_are(size):
+    arguments = {f"key{n}": "v" * 20 for n in range(40)}
+    emulator = calling("get_weather", arguments)
+    async with stage(tools=Weather().tools(), emulator=emulator, size=(120, 40)) as chat:
+        await asked(chat)
+        await chat.pilot.resize_terminal(*size)
+        for choice in ("do not run it", "run it", "run it, now and always"):
+            await another(chat, f"│ {choice} ")
+        if size[1] >= 20:
+            assert '"key0":' in chat.text
+            assert "refuses" in chat.text
+        await chat.press("escape")
+
+
 async def test_enter_alone_and_what_was_typed_ahead_approve_nothing():
     weather = Weather()
     emulator = calling("get_weather", {"city": "Paris"})

@@ -17,6 +17,10 @@ _WORDS: tuple[tuple[Word, str], ...] = (
     ("once", "run it"),
     ("always", "run it, now and always"),
 )
+_ROWS = (1, 12)
+"""Lines of the arguments that are seen at once: at least, and where there is room."""
+_AROUND = 4
+"""Lines of the frame, and of the space around the arguments."""
 
 
 class ApprovalScreen(ModalScreen[Word | None]):
@@ -52,6 +56,19 @@ class ApprovalScreen(ModalScreen[Word | None]):
         choices = self.query_one(OptionList)
         choices.highlighted = 0
         choices.focus()
+
+    def on_resize(self) -> None:
+        """Give the arguments the room that the rest leaves, when that is laid out."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Keep the choices in view: nobody is to decide what is not on the screen."""
+        box = self.query_one("#approval")
+        rest = sum(each.outer_size.height for each in box.children if each is not self._arguments)
+        room = self.size.height * 9 // 10 - _AROUND - rest
+        least, most = _ROWS
+        self._arguments.styles.max_height = max(least, min(most, room))
+        self.query_one(OptionList).scroll_visible(animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return what was decided."""
