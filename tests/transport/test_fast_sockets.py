@@ -38,6 +38,16 @@ def test_room_grows_again_when_most_are_closed():
         assert room(kept) == alone
 
 
+def test_closed_sockets_that_somebody_still_holds_take_no_room():
+    sockets = Sockets()
+    with ExitStack() as stack:
+        alone = room(stack.enter_context(sockets.made(ADDRESS)))
+        closed = [sockets.made(ADDRESS) for _ in range(500)]
+        for each in closed:
+            each.close()
+        assert room(stack.enter_context(sockets.made(ADDRESS))) == alone
+
+
 def test_a_socket_that_was_closed_but_is_still_held_is_left_alone():
     sockets = Sockets()
     closed = sockets.made(ADDRESS)

@@ -190,6 +190,17 @@ class _Lines:
             content.set_exception(aiohttp.ClientPayloadError("the connection broke off"))
 
 
+class _Socket(socket.socket):
+    """Is no longer among the open ones when it is closed; asyncio may hold it for long after."""
+
+    among: "WeakSet[_Socket]"
+
+    def close(self) -> None:
+        """Close it."""
+        self.among.discard(self)
+        super().close()
+
+
 class Sockets:
     """Makes sockets; the more are open, the less each may hold that was not read yet.
 
@@ -198,12 +209,13 @@ class Sockets:
     """
 
     def __init__(self) -> None:
-        self._open: WeakSet[socket.socket] = WeakSet()
+        self._open: WeakSet[_Socket] = WeakSet()
         self._share = 0
 
     def made(self, info: tuple[Any, ...]) -> socket.socket:
         """Return a socket for an address."""
-        made = socket.socket(*info[:3])
+        made = _Socket(*info[:3])
+        made.among = self._open
         self._open.add(made)
         share = _UNREAD // max(_FEW, 1 << (len(self._open) - 1).bit_length())
         for each in [made] if share == self._share else list(self._open):
