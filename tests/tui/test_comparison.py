@@ -152,6 +152,16 @@ async def test_columns_are_stacked_where_they_would_be_narrow_and_after_a_resize
         assert len({view.region.y for view in views}) == 1
 
 
+async def test_a_small_window_shows_the_chosen_column_and_how_to_leave():
+    async with stage(size=(100, 24)) as chat:
+        await chat.say(f"/compare low medium high {QUESTION}")
+        await chat.press("right", "right", "ctrl+o")
+        await chat.pilot.resize_terminal(40, 20)
+        async with asyncio.timeout(20):
+            while "▸ high" not in chat.text or "Esc closes" not in chat.text:
+                await chat.pilot.pause(0.01)
+
+
 async def test_without_colours_the_chosen_column_has_a_mark(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     async with stage() as chat:

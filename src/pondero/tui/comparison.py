@@ -16,7 +16,11 @@ from .views import content
 
 _LEAST = 26
 """Letters that a column must have; where there is no room for that, columns are stacked."""
-_KEYS = "← → choose · Enter keeps it · Ctrl+O thinking · Esc stops, then closes"
+_KEYS = (
+    "← → choose · Enter keeps it · Ctrl+O thinking · Esc stops, then closes",
+    "← → · Enter keeps it · Esc closes",
+)
+_MARGIN = 4
 
 
 class ColumnView(Vertical):
@@ -99,6 +103,8 @@ class ComparisonScreen(Screen[None]):
         """Stack the columns where they would be too narrow."""
         stacked = self.size.width // len(self._columns) < _LEAST
         self._place.set_class(stacked, "stacked")
+        self.show(self._comparison)
+        self.call_after_refresh(self._to_chosen)
 
     def show(self, comparison: Comparison) -> None:
         """Draw the comparison as it is now."""
@@ -107,11 +113,19 @@ class ComparisonScreen(Screen[None]):
         if not self._is_ready:
             return
         self._question.update(content(" ".join(comparison.words.split())))
-        self._keys.update(content(comparison.hint or _KEYS))
+        self._keys.update(content(comparison.hint or self._known_keys()))
         for at, (view, column) in enumerate(zip(self._columns, comparison.columns, strict=True)):
             view.show(column, chosen=at == comparison.at)
         if moved:
-            self._place.scroll_to_widget(self._columns[comparison.at], animate=False)
+            self._to_chosen()
+
+    def _to_chosen(self) -> None:
+        self._place.scroll_to_widget(self._columns[self._comparison.at], animate=False)
+
+    def _known_keys(self) -> str:
+        """Return as many keys as there is room for; how to leave is always among them."""
+        room = self.size.width - _MARGIN
+        return next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
 
     def turn(self, step: int) -> None:
         """Go up or down by a screen: in the chosen column, or over all where they are stacked."""
