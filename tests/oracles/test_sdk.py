@@ -10,6 +10,7 @@ from pondero.errors import BadThinking
 
 pytestmark = [
     pytest.mark.judge,
+    pytest.mark.usefixtures("leaves_open"),
     pytest.mark.filterwarnings("ignore:The model:DeprecationWarning"),
 ]
 

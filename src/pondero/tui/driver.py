@@ -25,8 +25,11 @@ class TolerantDriver(LinuxDriver):
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
+                came = os.read(self.fileno, _MOST) if selector.select(_TICK) else None
+                if came == b"":
+                    self.exit_event.wait(_TICK)  # the terminal is gone: there is always nothing
                 # An empty text, which is half a character, would be the end for the parser.
-                if selector.select(_TICK) and (typed := decode(os.read(self.fileno, _MOST))):
+                if came and (typed := decode(came)):
                     for event in parser.feed(typed):
                         self.process_message(event)
                 for event in parser.tick():
