@@ -43,18 +43,6 @@ WORDS = " ".join(f"word{number}" for number in range(400))
 
 
 @pytest.fixture
-def environment(tmp_path):
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "PONDERO_CONFIG_DIR": str(tmp_path / "config"),
-        "PONDERO_DATA_DIR": str(tmp_path / "data"),
-    }
-
-
-@pytest.fixture
 def service(environment):
     """An emulator over HTTP, where a service would be."""
     with serving(emulator := Emulator()) as url:

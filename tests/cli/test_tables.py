@@ -1,6 +1,5 @@
 """Tables on terminals that are narrower than they are, and where nobody looks."""
 
-import os
 import re
 
 import pytest
@@ -28,18 +27,6 @@ hash = "%s"
 models = ["opus"]
 """
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@pytest.fixture
-def environment(tmp_path):
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "PONDERO_CONFIG_DIR": str(tmp_path),
-        "PONDERO_DATA_DIR": str(tmp_path),
-    }
 
 
 def shown(*arguments, environment, columns):
@@ -77,7 +64,8 @@ def test_on_a_narrow_terminal_a_row_is_a_block(environment):
 
 
 def test_routes_on_a_narrow_terminal_stand_under_their_names(environment, tmp_path):
-    (tmp_path / "gateway.toml").write_text(ROUTES % hash_of("a-key"))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "gateway.toml").write_text(ROUTES % hash_of("a-key"))
     lines = shown("serve", "--check", "--offline", environment=environment, columns=40)
     assert lines[lines.index("  opus") :] == [
         "  opus",

@@ -18,7 +18,7 @@ from .events import (
     UsageNow,
 )
 from .http import HIDDEN, LEAST_LEARNED, Head, HttpRequest, HttpResponse, duration, secrets_of
-from .json import dumped, loaded, overlaid, visible
+from .json import dumped, field_at, loaded, overlaid, visible
 from .parts import (
     Blob,
     Cache,
@@ -92,6 +92,7 @@ __all__ = [
     "decoder",
     "dumped",
     "duration",
+    "field_at",
     "fold",
     "loaded",
     "minted",

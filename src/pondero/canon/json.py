@@ -5,7 +5,7 @@ side come back as the one character they are. ``visible`` is for everything that
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -54,6 +54,13 @@ def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, 
         else:
             both[key] = value
     return both
+
+
+def field_at(value: Json, path: Iterable[str]) -> Json:
+    """Return what stands at a path of keys; None where nothing does."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def visible(text: str) -> str:

@@ -23,7 +23,7 @@ from ..canon import (
 )
 from ..client import lookup
 from ..store import hidden, medium
-from ..thinking import outcome
+from ..thinking import DEPTH, outcome
 from ..thinking import said as worded
 from .ask_answer import VERSION, Answer
 from .ask_options import Given
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .live_output import Counter, Typeset
 
 _LONGEST = 300  # characters of a line about a tool
-_DEPTH = ("level", "budget")  # of adjustments: what says how much a model thinks
 _REFUSED = ("refusal", "content_filter")
 
 
@@ -287,7 +286,7 @@ def ended(reply: Reply, *, who: str = "") -> int:
 
 def remarks(reply: Reply) -> Iterator[str]:
     """Yield what was sent where that is not the level asked for, then why of each difference."""
-    if reply.plan is not None and any(note.what in _DEPTH for note in reply.adjustments):
+    if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
         yield f"asked for {worded(reply.plan.asked)}; sent: {outcome(reply.plan)}"
     for note in reply.adjustments:
         yield f"{note.why} ({note.code})"

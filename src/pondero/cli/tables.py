@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..canon import visible
 from ..catalog import Entry
-from ..thinking import LEVELS, Plan
+from ..thinking import DEPTH, LEVELS, Plan
 from .output import narrow
 
 _Row = tuple[str | Text, ...]
@@ -167,7 +167,7 @@ def _block(columns: Sequence[str], row: _Row) -> Group:
 
 
 def _got(plan: Plan) -> Text:
-    if any(note.what in ("level", "budget") for note in plan.adjustments):
+    if any(note.what in DEPTH for note in plan.adjustments):
         return Text(f"{plan.level or '-'} *", style="yellow")
     return Text(plan.level or "-", style="green")
 

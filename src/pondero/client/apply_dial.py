@@ -5,7 +5,7 @@ from os import environ
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..canon import HttpRequest, Json
+from ..canon import HttpRequest, Json, field_at
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
@@ -86,7 +86,8 @@ def _known(wire: str, model: str) -> Iterator[Entry]:
 
 def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Asked:
     paths = entry.provider.parameters
-    said = {name: _at(body, paths[name]) for name in ("max_tokens", *SAMPLING) if name in paths}
+    names = (name for name in ("max_tokens", *SAMPLING) if name in paths)
+    said = {name: field_at(body, paths[name]) for name in names}
     numbers: dict[str, Any] = {
         name: value for name, value in said.items() if isinstance(value, int | float)
     }
@@ -106,10 +107,3 @@ def _is_forced(request: HttpRequest, entry: Entry) -> bool:
     except Rejected:
         return False
     return choice is not None and choice.forced
-
-
-def _at(body: Mapping[str, Json], path: Path) -> Json:
-    value: Json = body
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value

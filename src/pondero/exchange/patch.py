@@ -12,7 +12,7 @@ from itertools import product
 import msgspec
 from msgspec import Raw
 
-from ..canon import HttpRequest, Json, decoder, overlaid
+from ..canon import HttpRequest, Json, decoder, field_at, overlaid
 from ..catalog import Entry
 from ..thinking import Plan, depth_paths, shown_paths
 
@@ -46,8 +46,8 @@ def says_plan(body: bytes, entry: Entry, plan: Plan) -> bool:
     fields = _FIELDS.decode(body)
     for path in _depth(entry):
         if path[0] in fields:
-            said = _at({path[0]: msgspec.json.decode(fields[path[0]])}, path)
-            if said is not None and said != _at(plan.fields, path):
+            said = field_at({path[0]: msgspec.json.decode(fields[path[0]])}, path)
+            if said is not None and said != field_at(plan.fields, path):
                 return False
     return True
 
@@ -57,12 +57,6 @@ def _depth(entry: Entry) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
     paths = (spelt for each in every for path in depth_paths(each) for spelt in _spellings(path))
     return tuple(dict.fromkeys(paths))
-
-
-def _at(value: Json, path: Path) -> Json:
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 @lru_cache(maxsize=512)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import BadThinking
-from ..thinking import FIGURES, UNSET, Capability, Intent, Plan, auto_of, parse
+from ..thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, auto_of, parse
 from .config import Dial
 
 _BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
@@ -44,7 +44,7 @@ class Decided(Struct, frozen=True):
     def header(self, plan: Plan) -> str:
         """Return the line that says what was asked, what was sent, and why they differ."""
         sent = plan.level if plan.budget is None else plan.budget
-        notes = (note.code for note in plan.adjustments if note.what in ("level", "budget"))
+        notes = (note.code for note in plan.adjustments if note.what in DEPTH)
         why = self.why or next(notes, None) or self.wish.said_in
         return f"asked={self.asked}; sent={sent or 'nothing'}; why={why}"
 

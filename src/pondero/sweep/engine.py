@@ -4,8 +4,10 @@
 the same protocol: it takes money from the purse before it sends anything, and yields in any order.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Protocol
@@ -157,6 +159,30 @@ def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
     """Return one error of a group, however deep: what fails every ask says the same each time."""
     found = errors.exceptions[0]
     return first_of(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+async def settling(
+    work: Callable[[], Awaitable[None]], done: "asyncio.Queue[Settled | None]"
+) -> AsyncIterator[Settled]:
+    """Yield what some work puts into a queue until it ends, and raise the error that ended it."""
+
+    async def run() -> None:
+        try:
+            await work()
+        except* PonderoError as errors:
+            raise first_of(errors) from None
+        finally:
+            done.put_nowait(None)
+
+    running = asyncio.create_task(run())
+    try:
+        while (settled := await done.get()) is not None:
+            yield settled
+        await running
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError, PonderoError):
+            await running
 
 
 class Engine(Protocol):

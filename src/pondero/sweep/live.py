@@ -36,7 +36,7 @@ from ..errors import (
 from ..exchange import AsyncAnswer, AsyncTransport, Retry, Timeouts, allowances
 from ..thinking import Policy, ThinkingLike
 from .arms import sweep_policy
-from .engine import Ask, Purse, Settled, Spent, first_of
+from .engine import Ask, Purse, Settled, Spent, settling
 from .judges import Judge
 from .limiter import START, Limiter
 from .looks import LOOKS
@@ -99,32 +99,19 @@ class LiveEngine:
         """Return the judge: it grades in this process."""
         return judge
 
-    async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
-        """Yield each ask as it is settled; see ``Engine``."""
+    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+        """Return each ask as it is settled; see ``Engine``."""
         done: asyncio.Queue[Settled | None] = asyncio.Queue()
         lanes: dict[str, list[Ask]] = {}
         for ask in asks:
             lanes.setdefault(ask.model, []).append(ask)
 
-        async def run() -> None:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for model, own in lanes.items():
-                        group.create_task(self._pump(self._lane(model), own, purse, done))
-            except* PonderoError as errors:
-                raise first_of(errors) from None
-            finally:
-                done.put_nowait(None)
+        async def ask_all() -> None:
+            async with asyncio.TaskGroup() as group:
+                for model, own in lanes.items():
+                    group.create_task(self._pump(self._lane(model), own, purse, done))
 
-        running = asyncio.create_task(run())
-        try:
-            while (settled := await done.get()) is not None:
-                yield settled
-            await running
-        finally:
-            running.cancel()
-            with suppress(asyncio.CancelledError, PonderoError):
-                await running
+        return settling(ask_all, done)
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -22,7 +22,7 @@ from ..catalog import Provider
 from ..errors import MissingExtra, PonderoError, UsageError
 from ..store import Credentials, lookup
 from .data import Question
-from .engine import Ask, Purse, Settled, Spent, first_of
+from .engine import Ask, Purse, Settled, Spent, settling
 from .judges import Grade, Judge
 from .leases import REQUESTS, Landing, Lease, taken
 from .limiter import START
@@ -130,37 +130,24 @@ class RayEngine:
 
         return Judge(judge.name, grade, _GRADES)
 
-    async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
-        """Yield each ask as it is settled; see ``Engine``."""
+    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+        """Return each ask as it is settled; see ``Engine``."""
         done: asyncio.Queue[Settled | None] = asyncio.Queue()
         todo: dict[str, _Todo] = {}
         for ask in reversed(asks):
             todo.setdefault(ask.model, _Todo([])).asks.append(ask)
 
-        async def run() -> None:
-            try:
-                await self._man(todo)
-                async with asyncio.TaskGroup() as group:
-                    watch = group.create_task(self._watch(purse))
-                    async with asyncio.TaskGroup() as pumps:
-                        for model, own in todo.items():
-                            for account in self._accounts[model]:
-                                pumps.create_task(self._pump(account, model, own, purse, done))
-                    watch.cancel()
-            except* PonderoError as errors:
-                raise first_of(errors) from None
-            finally:
-                done.put_nowait(None)
+        async def ask_all() -> None:
+            await self._man(todo)
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(self._watch(purse))
+                async with asyncio.TaskGroup() as pumps:
+                    for model, own in todo.items():
+                        for account in self._accounts[model]:
+                            pumps.create_task(self._pump(account, model, own, purse, done))
+                watch.cancel()
 
-        running = asyncio.create_task(run())
-        try:
-            while (settled := await done.get()) is not None:
-                yield settled
-            await running
-        finally:
-            running.cancel()
-            with suppress(asyncio.CancelledError, PonderoError):
-                await running
+        return settling(ask_all, done)
 
     async def aclose(self) -> None:
         """End the workers and budgets, and the cluster where it was started here."""

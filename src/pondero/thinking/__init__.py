@@ -1,7 +1,7 @@
 """Turns a level, a budget, on or off into what a model can do; every room above uses it."""
 
 from .capability import NOTHING, Budget, Capability, Evidence, refusal
-from .decision import BENIGN, CODES, SAMPLING, Adjustment, Asked, Decision, Surface
+from .decision import BENIGN, CODES, DEPTH, SAMPLING, Adjustment, Asked, Decision, Surface
 from .intent import (
     ALIASES,
     LEVELS,
@@ -49,6 +49,7 @@ __all__ = [
     "CHOICES",
     "CODES",
     "DEFAULT",
+    "DEPTH",
     "FIGURES",
     "LEVELS",
     "NOTHING",

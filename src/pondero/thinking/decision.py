@@ -12,6 +12,9 @@ from msgspec import Struct
 from .capability import Capability
 from .policy import Policy
 
+DEPTH = ("level", "budget")
+"""What an adjustment is about where a model thinks more or less than was asked."""
+
 
 class Adjustment(Struct, frozen=True):
     """One difference: ``what`` was asked for as ``asked`` and became ``got``, and why.

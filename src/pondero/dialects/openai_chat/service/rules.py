@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Request
+from pondero.canon import HttpRequest, Json, Request, field_at
 from pondero.dialects.dialect import Accepted
 
 from . import parse, types
@@ -20,7 +20,7 @@ from .messages import base64_in, decoded, minted
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
 from .seals import sealer, stamp
-from .thinking import field_at, is_forced, wish_of
+from .thinking import is_forced, wish_of
 
 _RANGES = {
     "temperature": (0, 2),

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pondero.canon import Json
+from pondero.canon import Json, field_at
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Rejected
 from pondero.thinking import Intent, Kind
@@ -50,14 +50,6 @@ def wish_of(
                 raise
             unknown.paths.append(".".join(knob.path))
     return knobs.wish()
-
-
-def field_at(body: dict[str, Json], path: tuple[str, ...]) -> Json:
-    """Return what stands at a path; None where nothing does."""
-    value: Json = body
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def is_forced(body: types.Body) -> bool:
