@@ -104,10 +104,10 @@ def _pieces(frames: list[bytes], feed: str) -> list[bytes]:
 
 
 def _decode(name: str, pieces: list[bytes]) -> int:
-    from pondero.canon import Head
+    from pondero.canon import ResponseHead
     from pondero.dialects import Where, dialect
 
-    stream = dialect(name).caller().stream(Head(200), Where("m", "r"))
+    stream = dialect(name).caller().stream(ResponseHead(200), Where("m", "r"))
     seen = 0
     for piece in pieces:
         seen += len(stream.feed(piece))

@@ -279,7 +279,7 @@ def statuses() -> str:
     """Return what an HTTP status means where the service says nothing finer."""
     found: dict[str, list[str]] = {}
     for status in range(400, 600):
-        found.setdefault(errors.by_status(status).__name__, []).append(str(status))
+        found.setdefault(errors.error_for_status(status).__name__, []).append(str(status))
     rows = [
         [", ".join(each) if len(each) < 9 else f"any other {each[0][0]}xx", f"`{name}`"]
         for name, each in found.items()

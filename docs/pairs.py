@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Text,
@@ -139,13 +139,13 @@ FEATURES = (
     ),
     Feature(
         "answer of a schema",
-        replace(ASKED, output=Output(SCHEMA)),
+        replace(ASKED, output=OutputFormat(SCHEMA)),
         lambda request: request.output is not None and request.output.schema is not None,
     ),
     Feature("stop sequences", replace(ASKED, stop=("END",)), lambda request: bool(request.stop)),
     Feature(
         "cache marks",
-        replace(ASKED, system=(Text("Be brief.", cache=Cache()),)),
+        replace(ASKED, system=(Text("Be brief.", cache=CacheBreakpoint()),)),
         lambda request: any(each.cache for each in request.system),
     ),
 )

@@ -8,7 +8,6 @@ from pondero.canon import (
     Event,
     Finished,
     Image,
-    Other,
     PartEnd,
     PartStart,
     Started,
@@ -18,6 +17,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
 )
 
 KINDS = {
@@ -26,7 +26,7 @@ KINDS = {
     ToolCall: "tool_call",
     Image: "image",
     Blob: "blob",
-    Other: "other",
+    UnknownPart: "other",
 }
 
 

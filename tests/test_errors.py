@@ -12,7 +12,7 @@ from pondero.errors import (
     RateLimited,
     ServerFailed,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 
 
@@ -35,4 +35,4 @@ from pondero.errors import (
     ],
 )
 def test_a_status_tells_the_kind_of_error(status, kind):
-    assert by_status(status) is kind
+    assert error_for_status(status) is kind

@@ -32,7 +32,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo
 
 import pondero
-from pondero.canon import Message, Reply, Text, Thinking, ToolResult, Usage, converted
+from pondero.canon import Message, Reply, Text, Thinking, ToolResult, Usage, convert_json
 from pondero.errors import ContextTooLong, Overloaded, RateLimited, Refused, TransportError
 
 _KEPT = "pondero"  # our key in a message's metadata
@@ -174,7 +174,7 @@ def _kept(given: ChatMessageAssistant) -> Message | None:
     """Return the answer as it came; None where it was edited since, or another model's."""
     if _KEPT not in (given.metadata or {}):
         return None
-    kept: Message = converted((given.metadata or {})[_KEPT], Message)
+    kept: Message = convert_json((given.metadata or {})[_KEPT], Message)
     listed = [ContentText(text=given.content)] if isinstance(given.content, str) else given.content
     words = [each.text for each in listed if isinstance(each, ContentText)]
     calls = [call.id for call in given.tool_calls or ()]
@@ -261,7 +261,7 @@ def _usage(usage: Usage) -> ModelUsage:
     return ModelUsage(
         input_tokens=usage.input or 0,
         output_tokens=(usage.output or 0) + (usage.thinking or 0),
-        total_tokens=usage.total or usage.counted,
+        total_tokens=usage.total or usage.known_total,
         input_tokens_cache_read=usage.cache_read,
         input_tokens_cache_write=usage.cache_write,
         reasoning_tokens=usage.thinking,

@@ -39,7 +39,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolResult,
-    converted,
+    convert_json,
 )
 from pondero.handoff import Manifest
 from pondero.thinking import parse
@@ -208,13 +208,13 @@ def conversation_of(given: Iterable[Any]) -> tuple[list[str], list[Message]]:
 def _message(given: Any) -> Message:
     parts = tuple(part for each in given.parts for part in _parts(each))
     origins = [kept["origin"] for each in given.parts if (kept := _kept(each))]
-    origin = converted(origins[0], Origin) if origins else None
+    origin = convert_json(origins[0], Origin) if origins else None
     return Message(_ROLES.get(given.role, "user"), parts, origin)
 
 
 def _parts(given: Any) -> Iterator[Part]:
     if kept := _kept(given):
-        part: Part = converted(kept["part"], Part)
+        part: Part = convert_json(kept["part"], Part)
         yield replace(part, text=given.text) if isinstance(part, Text | Thinking) else part
         return
     match given:

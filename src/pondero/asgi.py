@@ -49,7 +49,7 @@ def address(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def application(
+def make_asgi_app(
     transport: AsyncTransport, *, origin: str | None = None, biggest: int = BIGGEST
 ) -> Application:
     """Return an ASGI application; ``origin`` replaces scheme and host in the URLs it passes on.

@@ -275,7 +275,7 @@ _BY_STATUS: Mapping[int, type[ServiceError]] = {
 }
 
 
-def by_status(status: int) -> type[ServiceError]:
+def error_for_status(status: int) -> type[ServiceError]:
     """Return what a status means by itself, where the service says nothing finer."""
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 Loader = Callable[[str], object]
 
 
-def lazily(room: str, homes: Mapping[str, str]) -> Loader:
+def make_lazy_getattr(room: str, homes: Mapping[str, str]) -> Loader:
     """Return the ``__getattr__`` of a package; ``homes`` maps each name to the file it is in."""
 
     def load(name: str) -> object:

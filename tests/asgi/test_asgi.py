@@ -2,14 +2,14 @@
 
 import asyncio
 
-from pondero.asgi import application
-from pondero.canon import Head
+from pondero.asgi import make_asgi_app
+from pondero.canon import ResponseHead
 from pondero.errors import Timeout, Unreachable
 
 
 class Answer:
     def __init__(self, pieces, end=None):
-        self.head = Head(207, {"content-type": "text/plain", "x-note": "é"})
+        self.head = ResponseHead(207, {"content-type": "text/plain", "x-note": "é"})
         self.closed = False
         self._pieces = pieces
         self._end = end
@@ -79,7 +79,7 @@ def served(transport, scope=SCOPE, *, body=(b"he", b"llo"), leaves=False, **opti
         async def send(message):
             sent.append(message)
 
-        await application(transport, **options)(scope, receive, send)
+        await make_asgi_app(transport, **options)(scope, receive, send)
 
     asyncio.run(main())
     return sent

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.emulator import Emulator
 from pondero.errors import Timeout, Unreachable
 
@@ -29,7 +29,7 @@ MODELS = {
 
 class Answer:
     def __init__(self, status, body):
-        self.head = Head(status, {"content-type": "application/json"})
+        self.head = ResponseHead(status, {"content-type": "application/json"})
         self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     def __iter__(self):

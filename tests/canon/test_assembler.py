@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import fold
+from pondero.canon import join_pieces
 
 PIECES = st.lists(st.text(max_size=30), max_size=600)
 
@@ -13,7 +13,7 @@ def test_a_text_stays_the_same_and_has_few_pieces(pieces, at_once):
     texts: list[str] = []
     for start in range(0, len(pieces), at_once):
         texts += pieces[start : start + at_once]
-        fold(texts)
+        join_pieces(texts)
         said = "".join(pieces[: start + at_once])
         assert "".join(texts) == said
         assert len(texts) <= max(64, len(said) // 64) + 1
@@ -24,6 +24,6 @@ def test_a_long_text_is_not_copied_for_every_piece():
     for _ in range(100_000):
         texts.append("five.")
         before = len(texts)
-        fold(texts)
+        join_pieces(texts)
         copied += len(texts[0]) if len(texts) < before else 0
     assert copied < 64 * 500_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 
 NOON = "Sun, 15 Nov 2026 12:00:00 GMT"
 LATER = "Sun, 15 Nov 2026 12:00:09 GMT"
@@ -25,4 +25,4 @@ LATER = "Sun, 15 Nov 2026 12:00:09 GMT"
     ],
 )
 def test_how_long_to_wait_is_told_by_number_or_by_date(headers, seconds):
-    assert Head(429, headers).retry_after == seconds
+    assert ResponseHead(429, headers).retry_after == seconds

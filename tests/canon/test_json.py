@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import overlaid, visible
+from pondero.canon import escape_controls, merge_json
 
 LEAVES = st.none() | st.integers() | st.text(max_size=2) | st.lists(st.integers(), max_size=2)
 OBJECTS = st.dictionaries(
@@ -20,7 +20,7 @@ def test_objects_are_joined_and_anything_else_is_replaced():
     below = {"a": {"x": 1, "y": [1]}, "b": 1, "c": {"z": 1}}
     above = {"a": {"y": [2], "w": None}, "c": 3, "d": {}}
 
-    assert overlaid(below, above) == {
+    assert merge_json(below, above) == {
         "a": {"x": 1, "y": [2], "w": None},
         "b": 1,
         "c": 3,
@@ -32,21 +32,21 @@ def test_objects_are_joined_and_anything_else_is_replaced():
 def test_neither_is_changed(below, above):
     before = deepcopy((below, above))
 
-    overlaid(below, above)
+    merge_json(below, above)
 
     assert (below, above) == before
 
 
 @given(OBJECTS, OBJECTS)
 def test_laid_over_twice_is_laid_over_once(below, above):
-    once = overlaid(below, above)
+    once = merge_json(below, above)
 
-    assert overlaid(once, above) == once
+    assert merge_json(once, above) == once
 
 
 @given(OBJECTS, OBJECTS)
 def test_all_of_the_upper_one_is_in_what_comes_out(below, above):
-    both = overlaid(below, above)
+    both = merge_json(below, above)
 
     assert both.keys() == below.keys() | above.keys()
     assert all(both[key] == value for key, value in above.items() if not isinstance(value, dict))
@@ -66,5 +66,5 @@ def test_all_of_the_upper_one_is_in_what_comes_out(below, above):
     ],
 )
 def test_control_characters_are_made_visible(text, shown):
-    assert visible(text) == shown
-    assert visible(shown) == shown
+    assert escape_controls(text) == shown
+    assert escape_controls(shown) == shown

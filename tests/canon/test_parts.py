@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import arguments_of, minted
+from pondero.canon import make_call_id, parse_arguments
 
 
 @given(st.binary())
 def test_a_minted_id_has_22_letters_that_every_wire_takes(mark):
-    assert re.fullmatch(r"[A-Za-z0-9_-]{22}", minted(mark))
-    assert minted(mark) == minted(mark)
-    assert minted(mark) != minted(mark + b".")
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22}", make_call_id(mark))
+    assert make_call_id(mark) == make_call_id(mark)
+    assert make_call_id(mark) != make_call_id(mark + b".")
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_a_minted_id_has_22_letters_that_every_wire_takes(mark):
     ],
 )
 def test_arguments_are_an_object_or_the_text_that_came(text, arguments):
-    assert arguments_of(text) == arguments
+    assert parse_arguments(text) == arguments

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pondero.canon import Text, Thinking, ToolCall, Usage, only_thought
+from pondero.canon import Text, Thinking, ToolCall, Usage, is_thinking_only
 
 THOUGHT = Thinking("hm")
 
@@ -20,4 +20,4 @@ THOUGHT = Thinking("hm")
     ],
 )
 def test_thinking_is_all_there_was_where_no_word_and_no_call_came(parts, usage, only):
-    assert only_thought(parts, usage) is only
+    assert is_thinking_only(parts, usage) is only

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import visible
+from pondero.canon import escape_controls
 from pondero.cli import output
 
 HOSTILE = "a\x1b]0;owned\x07b\x1b[31mred\x1b[0m\r\nc\rd\x9b2J\x1bc\u202e é\n"
@@ -41,7 +41,7 @@ def test_a_text_in_pieces_is_printed_like_the_whole(text, places, terminal):
         for begin, end in itertools.pairwise(at):
             typing.write(text[begin:end])
         typing.end()
-    assert stream.getvalue() == (visible(text) if terminal else text)
+    assert stream.getvalue() == (escape_controls(text) if terminal else text)
 
 
 @given(TEXTS | st.just(HOSTILE), st.integers(0, 40), st.booleans())
@@ -54,8 +54,8 @@ def test_a_wrapped_text_is_as_visible_and_exact_in_a_pipe(text, place, terminal)
         typing.end()
     written = stream.getvalue()
     if terminal:
-        assert written.split() == visible(written).split()
-        assert "".join(written.split()) == "".join(visible(text).split())
+        assert written.split() == escape_controls(written).split()
+        assert "".join(written.split()) == "".join(escape_controls(text).split())
         assert all(len(line.expandtabs()) <= 8 for line in written.split("\n"))
     else:
         assert written == text
@@ -65,7 +65,7 @@ def test_a_wrapped_text_is_as_visible_and_exact_in_a_pipe(text, place, terminal)
 def test_words_for_people_hold_no_control_character_anywhere(terminal):
     with _stdout(terminal=terminal) as stream:
         output.echo(HOSTILE, nl=False)
-    assert stream.getvalue() == visible(HOSTILE)
+    assert stream.getvalue() == escape_controls(HOSTILE)
 
 
 def test_colours_are_ours_and_only_on_a_screen():

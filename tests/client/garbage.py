@@ -5,9 +5,9 @@ import gc
 from tests.transport.scripted import SUM, Scripted
 
 import pondero
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 
-head = Head(200, {"content-type": "text/event-stream"})
+head = ResponseHead(200, {"content-type": "text/event-stream"})
 client = pondero.Client(transport=Scripted((head, SUM), (head, SUM)))
 assert client.ask("claude-opus-5", "17 * 23?").text == "391"
 gc.collect()

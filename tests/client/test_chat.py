@@ -14,7 +14,6 @@ from pondero.canon import (
     Image,
     Message,
     Origin,
-    Other,
     PartEnd,
     Seal,
     Started,
@@ -25,6 +24,7 @@ from pondero.canon import (
     Tool,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from pondero.emulator import Call, Emulator, Turn
 from pondero.errors import BadParameter, BadThinking, ServerFailed, UnknownModel, UsageError
@@ -121,7 +121,7 @@ def test_the_last_step_is_asked_without_tools():
 
 def test_a_paused_turn_is_taken_up_again():
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
-    waiting = Turn(parts=(Other("anthropic", search),), finish="paused")
+    waiting = Turn(parts=(UnknownPart("anthropic", search),), finish="paused")
     chat = chat_with(Emulator(script=[waiting, Turn(text="done")]), "claude-opus-5/low")
     assert chat.send("Go.").text == "done"
     assert roles(chat) == ["user", "assistant", "assistant"]
@@ -279,7 +279,7 @@ _parts = st.one_of(
     st.builds(ToolCall, _texts, _texts, _json, _seals, st.booleans()),
     st.builds(ToolResult, _texts, st.lists(_words | _images).map(tuple), st.booleans()),
     st.builds(Blob, st.just("application/pdf"), _bytes),
-    st.builds(Other, st.just("gemini"), _json),
+    st.builds(UnknownPart, st.just("gemini"), _json),
 )
 _messages = st.builds(
     Message,

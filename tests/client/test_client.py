@@ -70,7 +70,7 @@ def test_an_answer_has_words_thinking_usage_plan_and_verdict(model, stream):
     assert reply.thinking
     assert reply.verdict == "as_planned"
     assert reply.plan.will_think
-    assert reply.usage.counted == reply.usage.total
+    assert reply.usage.known_total == reply.usage.total
     assert reply.message.origin.model in model
     assert reply.message.origin.at > 1e9
 

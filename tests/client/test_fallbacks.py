@@ -8,7 +8,7 @@ import pytest
 from tests.shells import each_shell
 
 import pondero
-from pondero.canon import Note, TextDelta
+from pondero.canon import AdjustmentNote, TextDelta
 from pondero.emulator import Call, Emulator, Turn
 from pondero.emulator.script import When
 from pondero.errors import (
@@ -121,7 +121,7 @@ def test_the_stream_says_it_before_the_answer():
     client = pondero.Client(transport=emulator, retry=ONCE)
     with client.stream(TWO, SUM) as stream:
         first, *rest = stream
-    assert isinstance(first, Note)
+    assert isinstance(first, AdjustmentNote)
     assert first.adjustment["code"] == "fell_back"
     assert any(isinstance(event, TextDelta) for event in rest)
     assert stream.plan.model.endswith("gpt-5.1")

@@ -19,7 +19,7 @@ from tests.transport.scripted import Scripted
 
 import pondero
 from pondero import errors
-from pondero.canon import Head, TextDelta, ThinkingDelta
+from pondero.canon import ResponseHead, TextDelta, ThinkingDelta
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, PonderoError, UnknownProvider
@@ -213,7 +213,7 @@ def test_a_key_that_a_service_echoes_is_not_in_the_error(name, status):
     model = next(entry for entry in lookup().entries(provider.name)).id
     said = f"Incorrect API key provided: {KEY}. Got 'Authorization: Bearer {KEY}'."
     body = json.dumps({"error": {"message": said, "type": "x", "code": KEY}, "message": said})
-    echo = Scripted((Head(status, {"x-request-id": KEY}), [body.encode()]))
+    echo = Scripted((ResponseHead(status, {"x-request-id": KEY}), [body.encode()]))
     client = pondero.Client(
         transport=echo, keys={provider.name: KEY}, retry=Retry(attempts=1, waits=False)
     )
@@ -239,7 +239,7 @@ def test_an_address_that_is_none_is_an_error_of_ours(url):
 
 def test_a_date_to_try_again_at_counts_from_now_where_the_answer_has_no_date():
     later = formatdate(time.time() + 40, usegmt=True)
-    refusal = Head(429, {"retry-after": later}), [b"{}"]
+    refusal = ResponseHead(429, {"retry-after": later}), [b"{}"]
     client = pondero.Client(transport=Scripted(refusal), retry=Retry(attempts=1))
     with pytest.raises(pondero.RateLimited) as raised:
         client.ask("claude-opus-5", "Hello")

@@ -6,7 +6,7 @@ import pytest
 from tests.hazards.test_first_use import model_of
 
 import pondero
-from pondero.canon import overlaid
+from pondero.canon import merge_json
 from pondero.client.apply_dial import set_level
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator
@@ -41,7 +41,7 @@ def test_native_fields_in_extras_win_over_the_level_and_the_plan_says_so(dialect
     assert native != pondero.plan(model, "minimal", max_tokens=20_000).fields
     prepared = client().prepare(model, SUM, "minimal", extras=native)
     body = sent(prepared)
-    assert overlaid(body, native) == body
+    assert merge_json(body, native) == body
     (note,) = prepared.plan.adjustments
     assert (note.code, note.asked, note.got) == ("native_wins", "minimal", "native")
     assert prepared.plan.asked == "minimal"
@@ -92,7 +92,7 @@ def test_policies_decide_about_native_fields_as_about_every_adjustment():
 def test_a_wish_may_be_by_provider_or_dialect_with_one_for_the_rest(model, asked, fields):
     made = pondero.plan(model, WISHES)
     assert made.asked == asked
-    assert overlaid(made.fields, fields) == made.fields
+    assert merge_json(made.fields, fields) == made.fields
 
 
 def test_a_provider_comes_before_its_dialect_and_who_is_not_named_gets_the_models_suffix():

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.cli.app import run
 from pondero.contract import SCENARIOS, recorded_model, stand_ins
 from pondero.emulator import SERVER, Emulator, home_providers, serving
@@ -150,7 +150,7 @@ def test_what_a_server_refuses_is_unsupported_when_it_is_played_too(contract, tm
 
 def test_a_model_that_the_emulator_does_not_serve_is_found_again_in_its_recordings(tmp_path):
     url = "https://gateway.test/v1beta/models/gemini-9-none:generateContent"
-    taken = Recorded(HttpRequest("POST", url, {}, b"{}"), Head(200), (b"{}",))
+    taken = Recorded(HttpRequest("POST", url, {}, b"{}"), ResponseHead(200), (b"{}",))
     (tmp_path / "google").mkdir()
     (tmp_path / "google" / "test_contract_simple_text.jsonl").write_bytes(dump([taken]))
     assert recorded_model(tmp_path, stand_ins("google")[0]) == "gemini-9-none"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head, HttpResponse
+from pondero.canon import HttpResponse, ResponseHead
 from pondero.dialects import dialect
 from pondero.dialects.dialect import TOO_LONG
 from pondero.errors import ContextTooLong, NotFound, QuotaSpent, RateLimited, ServiceError
@@ -19,7 +19,7 @@ def written(name: str, status: int, message: str, code: str | None = None) -> Ht
 
 
 def read(name: str, sent: HttpResponse) -> ServiceError:
-    return dialect(name).caller().error(Head(sent.status, sent.headers), sent.body)
+    return dialect(name).caller().error(ResponseHead(sent.status, sent.headers), sent.body)
 
 
 @pytest.mark.parametrize("message", [SAID, "your words do not fit"])

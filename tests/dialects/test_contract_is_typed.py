@@ -19,8 +19,8 @@ WRONG = {
     ),
     "an argument forgotten": (
         "caller/stream.py",
-        "def stream(head: Head, where: Where) -> FrameStream[bytes]:",
-        "def stream(head: Head, where: Where, quirks: object) -> FrameStream[bytes]:",
+        "def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:",
+        "def stream(head: ResponseHead, where: Where, quirks: object) -> FrameStream[bytes]:",
     ),
     "another result": (
         "service/address.py",

@@ -9,10 +9,10 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Request,
+    ResponseHead,
     Text,
     Tool,
     ToolResult,
@@ -83,7 +83,7 @@ def encoded(
     return dialect(entry.provider.dialect).caller().encode(request, plan, target(entry))
 
 
-def decoded(model: str, head: Head, body: bytes, *, stream: bool = True) -> list[Event]:
+def decoded(model: str, head: ResponseHead, body: bytes, *, stream: bool = True) -> list[Event]:
     """Return the events of an answer; raises what our own caller's side would."""
     entry = lookup().entry(model)
     wire = dialect(entry.provider.dialect).caller()

@@ -11,8 +11,7 @@ from pondero.canon import (
     Blob,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Text,
     Thinking,
@@ -20,6 +19,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Accepted
 from pondero.emulator import Emulator, ponder
@@ -85,7 +85,7 @@ def test_a_model_with_levels_and_one_with_numbers_think_alike_at_a_number(tokens
 def test_a_cap_is_never_exceeded(cap, level, question):
     reply = ask(question, thinks=True, kind="level", level=level, max_tokens=cap)
     assert reply.usage.output + reply.usage.thinking <= cap
-    assert reply.usage.total == reply.usage.counted
+    assert reply.usage.total == reply.usage.known_total
     assert count(reply.text) <= cap
     if not reply.text:
         assert reply.finish in ("exhausted", "length")
@@ -141,7 +141,7 @@ def test_it_stops_where_it_is_told_to():
 
 
 def test_any_json_will_do_where_no_shape_is_given():
-    assert msgspec.json.decode(ask(SUM, output=Output()).text) == {"answer": "17 * 23 = 391"}
+    assert msgspec.json.decode(ask(SUM, output=OutputFormat()).text) == {"answer": "17 * 23 = 391"}
 
 
 def test_it_repeats_and_notes_what_it_is_told():
@@ -151,7 +151,12 @@ def test_it_repeats_and_notes_what_it_is_told():
 
 
 def test_results_of_every_kind_are_told():
-    content = (Text("words "), Other("x", {"a": 1}), Image("image/png", b"x"), Blob("a/b", b""))
+    content = (
+        Text("words "),
+        UnknownPart("x", {"a": 1}),
+        Image("image/png", b"x"),
+        Blob("a/b", b""),
+    )
     messages = (
         Message("user", (Text("Go."),)),
         Message("assistant", (ToolCall("c", "look", {"n": 1}),)),
@@ -162,7 +167,7 @@ def test_results_of_every_kind_are_told():
 
 def test_everything_that_was_sent_is_counted():
     plain = ask((Text("hello"),)).usage.input
-    media = ask((Text("hello"), Image("image/png", b"x"), Other("x", {"a": 1}))).usage.input
+    media = ask((Text("hello"), Image("image/png", b"x"), UnknownPart("x", {"a": 1}))).usage.input
     assert media > plain
     assert ask("hello", tools=(WEATHER,)).usage.input > plain
     assert ask("hello", system=(Text("Be kind."),)).usage.input > plain

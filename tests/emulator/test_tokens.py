@@ -3,12 +3,12 @@
 import pytest
 
 import pondero
-from pondero.canon import Cache, Text, Usage
+from pondero.canon import CacheBreakpoint, Text, Usage
 from pondero.emulator import Emulator, Turn
 from pondero.exchange import Retry
 
 LONG = "All of this was read before. " * 400  # about 2,900 tokens
-MARKED = Text(LONG, cache=Cache())
+MARKED = Text(LONG, cache=CacheBreakpoint())
 AUTOMATIC = ("gpt-5.1", "openai-chat:gpt-5", "deepseek:deepseek-chat", "gemini-3-flash-preview")
 SUM = "What is 17 * 23?"
 
@@ -31,7 +31,7 @@ def test_a_long_beginning_is_found_again_by_itself(model, stream):
     assert again.cache_read >= 2_800
     assert again.cache_read % 128 == 0
     assert abs(read(again) - read(first)) <= 1
-    assert again.counted == again.total
+    assert again.known_total == again.total
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -43,7 +43,7 @@ def test_a_marked_beginning_is_written_once_and_read_after(stream):
     assert first.cache_read == 0
     assert (again.cache_read, again.cache_write) == (first.cache_write, 0)
     assert first.input < 20
-    assert again.counted == read(again) + again.output + again.thinking
+    assert again.known_total == read(again) + again.output + again.thinking
 
 
 def test_what_is_not_marked_is_not_cached_where_marks_count():
@@ -79,7 +79,7 @@ def test_another_level_reads_everything_anew(model):
 @pytest.mark.parametrize("model", ["claude-opus-5", *AUTOMATIC])
 def test_a_short_prompt_is_never_cached(model):
     asker = client()
-    short = Text("Be brief.", cache=Cache())
+    short = Text("Be brief.", cache=CacheBreakpoint())
     for _ in range(2):
         assert not asker.ask(model, SUM, "low", system=short).usage.cache_read
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import msgspec
 
-from pondero.canon import Event, Head, HttpRequest, Message, Origin, Request, Text
+from pondero.canon import Event, HttpRequest, Message, Origin, Request, ResponseHead, Text
 from pondero.catalog import Entry
 from pondero.client import lookup
 from pondero.exchange import Emit, Exchange, Flow, Read, Retry, Send, Sleep, compose, flow, plan
 from pondero.thinking import Asked, Policy, parse
 
-OK = Head(200, {"request-id": "req_1"})
+OK = ResponseHead(200, {"request-id": "req_1"})
 QUESTION = (Message("user", (Text("What is 17 * 23?"),)),)
 
 

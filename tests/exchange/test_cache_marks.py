@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import (
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
     Request,
@@ -21,7 +21,7 @@ from pondero.thinking import Asked, Policy, parse
 
 CLAUDE, CONVERSE = "anthropic:claude-opus-5", "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {}})
-MARK = Cache()
+MARK = CacheBreakpoint()
 TALK = Request(
     "m",
     (
@@ -68,7 +68,7 @@ def test_where_the_service_caches_by_itself_nothing_is_marked(model):
 
 
 def test_a_client_that_marks_knows_best():
-    own = Request("m", (Message("user", (Text("a", cache=Cache("1h")), Text("b"))),))
+    own = Request("m", (Message("user", (Text("a", cache=CacheBreakpoint("1h")), Text("b"))),))
     assert marked(lookup().entry(CLAUDE), own) is own
 
 

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from pondero.canon import (
     Message,
-    Output,
+    OutputFormat,
+    ReplayRules,
     Request,
-    Takes,
     Text,
     Thinking,
     Tool,
@@ -23,7 +23,7 @@ ENTRY = lookup().entry("claude-sonnet-4-5")
 QUESTION = Message("user", (Text("hi"),))
 TOOL = Tool("look", "Looks.", {"type": "object"})
 SEARCH = Tool("search", raw={"googleSearch": {}}, kind="web_search")
-SHAPE = Output({"type": "object"}, "thing")
+SHAPE = OutputFormat({"type": "object"}, "thing")
 
 
 def facts(**changed):
@@ -52,7 +52,7 @@ def planned(level=None, **changed):
         ({"output": SHAPE, "tools": (TOOL,)}, ("output_beside_tools",), ENTRY,
          {"output": None}, ["dropped_parameter"]),
         ({"output": SHAPE}, ("output_beside_tools",), ENTRY, {"output": SHAPE}, []),
-        ({"output": SHAPE}, ("schema",), ENTRY, {"output": Output()}, ["dropped_parameter"]),
+        ({"output": SHAPE}, ("schema",), ENTRY, {"output": OutputFormat()}, ["dropped_parameter"]),
     ],
 )  # fmt: skip
 def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, left, codes):
@@ -83,7 +83,7 @@ def test_stop_sequences_above_the_services_number_are_cut():
 
 # -- an answer begun for the model ----------------------------------------------------------------
 
-SPACED, PLAIN = Takes(trailing_space=True), Takes(trailing_space=False)
+SPACED, PLAIN = ReplayRules(trailing_space=True), ReplayRules(trailing_space=False)
 BEGUN, THOUGHT = Text("Once upon "), Thinking("a tale")
 
 

@@ -7,7 +7,7 @@ from tests.exchange.driving import exchange
 from tests.repairs import repair
 
 import pondero
-from pondero.canon import Cure, HttpRequest, Origin
+from pondero.canon import HttpRequest, Origin, SavedRepair
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
 from pondero.exchange import refusal_of
@@ -40,11 +40,11 @@ def sent(name, request, *refusals):
 @pytest.mark.parametrize(
     ("name", "fields", "words", "cure"),
     [
-        ("openai_responses", {"reasoning": {"summary": "auto"}}, UNVERIFIED, Cure("ask for no summary")),
-        ("openai_responses", {"reasoning": {"effort": "high"}}, LEVELS, Cure("lower", ("low", "medium"))),
-        ("openai_chat", {"reasoning_effort": "high"}, UNKNOWN, Cure("leave out effort")),
-        ("ollama", {"think": True}, "'gemma' does not support thinking", Cure("do not think")),
-        ("anthropic", {"thinking": {"type": "adaptive"}, "messages": []}, BOUND, Cure("drop bound blocks", at=1)),
+        ("openai_responses", {"reasoning": {"summary": "auto"}}, UNVERIFIED, SavedRepair("ask for no summary")),
+        ("openai_responses", {"reasoning": {"effort": "high"}}, LEVELS, SavedRepair("lower", ("low", "medium"))),
+        ("openai_chat", {"reasoning_effort": "high"}, UNKNOWN, SavedRepair("leave out effort")),
+        ("ollama", {"think": True}, "'gemma' does not support thinking", SavedRepair("do not think")),
+        ("anthropic", {"thinking": {"type": "adaptive"}, "messages": []}, BOUND, SavedRepair("drop bound blocks", at=1)),
     ],
 )  # fmt: skip
 def test_a_refusal_keeps_the_cure_and_not_the_services_words(name, fields, words, cure):
@@ -82,9 +82,9 @@ def test_of_the_words_a_service_takes_the_nearest_stands_in_for_any_other():
 )
 def test_a_request_that_has_nothing_of_it_stays_as_it_is(fields):
     known = (
-        Refusal("p", "m", cure=Cure("ask for no summary")),
-        Refusal("p", "m", cure=Cure("lower", ("low", "medium"))),
-        Refusal("p", "m", cure=Cure("a cure of a later version")),
+        Refusal("p", "m", cure=SavedRepair("ask for no summary")),
+        Refusal("p", "m", cure=SavedRepair("lower", ("low", "medium"))),
+        Refusal("p", "m", cure=SavedRepair("a cure of a later version")),
         Refusal("p", "m", seals=("a1",)),
     )
     assert sent("openai_responses", http(**fields), *known) == (fields, ())

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from pondero.canon import Message, Output, Request, Text, Tool, ToolChoice
+from pondero.canon import Message, OutputFormat, Request, Text, Tool, ToolChoice
 from pondero.client import lookup
 from pondero.dialects import NAMES
 from pondero.exchange import compose, destination, plan
@@ -78,7 +78,7 @@ def test_a_forced_tool_where_none_can_be_forced_is_left_to_the_model_and_recorde
 
 
 def test_a_shape_that_does_not_go_with_tools_is_dropped_beside_them_and_recorded():
-    shaped = {"output": Output({"type": "object"})}
+    shaped = {"output": OutputFormat({"type": "object"})}
     assert b"response_format" in composed("cohere:command-a-03-2025", **shaped).http.body
     made = composed("cohere:command-a-03-2025", tools=(Tool("f"),), **shaped)
     assert b"response_format" not in made.http.body
@@ -152,7 +152,7 @@ HALF = "a\ud800b"
     [
         {"system": (Text(HALF),)},
         {"tools": (Tool("f", HALF, {"type": "object", "properties": {HALF: {}}}),)},
-        {"output": Output({"type": "object", "description": HALF})},
+        {"output": OutputFormat({"type": "object", "description": HALF})},
         {"stop": (HALF,)},
         {"extras": {"metadata": {"note": HALF}}},
     ],

@@ -4,7 +4,16 @@ import msgspec
 import pytest
 from tests.exchange.driving import OK, ORIGIN, Drive, answer, exchange, frames
 
-from pondero.canon import Cure, Finished, Head, Note, PartEnd, Started, TextDelta, ToolDelta
+from pondero.canon import (
+    AdjustmentNote,
+    Finished,
+    PartEnd,
+    ResponseHead,
+    SavedRepair,
+    Started,
+    TextDelta,
+    ToolDelta,
+)
 from pondero.emulator import Emulator
 from pondero.errors import (
     AuthFailed,
@@ -27,7 +36,9 @@ from pondero.framing import MAX_FRAME
 
 def refusal(status: int, kind: str, message: str = "no", **headers: str):
     body = msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
-    return Head(status, {name.replace("_", "-"): text for name, text in headers.items()}), [body]
+    return ResponseHead(status, {name.replace("_", "-"): text for name, text in headers.items()}), [
+        body
+    ]
 
 
 OVERLOADED = refusal(529, "overloaded_error")
@@ -69,7 +80,7 @@ def test_an_answer_in_one_piece_gives_the_same_reply_as_a_stream():
         OVERLOADED,
         refusal(500, "api_error"),
         refusal(429, "rate_limit_error"),
-        (Head(502, {}), [b"<html>bad gateway</html>"]),
+        (ResponseHead(502, {}), [b"<html>bad gateway</html>"]),
         Timeout("nothing came"),
         Unreachable("connection refused"),
         (OK, []),
@@ -121,7 +132,7 @@ def test_others_that_are_not_there_say_what_the_transport_said():
 def test_a_spent_quota_is_not_tried_again():
     body = msgspec.json.encode({"error": {"code": "insufficient_quota", "message": "no"}})
     with pytest.raises(QuotaSpent):
-        Drive((Head(429), [body])).run(exchange("gpt-5.1/low"))
+        Drive((ResponseHead(429), [body])).run(exchange("gpt-5.1/low"))
 
 
 @pytest.mark.parametrize("end", [Unreachable("reset"), Timeout("nothing came"), None])
@@ -207,7 +218,9 @@ def test_empty_pieces_are_no_end():
 
 def test_an_error_page_is_survived():
     with pytest.raises(ServerFailed, match="bad gateway"):
-        Drive((Head(502, {}), [b"<html>bad gateway</html>"])).run(exchange(), Retry(attempts=1))
+        Drive((ResponseHead(502, {}), [b"<html>bad gateway</html>"])).run(
+            exchange(), Retry(attempts=1)
+        )
 
 
 def test_a_refusal_that_lists_the_levels_is_cured_once_and_the_cure_is_recorded():
@@ -220,7 +233,7 @@ def test_a_refusal_that_lists_the_levels_is_cured_once_and_the_cure_is_recorded(
     reply = drive.run(exchange())
     assert msgspec.json.decode(drive.sent[1].body)["output_config"]["effort"] == "medium"
     assert [note.code for note in reply.plan.adjustments] == ["unsupported_level"]
-    assert isinstance(drive.shown[0], Note)
+    assert isinstance(drive.shown[0], AdjustmentNote)
 
 
 def test_a_second_refusal_is_not_cured():
@@ -266,15 +279,15 @@ def test_a_recording_without_a_second_try_shows_why_there_was_one():
 def test_who_learns_is_told_of_a_refusal_only_once_its_cure_was_taken():
     words = "effort: This model does not support effort level 'low'. Supported levels: high, max."
     told = []
-    refused = (Head(400), [msgspec.json.encode({"error": {"message": words}})])
-    drive = Drive(refused, (Head(401), [b"{}"]))
+    refused = (ResponseHead(400), [msgspec.json.encode({"error": {"message": words}})])
+    drive = Drive(refused, (ResponseHead(401), [b"{}"]))
     with pytest.raises(AuthFailed):
         drive.run(exchange(), learn=told.append)
     assert told == []
     Drive(refused, (OK, answer())).run(
         exchange(), learn=lambda repair: told.append((repair.cure, repair.adjustment.got))
     )
-    assert told == [(Cure("lower", ("high", "max")), "high")]
+    assert told == [(SavedRepair("lower", ("high", "max")), "high")]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +325,7 @@ def test_an_answer_in_one_piece_that_is_none_says_why(pieces, kind, words):
 
 def test_of_a_refusal_no_more_is_read_than_it_takes_to_understand_it():
     piece = b"no " * 100_000
-    drive = Drive((Head(400, {}), [piece] * 50))
+    drive = Drive((ResponseHead(400, {}), [piece] * 50))
     with pytest.raises(BadRequest) as refused:
         drive.run(exchange(), Retry(attempts=1))
     assert len(refused.value.body or b"") < 5 * len(piece)
@@ -325,7 +338,7 @@ PAGE = b"<!DOCTYPE html><html><title>Sign in</title><body>Please sign in.</body>
 @pytest.mark.parametrize("headers", [{"content-type": "text/html; charset=utf-8"}, {}])
 def test_a_web_page_with_status_200_says_that_it_is_one(stream, headers):
     with pytest.raises(Malformed, match=r"a web page came.*Please sign in"):
-        Drive((Head(200, headers), [PAGE])).run(exchange(stream=stream))
+        Drive((ResponseHead(200, headers), [PAGE])).run(exchange(stream=stream))
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -333,13 +346,13 @@ def test_a_web_page_with_status_200_says_that_it_is_one(stream, headers):
     ("packing", "body"), [("zstd", b"(\xb5/\xfd\x04X"), ("br", b"\x8b\x05\x80")]
 )
 def test_an_answer_that_is_packed_as_nobody_asked_says_so(stream, packing, body):
-    head = Head(200, {"content-type": "text/event-stream", "content-encoding": packing})
+    head = ResponseHead(200, {"content-type": "text/event-stream", "content-encoding": packing})
     with pytest.raises(Malformed, match=f"packed as '{packing}'"):
         Drive((head, [body])).run(exchange(stream=stream))
 
 
 def test_a_packing_that_the_transport_has_undone_is_none():
-    head = Head(200, {"content-encoding": "br"})
+    head = ResponseHead(200, {"content-encoding": "br"})
     assert Drive((head, answer("391"))).run(exchange()).text == "391"
 
 

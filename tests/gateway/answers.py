@@ -13,7 +13,6 @@ from pondero.canon import (
     Finished,
     Message,
     Origin,
-    Other,
     Part,
     PartEnd,
     PartStart,
@@ -25,6 +24,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
 )
 from pondero.dialects import NAMES, dialect
 
@@ -60,7 +60,7 @@ thoughts = st.builds(Thinking, words | st.just(""), seals) | st.builds(
 calls = st.builds(
     ToolCall, st.just(""), st.sampled_from(["ls", "cat"]), objects, seals, st.booleans()
 )
-others = st.builds(Other, st.sampled_from(NAMES), objects, seals)
+others = st.builds(UnknownPart, st.sampled_from(NAMES), objects, seals)
 
 
 def numbered(parts: Sequence[Part], stem: str) -> tuple[Part, ...]:
@@ -100,7 +100,7 @@ def kept_by(front: str, message: Message) -> Message:
         if isinstance(part, Thinking | ToolCall):
             parts += (*waiting, part)
             waiting = []
-        elif isinstance(part, Other):
+        elif isinstance(part, UnknownPart):
             (parts if isinstance(shown, Thinking) else waiting).append(part)
             continue
         else:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 
-from pondero.canon import Head, HttpRequest, Usage
+from pondero.canon import HttpRequest, ResponseHead, Usage
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
 from pondero.errors import Overloaded, QuotaSpent, RateLimited
@@ -64,7 +64,7 @@ def spent(receipts: Sequence[Receipt]) -> dict[str, int]:
     prices = [cost("anthropic", "claude-opus-5", each.usage) or 0 for each in done]
     return {
         "requests": len(done),
-        "tokens": sum(each.usage.counted for each in done),
+        "tokens": sum(each.usage.known_total for each in done),
         "thinking_tokens": sum(each.usage.thinking or 0 for each in done),
         "money": sum(ceil(price * BILLION) for price in prices),
     }
@@ -81,7 +81,7 @@ def test_every_wire_says_429_and_when_to_come_again(name):
     for kind in (RateLimited, QuotaSpent):
         response = failure(kind("no room", status=429, retry_after=17), name, service)
         assert response.status == 429
-        read = caller.error(Head(response.status, response.headers), response.body)
+        read = caller.error(ResponseHead(response.status, response.headers), response.body)
         assert isinstance(read, RateLimited | QuotaSpent)
         assert read.retry_after == 17
 

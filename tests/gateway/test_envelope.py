@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pondero.canon import Origin, Seal, dumped
+from pondero.canon import Origin, Seal, dump_json
 from pondero.gateway.envelope import (
     Called,
     Envelope,
@@ -74,7 +74,7 @@ def test_another_text_is_no_envelope(text):
 
 def test_a_bomb_is_not_inflated():
     """A whole envelope, but for its size: nothing that we pack is so much smaller than it is."""
-    value = dumped(Envelope(ORIGIN, "x", (Thought(0, text="a" * (1 << 25)),))).encode()
+    value = dump_json(Envelope(ORIGIN, "x", (Thought(0, text="a" * (1 << 25)),))).encode()
     deflate = zlib.compressobj(9, wbits=-15)
     data = deflate.compress(value) + deflate.flush()
     assert len(data) < len(value) // 500

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.gateway.test_matrix import BACKS, Upstream, seals_of
 
 from pondero import AsyncClient, Retry
-from pondero.canon import Head, Message, Text, Tool, ToolResult
+from pondero.canon import Message, ResponseHead, Text, Tool, ToolResult
 from pondero.emulator import Call, Emulator, Fault, Turn
 from pondero.errors import PonderoError
 from pondero.exchange import Timeouts
@@ -80,7 +80,7 @@ class Answer:
         self._task = asyncio.ensure_future(app(scope, receive, self._sent.put))
         start = await self._sent.get()
         headers = {k.decode(): v.decode() for k, v in start["headers"]}
-        self.head = Head(start["status"], headers)
+        self.head = ResponseHead(start["status"], headers)
 
     async def __aiter__(self):
         while True:

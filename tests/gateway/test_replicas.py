@@ -102,7 +102,7 @@ def test_three_replicas_under_load_agree_on_a_budget_to_the_token(redis):
     assert set(statuses) == {200, 429}
     done = [each.usage for each in receipts if each.end == "done"]
     assert len(done) == statuses.count(200)
-    spent = [sum(each.counted for each in done), sum(each.thinking or 0 for each in done)]
+    spent = [sum(each.known_total for each in done), sum(each.thinking or 0 for each in done)]
     assert sorted(taken(redis.url, key)) == sorted(spent)
     assert spent[0] <= 40_000
     assert spent[1] <= 30_000
@@ -169,7 +169,7 @@ def test_without_redis_each_replica_counts_for_itself_and_tells_it_later(redis, 
     receipts: list[Receipt] = []
     with replicas(configured(redis.url, key), receipts, 1) as (address,):
         assert ask(address).status_code == 200
-        while not receipts or taken(redis.url, key)[1] != receipts[0].usage.counted:
+        while not receipts or taken(redis.url, key)[1] != receipts[0].usage.known_total:
             sleep(0.01)  # it is told after the answer
         redis.kill()
         alone = [ask(address).status_code for _ in range(6)]
@@ -183,7 +183,7 @@ def test_without_redis_each_replica_counts_for_itself_and_tells_it_later(redis, 
             sleep(0.05)
     done = [each for each in receipts if each.end == "done"]
     assert requests == 4
-    assert tokens == sum(each.usage.counted for each in done[-4:])
+    assert tokens == sum(each.usage.known_total for each in done[-4:])
 
 
 # -- a worker dies --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from pondero.canon import (
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
     Origin,
@@ -321,13 +321,13 @@ def test_marks_of_the_client_stay_on_what_is_remembered():
     one = carried("anthropic", message)
     shown = bare(one.whole(message))
     found = remembered(asked(QUESTION), one.record, client=CLIENT)
-    marked = tuple(replace(part, cache=Cache("1h")) for part in shown.parts)
+    marked = tuple(replace(part, cache=CacheBreakpoint("1h")) for part in shown.parts)
     sent = Message("assistant", marked)
     back = restored(asked(QUESTION, sent), "anthropic", client=CLIENT, found=found).messages[1]
     assert back.parts == (
         Thinking("hm"),
-        Text("yes", cache=Cache("1h")),
-        ToolCall("a", "ls", {}, cache=Cache("1h")),
+        Text("yes", cache=CacheBreakpoint("1h")),
+        ToolCall("a", "ls", {}, cache=CacheBreakpoint("1h")),
     )
 
 

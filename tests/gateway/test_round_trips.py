@@ -19,13 +19,13 @@ from tests.plans import plan
 from pondero.canon import (
     Assembler,
     Event,
-    Head,
     HttpRequest,
     Message,
     Origin,
     Part,
     Reply,
     Request,
+    ResponseHead,
     Seal,
     Text,
     Thinking,
@@ -65,7 +65,7 @@ class Side:
     def reads(self, data: bytes, headers: Any) -> list[Event]:
         target = self.row.target
         reader = self.caller.stream(
-            Head(200, headers), Where(self.row.model, target.route, target.quirks)
+            ResponseHead(200, headers), Where(self.row.model, target.route, target.quirks)
         )
         return [*reader.feed(data), *reader.eof()]
 
@@ -108,7 +108,7 @@ class Client(Side):
         sent = self.service.reply(self.answering(), Reply(carrier.whole(message), "stop"))
         target = self.row.target
         where = Where(self.row.model, target.route, target.quirks)
-        return self.assembled(self.caller.decode(Head(200, sent.headers), sent.body, where))
+        return self.assembled(self.caller.decode(ResponseHead(200, sent.headers), sent.body, where))
 
     def carrier(self, message: Message, *, text_inside: bool = False) -> Carrier:
         assert message.origin is not None
@@ -130,7 +130,7 @@ class Back(Side):
         writer = self.service.stream(accepted)
         target = self.row.target
         reader = self.caller.stream(
-            Head(200, writer.headers), Where(self.row.model, target.route, target.quirks)
+            ResponseHead(200, writer.headers), Where(self.row.model, target.route, target.quirks)
         )
         batches = [reader.feed(writer.feed(event)) for event in told(reply)]
         return [*batches, [*reader.feed(writer.eof()), *reader.eof()]]

@@ -12,14 +12,14 @@ from tests.plans import plan
 from pondero.canon import (
     Assembler,
     Event,
-    Head,
     HttpRequest,
     Message,
     Origin,
     Part,
+    ReplayRules,
     Reply,
     Request,
-    Takes,
+    ResponseHead,
     Target,
     Text,
     Thinking,
@@ -64,7 +64,7 @@ class Service:
             "route": self.target.route,
             "takes": self.dialect.caller().takes(self.target.quirks),
         }
-        wanted = {name: facts.pop(name) for name in Takes.__struct_fields__ if name in facts}
+        wanted = {name: facts.pop(name) for name in ReplayRules.__struct_fields__ if name in facts}
         known["takes"] = structs.replace(known["takes"], **wanted)
         return Destination(**known | facts)
 
@@ -85,7 +85,7 @@ class Service:
         stream = self.dialect.service().stream(accepted)
         sent = b"".join(map(stream.feed, told(structs.replace(reply, model=self.model))))
         reader = self.dialect.caller().stream(
-            Head(200), Where(self.model, self.target.route, self.target.quirks)
+            ResponseHead(200), Where(self.model, self.target.route, self.target.quirks)
         )
         return [*reader.feed(sent + stream.eof()), *reader.eof()]
 

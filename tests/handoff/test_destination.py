@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import Image, Json, Message, Origin, Seal, Takes, Text, Thinking, ToolCall
+from pondero.canon import Image, Json, Message, Origin, ReplayRules, Seal, Text, Thinking, ToolCall
 from pondero.handoff import REFUSED, Destination, handoff, mark
 
 ORIGIN = Origin("p", "m")
@@ -21,7 +21,7 @@ def seen(refused: set[str], *parts) -> tuple[tuple, dict[str, str]]:
         model="m",
         provider="p",
         route="p",
-        takes=Takes(spoken_media=("",)),
+        takes=ReplayRules(spoken_media=("",)),
         refused=frozenset(map(mark, refused)),
     )
     view = handoff([Message("assistant", parts, ORIGIN)], to)

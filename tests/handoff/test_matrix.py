@@ -19,7 +19,7 @@ from tests.handoff.services import (
 )
 from tests.laws.strategies import answers, followups, questions
 
-from pondero.canon import Message, Other, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Message, Text, Thinking, ToolCall, ToolResult, UnknownPart
 from pondero.dialects import Rejected
 from pondero.handoff import handoff
 
@@ -184,7 +184,7 @@ def made_by(message: Message, maker: Service) -> bool:
 
 def secrets(thread: Any) -> set[str]:
     """Return what only the maker of a thread can read: the long strings of its seals."""
-    sealed = (Text, Thinking, ToolCall, Other)
+    sealed = (Text, Thinking, ToolCall, UnknownPart)
     parts = [part for message in thread for part in message.parts]
     assert all(isinstance(part, (*sealed, ToolResult)) for part in parts)
     seals = [part.seal for part in parts if isinstance(part, sealed) and part.seal is not None]

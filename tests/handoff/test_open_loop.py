@@ -3,14 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import Image, Message, Other, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Image, Message, Text, Thinking, ToolCall, ToolResult, UnknownPart
 from pondero.handoff import retold
 
 ASKED = Message("user", (Text("What is the weather in Paris?"),))
 CALL = ToolCall("c1", "get_weather", {"city": "Paris"})
 CALLED = Message("assistant", (Text("I look."), CALL))
 PICTURE = Image("image/png", b"png")
-RESULT = Message("user", (ToolResult("c1", (Text("24 degrees"), PICTURE, Other("wire", {}))),))
+RESULT = Message(
+    "user", (ToolResult("c1", (Text("24 degrees"), PICTURE, UnknownPart("wire", {}))),)
+)
 OWN = Message("assistant", (Thinking("Hm."), ToolCall("c2", "get_weather", {"city": "Rome"})))
 OWN_RESULT = Message("user", (ToolResult("c2", (Text("no such city"),), error=True),))
 

@@ -5,18 +5,18 @@ from msgspec import json, structs
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
     Origin,
-    Other,
     Part,
+    ReplayRules,
     Seal,
-    Takes,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from pondero.handoff import Destination, View, handoff
 
@@ -37,7 +37,7 @@ def user(*parts: Part) -> Message:
 
 
 def destination(**takes) -> Destination:
-    return structs.replace(HOME, takes=Takes(**takes))
+    return structs.replace(HOME, takes=ReplayRules(**takes))
 
 
 def the_changes(view: View) -> list[tuple[str, str, int, int | None]]:
@@ -121,9 +121,15 @@ def test_redacted_and_hidden_foreign_thinking_is_dropped_even_where_notes_are_ma
 
 
 def test_a_seal_on_words_and_calls_is_taken_off_and_the_rest_kept():
-    thread = [ASK, answer(Text("so", SEAL, cache=Cache("5m")), ToolCall("a", "f", {"x": 1}, SEAL))]
+    thread = [
+        ASK,
+        answer(Text("so", SEAL, cache=CacheBreakpoint("5m")), ToolCall("a", "f", {"x": 1}, SEAL)),
+    ]
     view = handoff([*thread, user(ToolResult("a", ()))], AWAY)
-    assert view.messages[1].parts == (Text("so", cache=Cache("5m")), ToolCall("a", "f", {"x": 1}))
+    assert view.messages[1].parts == (
+        Text("so", cache=CacheBreakpoint("5m")),
+        ToolCall("a", "f", {"x": 1}),
+    )
     assert the_changes(view) == [("rewritten", "seal", 1, 0), ("rewritten", "seal", 1, 1)]
 
 
@@ -164,7 +170,7 @@ def test_citations_go_to_their_maker_only():
 
 
 def test_what_we_do_not_know_goes_to_its_dialect_and_its_deployment_only():
-    thread = [ASK, answer(Other("red", {"type": "search"}), Text("yes"))]
+    thread = [ASK, answer(UnknownPart("red", {"type": "search"}), Text("yes"))]
     assert handoff(thread, HOME).messages == tuple(thread)
     elsewhere = Destination(dialect="red", model="m1", provider="south", route="south")
     for to in (AWAY, elsewhere):
@@ -176,7 +182,7 @@ def test_what_we_do_not_know_goes_to_its_dialect_and_its_deployment_only():
 def test_what_we_do_not_know_is_withheld_where_its_seal_names_another_deployment():
     thread = [
         ASK,
-        answer(Other("red", {}, Seal("red", "s", "m1", "south")), Text("y"), origin=None),
+        answer(UnknownPart("red", {}, Seal("red", "s", "m1", "south")), Text("y"), origin=None),
     ]
     assert handoff(thread, destination(seals="dialect")).messages[1] == answer(
         Text("y"), origin=None
@@ -324,13 +330,15 @@ def test_a_picture_the_assistant_made_is_shown_by_the_user_before_the_answer():
     view = handoff([ASK, answer(picture, Text("here"))], AWAY)
     label = Text("[image/png, 4 bytes, from the answer that follows:]")
     assert view.messages == (ASK, user(label, Image("image/png", b"1234")), answer(Text("here")))
-    blind = Destination(dialect="blue", model="m2", provider="s", route="s", takes=Takes(media=()))
+    blind = Destination(
+        dialect="blue", model="m2", provider="s", route="s", takes=ReplayRules(media=())
+    )
     told = Text("[The answer that follows held image/png, 4 bytes, which is not shown here]")
     assert handoff([ASK, answer(picture, Text("here"))], blind).messages[1] == user(told)
 
 
 def test_a_foreign_part_in_a_result_leaves_a_line_in_its_place():
-    thread = [ASK, answer(ToolCall("a", "f", {})), user(ToolResult("a", (Other("red", {}),)))]
+    thread = [ASK, answer(ToolCall("a", "f", {})), user(ToolResult("a", (UnknownPart("red", {}),)))]
     line = Text("[a part that only another service can read]")
     assert handoff(thread, AWAY).messages[2] == user(ToolResult("a", (line,)))
 

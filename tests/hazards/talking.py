@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pondero
-from pondero.canon import Head, HttpRequest, Message, Other, Text, Thinking, ToolCall
+from pondero.canon import HttpRequest, Message, ResponseHead, Text, Thinking, ToolCall, UnknownPart
 from pondero.emulator import Call, Emulator, Turn
 from pondero.exchange import Retry
 
@@ -102,7 +102,7 @@ def keys(value: Any) -> set[str]:
 
 def secrets(messages: tuple[Message, ...]) -> set[str]:
     """Return what only its maker can read: the long texts of the seals."""
-    sealed = (Text, Thinking, ToolCall, Other)
+    sealed = (Text, Thinking, ToolCall, UnknownPart)
     parts = [part for message in messages for part in message.parts if isinstance(part, sealed)]
     found = {text for part in parts if part.seal for text in strings(part.seal.value)}
     shown = {text for part in parts if isinstance(part, Text | Thinking) for text in [part.text]}
@@ -152,8 +152,8 @@ class Recorder:
 class Said:
     """One answer, one byte at a time."""
 
-    def __init__(self, body: bytes, head: Head | None = None) -> None:
-        self.head = head or Head(200, {"content-type": "text/event-stream"})
+    def __init__(self, body: bytes, head: ResponseHead | None = None) -> None:
+        self.head = head or ResponseHead(200, {"content-type": "text/event-stream"})
         self._body = body
 
     def __iter__(self) -> Any:

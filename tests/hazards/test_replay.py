@@ -18,7 +18,7 @@ from tests.hazards.talking import (
 )
 
 import pondero
-from pondero.canon import Other, Text, Thinking, ToolCall
+from pondero.canon import Text, Thinking, ToolCall, UnknownPart
 from pondero.emulator import Call, Emulator, Turn
 
 GEMINI = ("gemini-3-flash-preview", "gemini-3-pro-preview", "vertex:gemini-3-flash-preview")
@@ -286,7 +286,7 @@ def test_a_search_that_the_service_ran_itself_goes_back_as_it_came(stream):
         "name": "x_keyword_search",
         "input": '{"query":"owls"}',
     }
-    found = Turn(parts=(Other("openai_responses", search), Text("Two owls.")))
+    found = Turn(parts=(UnknownPart("openai_responses", search), Text("Two owls.")))
     emulator = Emulator(script=[found, "Yes."])
     client = pondero.Client(transport=emulator)
     chat = pondero.Chat("xai-responses:grok-4.5", client=client, tools=[{"type": "x_search"}])

@@ -10,13 +10,13 @@ from tests.grammar import KINDS
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Event,
     Finish,
     Finished,
     Image,
     Message,
-    Output,
+    OutputFormat,
     Part,
     PartEnd,
     PartStart,
@@ -54,8 +54,10 @@ ids = st.text("abcXYZ019_", min_size=1, max_size=20).map("call_{}".format)
 
 
 @cache
-def caches(wire: Wire) -> st.SearchStrategy[Cache | None]:
-    marks = st.sampled_from([None, None, None, Cache(), Cache("5m"), Cache("1h")])
+def caches(wire: Wire) -> st.SearchStrategy[CacheBreakpoint | None]:
+    marks = st.sampled_from(
+        [None, None, None, CacheBreakpoint(), CacheBreakpoint("5m"), CacheBreakpoint("1h")]
+    )
     return marks if wire.says("cache") else st.none()
 
 
@@ -157,19 +159,19 @@ def choices(
 
 @cache
 @st.composite
-def outputs(draw: st.DrawFn, wire: Wire) -> Output | None:
+def outputs(draw: st.DrawFn, wire: Wire) -> OutputFormat | None:
     schema = {
         "type": "object",
         "properties": {"answer": {"type": "string"}},
         "required": ["answer"],
         "additionalProperties": False,
     }
-    kinds: list[Output | None] = [None, None]
+    kinds: list[OutputFormat | None] = [None, None]
     if wire.says("output"):
         named = wire.says("output_names")
-        kinds.append(Output(schema, strict=True if wire.says("strict") and named else None))
+        kinds.append(OutputFormat(schema, strict=True if wire.says("strict") and named else None))
         if wire.says("schemaless_output"):
-            kinds.append(Output())
+            kinds.append(OutputFormat())
     return draw(st.sampled_from(kinds))
 
 

@@ -18,13 +18,13 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Origin,
     Part,
     Reply,
     Request,
+    ResponseHead,
     Seal,
     Text,
     Thinking,
@@ -71,7 +71,7 @@ class Pair:
 
     def decoded(self, pieces: list[bytes], model: str) -> list[Event]:
         stream = self.dialect.caller().stream(
-            Head(200), Where(model, self.wire.target.route, self.wire.target.quirks)
+            ResponseHead(200), Where(model, self.wire.target.route, self.wire.target.quirks)
         )
         return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
@@ -79,7 +79,7 @@ class Pair:
         sent = self.dialect.service().reply(accepted, reply)
         assert sent.status == 200
         return self.dialect.caller().decode(
-            Head(sent.status, sent.headers),
+            ResponseHead(sent.status, sent.headers),
             sent.body,
             Where(accepted.request.model, self.wire.target.route, self.wire.target.quirks),
         )
@@ -319,7 +319,7 @@ def test_a_broken_answer_raises_only_our_errors(name, data):
     sent = pair.dialect.service().reply(exchange.accepted, exchange.reply)
     body = data.draw(wrong_body(sent.body))
     try:
-        events = pair.dialect.caller().decode(Head(200), body, Where("m"))
+        events = pair.dialect.caller().decode(ResponseHead(200), body, Where("m"))
     except PonderoError:
         return
     assert grammar(events) is None, grammar(events)
@@ -344,7 +344,7 @@ def test_random_bytes_raise_only_our_errors(name, data, cuts):
     for stream in (data, b"data: " + data + b"\n\n", b"[" + data):
         assert _outcome(pair, splits(stream, cuts)) == _outcome(pair, [stream])
     with suppress(PonderoError):
-        pair.dialect.caller().decode(Head(200), data, Where())
+        pair.dialect.caller().decode(ResponseHead(200), data, Where())
 
 
 @given(
@@ -352,7 +352,7 @@ def test_random_bytes_raise_only_our_errors(name, data, cuts):
 )
 def test_any_error_body_is_survived(name, body, status):
     for each in (body, b"<html><body>" + body + b"</body></html>", b""):
-        error = dialect(name).caller().error(Head(status), each)
+        error = dialect(name).caller().error(ResponseHead(status), each)
         assert isinstance(error, ServiceError)
         assert error.status == status
         assert error.message
@@ -362,7 +362,7 @@ def test_any_error_body_is_survived(name, body, status):
 def test_an_error_of_any_shape_is_survived(name, data, status):
     pair = Pair(name)
     sent = pair.dialect.service().error(429, "slow down", code=None, retry_after=3.0)
-    error = pair.dialect.caller().error(Head(status), data.draw(wrong_body(sent.body)))
+    error = pair.dialect.caller().error(ResponseHead(status), data.draw(wrong_body(sent.body)))
     assert isinstance(error, ServiceError)
     assert error.status == status
 
@@ -380,7 +380,9 @@ def test_a_broken_request_is_refused_in_the_services_own_way(name, data):
         pair.dialect.service().accept(replace(sent, body=body), pair.wire.service)
     except Rejected as refused:
         answer = refused.response
-        error = pair.dialect.caller().error(Head(answer.status, answer.headers), answer.body)
+        error = pair.dialect.caller().error(
+            ResponseHead(answer.status, answer.headers), answer.body
+        )
         assert 400 <= answer.status < 500
         assert error.message
 
@@ -389,7 +391,7 @@ def test_the_services_errors_come_out_as_they_went_in(name):
     pair = Pair(name)
     for status in (400, 401, 403, 404, 429, 500, 503):
         sent = pair.dialect.service().error(status, "some words", code=None, retry_after=2.0)
-        error = pair.dialect.caller().error(Head(sent.status, sent.headers), sent.body)
+        error = pair.dialect.caller().error(ResponseHead(sent.status, sent.headers), sent.body)
         assert sent.status == status
         assert error.message == "some words"
         assert error.status == status
@@ -410,7 +412,7 @@ def test_a_request_without_a_key_is_refused(name):
 
 def _outcome(pair: Pair, pieces: list[bytes]) -> tuple[list[Event], str | None]:
     """Return the events that came before it ended, and how it failed, if it did."""
-    stream = pair.dialect.caller().stream(Head(200), Where("m"))
+    stream = pair.dialect.caller().stream(ResponseHead(200), Where("m"))
     events: list[Event] = []
     try:
         for piece in pieces:
@@ -448,6 +450,6 @@ def test_an_error_whose_numbers_are_absurd_is_read_at_once(name, hostile):
     limits = ("retry-after", "retry-after-ms", "x-ratelimit-reset-requests", "date")
     begun = time.process_time()
     for body in bodies:
-        head = Head(429, dict.fromkeys((*limits, "x-ratelimit-reset-tokens"), hostile))
+        head = ResponseHead(429, dict.fromkeys((*limits, "x-ratelimit-reset-tokens"), hostile))
         dialect(name).caller().error(head, body if isinstance(body, bytes) else body.encode())
     assert time.process_time() - begun < 1

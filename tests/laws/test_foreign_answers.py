@@ -24,17 +24,16 @@ from pondero.canon import (
     Event,
     Finish,
     Finished,
-    Head,
     HttpResponse,
     Image,
     Json,
     Message,
-    Other,
     Part,
     PartEnd,
     PartStart,
     Reply,
     Request,
+    ResponseHead,
     Seal,
     Started,
     Text,
@@ -44,8 +43,9 @@ from pondero.canon import (
     Tool,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
-    dumped,
+    dump_json,
 )
 from pondero.dialects import NAMES, Where, dialect
 from pondero.dialects.dialect import Answering
@@ -73,7 +73,7 @@ hidden = st.builds(Thinking, st.just(""), SEALS, st.just(True))
 given_to = objects | words | values.filter(lambda value: value is not None)
 called = st.builds(ToolCall, ids, st.just("look"), given_to, SEALS)
 shown = st.sampled_from([Image("image/png", b"1"), Image(url="https://x"), Blob("audio/wav", b"1")])
-odd = st.just(Other("elsewhere", {"type": "secret", "said": LEAK}))
+odd = st.just(UnknownPart("elsewhere", {"type": "secret", "said": LEAK}))
 parts = st.lists(
     st.one_of(spoken, thought, hidden, called, shown, odd), max_size=5, unique_by=id_of
 ).map(tuple)
@@ -127,7 +127,7 @@ def deltas(index: int, part: Part) -> list[Event]:
         case ToolCall(arguments=str() as text):
             return [ToolDelta(index, piece) for piece in halves(text)]
         case ToolCall():
-            return [ToolDelta(index, piece) for piece in halves(dumped(part.arguments))]
+            return [ToolDelta(index, piece) for piece in halves(dump_json(part.arguments))]
     return []
 
 
@@ -142,7 +142,9 @@ def streamed(name: str, events: list[Event]) -> bytes:
 
 
 def read(name: str, pieces: list[bytes]) -> tuple[Message, Finished]:
-    stream = dialect(name).caller().stream(Head(200), Where("m", "r", wire(name).target.quirks))
+    stream = (
+        dialect(name).caller().stream(ResponseHead(200), Where("m", "r", wire(name).target.quirks))
+    )
     return assembled([event for piece in pieces for event in stream.feed(piece)] + stream.eof())
 
 
@@ -166,7 +168,7 @@ def is_said(message: Message, finished: Finished, parts: tuple[Part, ...], usage
         if isinstance(made.arguments, dict):
             assert got.arguments == made.arguments
         elif isinstance(made.arguments, str):
-            assert dumped(made.arguments.strip())[1:-1] in dumped(got.arguments)
+            assert dump_json(made.arguments.strip())[1:-1] in dump_json(got.arguments)
     if finished.usage != Usage():
         assert tokens(finished.usage) == tokens(usage)
 
@@ -194,7 +196,7 @@ def test_a_whole_answer_of_any_wire_is_what_it_was(name, parts, finish, usage):
     sent = dialect(name).service().reply(asked(name), reply)
     assert LEAK.encode() not in sent.body
     where = Where("m", "r", wire(name).target.quirks)
-    events = dialect(name).caller().decode(Head(200, sent.headers), sent.body, where)
+    events = dialect(name).caller().decode(ResponseHead(200, sent.headers), sent.body, where)
     is_said(*assembled(events), parts, usage)
 
 
@@ -239,7 +241,7 @@ def test_an_envelope_on_thinking_comes_back_byte_for_byte(name, inside, redacted
     sent = streamed(name, told((thinking, Text("so")), "stop", Usage(), pieces=True))
     message, _ = read(name, [sent])
     seals = [part.seal for part in message.parts if isinstance(part, Thinking)]
-    assert [envelope in dumped(seal) for seal in seals] == [True]
+    assert [envelope in dump_json(seal) for seal in seals] == [True]
 
 
 def test_an_error_in_mid_stream_is_an_error_of_the_wire(name):
@@ -256,6 +258,6 @@ def test_a_prompt_that_is_too_long_is_read_as_one(name):
     sides = dialect(name)
     words = "prompt is too long: 208310 tokens > 200000 maximum"
     sent = sides.service().error(400, words, code="context_length_exceeded", retry_after=None)
-    error = sides.caller().error(Head(sent.status, sent.headers), sent.body)
+    error = sides.caller().error(ResponseHead(sent.status, sent.headers), sent.body)
     assert isinstance(error, ContextTooLong)
     assert "208310" in json.dumps(error.message)

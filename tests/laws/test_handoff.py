@@ -14,14 +14,14 @@ from pondero.canon import (
     Image,
     Message,
     Origin,
-    Other,
     Part,
+    ReplayRules,
     Seal,
-    Takes,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from pondero.handoff import Destination, View, handoff
 
@@ -51,7 +51,7 @@ media = st.sampled_from(
         *(Blob(k, url="u", seal=seal) for k in ("application/pdf", "audio/wav") for seal in SEALS),
     ]
 )
-others = st.sampled_from([Other(d, {"type": "new"}, s) for d in DIALECTS for s in SEALS])
+others = st.sampled_from([UnknownPart(d, {"type": "new"}, s) for d in DIALECTS for s in SEALS])
 calls = st.sampled_from(
     [*starmap(ToolCall, product(IDS, WORDS[:4], ARGUMENTS, SEALS, [False, True]))]
 )
@@ -83,7 +83,7 @@ destinations = st.builds(
     aliases=st.sampled_from([(), ("m2",)]),
     foreign=st.sampled_from(["drop", "note"]),
     takes=st.builds(
-        Takes,
+        ReplayRules,
         seals=st.sampled_from(["dialect", "model", "route", "route+model"]),
         unsealed=st.booleans(),
         unpaired=st.sampled_from([None, last_thoughts]),
@@ -121,7 +121,9 @@ def conversations(draw: st.DrawFn) -> list[Message]:
             answers = tuple(ToolResult(id, (Text("42"),)) for id in called)
             thread.append(Message("user", answers))
         said = Text("so it is", draw(st.none() | st.just(mine)), ({"url": "u"},))
-        thread.append(Message("assistant", (Thinking("hm", mine), said, Other("red", {})), origin))
+        thread.append(
+            Message("assistant", (Thinking("hm", mine), said, UnknownPart("red", {})), origin)
+        )
     return thread
 
 
@@ -142,7 +144,7 @@ def test_nothing_foreign_is_in_the_view(thread, to):
         if "route" in to.takes.seals:
             assert seal.route in (None, to.route)
     for part in parts_of(handoff(thread, to)):
-        if isinstance(part, Other):
+        if isinstance(part, UnknownPart):
             assert part.dialect == to.dialect
 
 

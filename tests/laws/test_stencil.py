@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects import dialect
 from pondero.dialects.dialect import Where
 from pondero.errors import PonderoError
 from pondero.framing import Stencil
 
-HEAD = Head(200, {"content-type": "text/event-stream"})
+HEAD = ResponseHead(200, {"content-type": "text/event-stream"})
 # Texts that look like the JSON around them, that open tags, and that are alike.
 HARD = (
     ":",

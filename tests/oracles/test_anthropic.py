@@ -10,12 +10,11 @@ from tests.laws.strategies import told
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Reply,
     Text,
     Thinking,
@@ -23,6 +22,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Rejected, Where, dialect
@@ -56,7 +56,7 @@ PARTS = (
     Thinking("First this, then that."),
     Thinking("", redacted=True),
     Text("Let me look.", citations=(CITED,)),
-    Other("anthropic", SEARCH),
+    UnknownPart("anthropic", SEARCH),
     Thinking("And now?"),
     ToolCall("toolu_1", "look", {"where": "Paris"}),
     ToolCall("toolu_2", "look", {}),
@@ -236,7 +236,7 @@ def test_everything_the_sdk_can_ask_is_understood():
         Image(url="https://x/a.png"),
         Blob("application/pdf", b"%PDF"),
     )
-    assert request.system == (Text("Be kind.", cache=Cache("1h")),)
+    assert request.system == (Text("Be kind.", cache=CacheBreakpoint("1h")),)
     assert request.tools == (Tool("look", "Look.", TOOL["input_schema"]),)
     assert request.tool_choice == ToolChoice("required", None, False)
     assert (request.temperature, request.top_p, request.top_k) == (0.5, 0.9, 5)
@@ -253,7 +253,7 @@ def test_a_shaped_answer_is_parsed_by_the_sdk():
     message = house.client.messages.parse(**asked, output_format=Answer)
     assert message.parsed_output == Answer(words="ok")
     output = house.accepted.request.output
-    assert isinstance(output, Output)
+    assert isinstance(output, OutputFormat)
     assert output.schema["additionalProperties"] is False
 
 
@@ -301,7 +301,7 @@ def test_failures_are_the_errors_the_sdk_knows(status, code, raised):
 
 
 def test_an_error_inside_a_stream_is_raised_by_the_sdk_and_by_us():
-    from pondero.canon import Head
+    from pondero.canon import ResponseHead
     from pondero.errors import Overloaded
 
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
@@ -309,6 +309,6 @@ def test_an_error_inside_a_stream_is_raised_by_the_sdk_and_by_us():
     house = House(Text("So"), tail=tail)
     with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
         list(house.client.messages.create(**ASKED, stream=True))
-    stream = WIRE.caller().stream(Head(200), Where(MODEL))
+    stream = WIRE.caller().stream(ResponseHead(200), Where(MODEL))
     with pytest.raises(Overloaded, match="Overloaded"):
         stream.feed(tail)

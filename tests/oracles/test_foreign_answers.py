@@ -27,13 +27,13 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
     PartStart,
     Reply,
     Seal,
     Text,
     Thinking,
     ToolCall,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import dialect
@@ -49,7 +49,7 @@ PARTS = (
     Thinking("", SEALED),
     Text("Let me look."),
     Image("image/png", b"1"),
-    Other("elsewhere", {"type": "server_tool_use"}),
+    UnknownPart("elsewhere", {"type": "server_tool_use"}),
     Thinking("", SEALED, redacted=True),
     CALL,
     ToolCall("call_3", "shell", "ls -l"),

@@ -13,8 +13,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     PartEnd,
     PartStart,
     Reply,
@@ -27,6 +26,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Rejected
@@ -181,8 +181,8 @@ def test_the_sdk_reads_a_stream_as_we_said_it(service, ask):
 def test_the_sdk_reads_grounding_safety_media_and_code(service):
     service.finish = "stop"
     service.parts = (
-        Other("gemini", {"executableCode": {"code": "1+1", "language": "PYTHON"}}),
-        Other("gemini", {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}}),
+        UnknownPart("gemini", {"executableCode": {"code": "1+1", "language": "PYTHON"}}),
+        UnknownPart("gemini", {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}}),
         Image("image/png", b"hi"),
         Text("Two"),
     )
@@ -260,7 +260,7 @@ def test_what_the_sdk_writes_is_accepted_as_it_was_meant(service, ask):
         Tool("weather", "Now", SCHEMA),
     ]
     assert asked.tool_choice == ToolChoice("tool", "weather")
-    assert asked.output == Output(SCHEMA)
+    assert asked.output == OutputFormat(SCHEMA)
     assert (asked.temperature, asked.top_p, asked.top_k, asked.max_tokens) == (0.5, 0.9, 3, 100)
     assert asked.stop == ("END",)
     assert asked.extras["generationConfig"] == {"seed": 7}

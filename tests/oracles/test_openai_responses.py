@@ -12,8 +12,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Reply,
     Text,
     Thinking,
@@ -21,6 +20,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Rejected, dialect
@@ -53,7 +53,7 @@ SEARCH = {
 PARTS = (
     Thinking("First this, then that."),
     Text("Let me look.", citations=(CITED,)),
-    Other("openai_responses", SEARCH),
+    UnknownPart("openai_responses", SEARCH),
     ToolCall("call_1", "f", {"city": "Paris"}),
     ToolCall("call_2", "f", {}),
 )
@@ -203,7 +203,7 @@ def test_structured_output_is_asked_for_and_parsed():
 
     assert response.output_parsed == Thing(name="x", size=3)
     output = house.accepted.request.output
-    assert isinstance(output, Output)
+    assert isinstance(output, OutputFormat)
     assert (output.name, output.strict) == ("Thing", True)
     assert set(output.schema["properties"]) == {"name", "size"}
 

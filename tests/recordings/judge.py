@@ -15,9 +15,9 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     Message,
     Request,
+    ResponseHead,
     Target,
     Text,
     ToolResult,
@@ -124,7 +124,7 @@ class Judge:
         return _compare(assembler.message(), finished, self.wire.extract(exchange), exchange.kind)
 
     def _events(self, exchange: Exchange, pieces: list[bytes]) -> list[Event]:
-        head = Head(exchange.status, exchange.headers)
+        head = ResponseHead(exchange.status, exchange.headers)
         target = self.wire.target(exchange)
         wire = self.dialect.caller()
         where = Where(exchange.model, target.route, target.quirks)
@@ -139,7 +139,7 @@ class Judge:
     def _error(self, exchange: Exchange) -> str | None:
         if exchange.status >= 400:
             error = self.dialect.caller().error(
-                Head(exchange.status, exchange.headers), exchange.stream or exchange.body
+                ResponseHead(exchange.status, exchange.headers), exchange.stream or exchange.body
             )
         else:
             try:
@@ -211,7 +211,7 @@ def _total(finished: Finished, found: Extract) -> str | None:
         return None
     if usage.total != found.total:
         return f"total {usage.total} instead of {found.total}"
-    if usage.input is not None and usage.output is not None and usage.counted != usage.total:
+    if usage.input is not None and usage.output is not None and usage.known_total != usage.total:
         return f"buckets do not add up: {usage}"
     return None
 

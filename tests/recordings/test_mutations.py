@@ -9,7 +9,7 @@ import pytest
 from tests.grammar import grammar
 from tests.laws.mutate import WRONG
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects import NAMES, Dialect, Where, dialect
 from pondero.errors import PonderoError
 
@@ -35,7 +35,7 @@ def test_a_changed_exchange_raises_only_our_errors(recordings: Path, name, file)
 
 
 def _try(speaks: Dialect, name: str, exchange: Exchange, chance: random.Random) -> None:
-    head = Head(exchange.status, exchange.headers)
+    head = ResponseHead(exchange.status, exchange.headers)
     if exchange.stream is not None:
         data = _changed_stream(exchange.stream, chance)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(5))
@@ -58,7 +58,7 @@ def _outcome(
     speaks: Dialect, name: str, exchange: Exchange, pieces: list[bytes]
 ) -> tuple[list[Event], str | None]:
     quirks = wire(name).target(exchange).quirks
-    stream = speaks.caller().stream(Head(200), Where("m", "r", quirks))
+    stream = speaks.caller().stream(ResponseHead(200), Where("m", "r", quirks))
     events: list[Event] = []
     try:
         for piece in pieces:

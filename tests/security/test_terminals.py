@@ -17,7 +17,7 @@ from typing import ClassVar
 import pytest
 from tests.tui.terminal import running
 
-from pondero.canon import Message, Origin, Text, Thinking, ToolCall, Usage, visible
+from pondero.canon import Message, Origin, Text, Thinking, ToolCall, Usage, escape_controls
 from pondero.store import Kept, Threads
 
 SOURCE = Path(__file__).parents[2] / "src" / "pondero"
@@ -249,7 +249,7 @@ def test_no_command_lets_a_control_sequence_through(environment, tmp_path):
     outputs = on_a_terminal(list(calls.values()), environment)
     for name, seen in zip(calls, outputs, strict=True):
         left = OURS.sub("", seen)
-        assert visible(left) == left, name
+        assert escape_controls(left) == left, name
         assert "\x1b[8m" not in seen, name
     unshown = {n: o for n, o in zip(calls, outputs, strict=True) if not SPELLED.search(o)}
     assert not unshown
@@ -267,20 +267,20 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
     with running("chat", "claude-opus-5/high", environment=environment, lines=60) as terminal:
         terminal.until("/help")
         terminal.press("hello\r")
-        terminal.until("▸ thought", f"say {visible(PAYLOADS[0])} on", "out 9")
+        terminal.until("▸ thought", f"say {escape_controls(PAYLOADS[0])} on", "out 9")
         terminal.press("\x0f")  # the thinking
         terminal.until("▾ thought", "summary")
         terminal.press("fail\r")
-        terminal.until(f"✗ say {visible(PAYLOADS[0])} on")
+        terminal.until(f"✗ say {escape_controls(PAYLOADS[0])} on")
         terminal.until("│ fail")
         terminal.press("\x03")  # clears the line
         terminal.until("│ Say something")
         terminal.press("/raw\r")
         terminal.until('"message":')
         terminal.press("/resume title\r")
-        terminal.until("go on with", f"title {visible(NAME)}")
+        terminal.until("go on with", f"title {escape_controls(NAME)}")
         terminal.press("\r")
-        terminal.until(f"─ title {visible(NAME)} ", f"⚙ {visible(NAME)}")
+        terminal.until(f"─ title {escape_controls(NAME)} ", f"⚙ {escape_controls(NAME)}")
         terminal.press("\x0c")  # the list of threads
         terminal.until("+ new thread", "● title")
         terminal.press("\x0c")
@@ -289,7 +289,7 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
         terminal.press("\x03")
         terminal.without("with 'say'")
         terminal.press("\x1b[A\x1b[A")  # earlier words
-        terminal.until(f"│ say {visible(PAYLOADS[-1])} on")
+        terminal.until(f"│ say {escape_controls(PAYLOADS[-1])} on")
         terminal.press("\x03")
         terminal.until("│ Say something")
         terminal.press(f"/model openai:\x1b[200~{NAME}\x1b[201~\r")

@@ -13,11 +13,11 @@ from pondero.canon import (
     Image,
     Message,
     Origin,
-    Other,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.errors import BadParameter
@@ -39,7 +39,7 @@ KEPT = (
         finish="tool_calls",
     ),
     Kept(Message("user", (ToolResult("1", (Text("```\nfound"), Image("image/svg+xml", b"<svg/>")), error=True),))),
-    Kept(Message("assistant", (Thinking(""), Text("Here."), Other("some_wire", {"x": 1})), ORIGIN), usage=Usage(thinking=3), partial=True),
+    Kept(Message("assistant", (Thinking(""), Text("Here."), UnknownPart("some_wire", {"x": 1})), ORIGIN), usage=Usage(thinking=3), partial=True),
 )  # fmt: skip
 THREAD = Thread(
     "abcdef",

@@ -4,16 +4,16 @@ from hypothesis import strategies as st
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
     Origin,
-    Other,
     Seal,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.handoff import Refusal
@@ -40,12 +40,12 @@ values = st.recursive(
     max_leaves=6,
 )
 seals = st.none() | st.builds(Seal, texts, values, some, some)
-caches = st.none() | st.builds(Cache, some)
+caches = st.none() | st.builds(CacheBreakpoint, some)
 datas = st.none() | st.binary(max_size=12)
 words = st.builds(Text, texts, seals, st.tuples() | st.tuples(values), caches)
 images = st.builds(Image, some, datas, some, some, caches, seals)
 blobs = st.builds(Blob, texts, datas, some, some, caches, seals)
-others = st.builds(Other, texts, values, seals)
+others = st.builds(UnknownPart, texts, values, seals)
 results = st.builds(
     ToolResult,
     texts,

@@ -104,7 +104,7 @@ def test_inspect_reads_a_log_for_each_arm(read):
             usage = answer.settled.usage
             assert sample.output.usage.reasoning_tokens == usage.thinking
             assert sample.output.usage.output_tokens == usage.output + usage.thinking
-            assert sample.output.usage.total_tokens == usage.counted
+            assert sample.output.usage.total_tokens == usage.known_total
             assert sample.messages[-1].text == answer.settled.text
             assert EVIL in sample.input
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.sweep.reports import answered, results, sweep_of
 from tests.sweep.runs import begun, found
 
-from pondero.canon import Usage, visible
+from pondero.canon import Usage, escape_controls
 from pondero.sweep import amount_axis, report_of, results_of, share_axis, sweep
 from pondero.sweep.agreement import Agreement
 from pondero.sweep.engine import Settled
@@ -275,8 +275,8 @@ def test_nothing_from_outside_becomes_markup():
 def test_whatever_the_words_are_a_browser_reads_them_and_no_markup(words, attribute):
     page = Page(element("p", words, title=attribute))
     ((tag, attrs),) = page.elements
-    assert (tag, attrs) == ("p", {"title": visible(attribute)})
-    assert "".join(page.words) == visible(words)
+    assert (tag, attrs) == ("p", {"title": escape_controls(attribute)})
+    assert "".join(page.words) == escape_controls(words)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=9))

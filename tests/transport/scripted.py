@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.exchange import Timeouts
 
 TIMEOUTS = Timeouts()
@@ -23,7 +23,7 @@ class Scripted:
 
     needs_key = False
 
-    def __init__(self, *answers: tuple[Head, Iterable[Piece]] | BaseException) -> None:
+    def __init__(self, *answers: tuple[ResponseHead, Iterable[Piece]] | BaseException) -> None:
         self.answers = list(answers)
         self.sent: list[HttpRequest] = []
         self.closed = False
@@ -40,7 +40,7 @@ class Scripted:
 
 
 class Said:
-    def __init__(self, head: Head, pieces: Iterable[Piece]) -> None:
+    def __init__(self, head: ResponseHead, pieces: Iterable[Piece]) -> None:
         self.head = head
         self.pieces = pieces
         self.closed = False
@@ -60,7 +60,7 @@ class AsyncScripted:
 
     needs_key = False
 
-    def __init__(self, *answers: tuple[Head, Iterable[Piece]] | BaseException) -> None:
+    def __init__(self, *answers: tuple[ResponseHead, Iterable[Piece]] | BaseException) -> None:
         self.script = Scripted(*answers)
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncSaid":
@@ -89,7 +89,7 @@ def ask(body: bytes = b"{}", **headers: str) -> HttpRequest:
     return HttpRequest("POST", "https://api.test/v1/messages", named, body)
 
 
-def ok(*pieces: Piece, **headers: str) -> tuple[Head, tuple[Piece, ...]]:
+def ok(*pieces: Piece, **headers: str) -> tuple[ResponseHead, tuple[Piece, ...]]:
     """A good answer in these pieces."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Head(200, named), pieces
+    return ResponseHead(200, named), pieces

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import CassetteError
 from pondero.transport.cassette_file import Ending, Recorded, dump, load, parse
 
 _headers = st.dictionaries(st.text(max_size=20).map(str.lower), st.text(max_size=40), max_size=3)
 _requests = st.builds(HttpRequest, st.text(), st.text(), _headers, st.binary(max_size=200))
-_heads = st.builds(Head, st.integers(100, 599), _headers)
+_heads = st.builds(ResponseHead, st.integers(100, 599), _headers)
 _pieces = st.lists(st.binary(min_size=1, max_size=50), max_size=6).map(tuple)
 _ends = st.none() | st.builds(Ending, st.sampled_from(["Timeout", "Unreachable"]), st.text())
 _answered = st.builds(Recorded, _requests, _heads, _pieces, _ends | st.just(Ending(closed=True)))
@@ -45,7 +45,10 @@ def test_every_line_is_an_object_with_one_key_that_begins_with_an_underscore(exc
 
 
 def test_a_body_in_one_piece_is_a_body_and_in_several_is_chunks():
-    request, head = HttpRequest("POST", "https://api.test/", {"a": "b"}, b'{"q":1}'), Head(200)
+    request, head = (
+        HttpRequest("POST", "https://api.test/", {"a": "b"}, b'{"q":1}'),
+        ResponseHead(200),
+    )
     text = dump([
         Recorded(request, head, (b'{"x":1}',)),
         Recorded(request, head, (b"data: 1\n\n", b"data: \xc3", b"\xa9\n\n")),
@@ -117,7 +120,7 @@ def test_bytes_that_are_no_cassette_are_refused(data):
 
 def test_every_way_to_cut_a_file_is_noticed_or_leaves_whole_lines():
     whole = dump([
-        Recorded(HttpRequest("POST", "https://api.test/", {}, b"{}"), Head(200), (b"one", b"two"))
+        Recorded(HttpRequest("POST", "https://api.test/", {}, b"{}"), ResponseHead(200), (b"one", b"two"))
     ])  # fmt: skip
     for at in range(1, len(whole) - 1):
         try:
@@ -129,7 +132,9 @@ def test_every_way_to_cut_a_file_is_noticed_or_leaves_whole_lines():
 
 
 def test_a_source_stands_once_before_every_exchange_and_is_known_of_each():
-    taken = Recorded(HttpRequest("POST", "https://api.test/v1", {}, b"{}"), Head(200), (b"{}",))
+    taken = Recorded(
+        HttpRequest("POST", "https://api.test/v1", {}, b"{}"), ResponseHead(200), (b"{}",)
+    )
     data = dump([replace(taken, source="https://api.test"), taken])
     assert data.splitlines()[0] == b'{"_source":{"url":"https://api.test"}}'
     assert data.count(b"_source") == 1

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.transport.scripted import TIMEOUTS, AsyncScripted, Scripted, ask, ok
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import (
     BadParameter,
     CassetteError,
@@ -53,7 +53,7 @@ def test_what_was_recorded_is_played_piece_by_piece(path):
     )
     cassette = Cassette(path)
     assert play(cassette, ask()) == (
-        Head(200, {"content-type": "text/event-stream"}),
+        ResponseHead(200, {"content-type": "text/event-stream"}),
         [b"data: 1\n\n", b"data: \xff", b"\n\n"],
     )
     cassette.assert_played()

@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 from tests.transport.scripted import TIMEOUTS, Scripted, ask, ok
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import BadParameter, CassetteError, Timeout
 from pondero.transport.cassette_file import load
 from pondero.vcr import AsyncCassette, Cassette, leaks
@@ -47,7 +47,7 @@ def test_a_recording_goes_through_the_transport_and_its_answer_is_passed_on(path
     service = Scripted(ok(b"one", b"", b"two", x_request_id="req_1"))
     with Cassette(path, service, record=True) as cassette:
         answer = cassette.send(ask(b'{"q":1}'), TIMEOUTS)
-        assert answer.head == Head(200, {"x-request-id": "req_1"})
+        assert answer.head == ResponseHead(200, {"x-request-id": "req_1"})
         assert list(answer) == [b"one", b"", b"two"]
     assert service.sent == [ask(b'{"q":1}')]
     assert service.closed
@@ -112,7 +112,7 @@ def test_keys_in_headers_query_body_and_error_text_are_not_in_the_file(path, mon
     said = f"bad keys: {KEY}-query {KEY}-header {KEY}-bearer value-of-the-variable named-secret"
     pieces = [said[at : at + 7].encode() for at in range(0, len(said), 7)]
     answer = (
-        Head(401, {"set-cookie": f"s={KEY}-cookie; path=/"}),
+        ResponseHead(401, {"set-cookie": f"s={KEY}-cookie; path=/"}),
         (*pieces, Timeout(f"{KEY}-query")),
     )
     record(path, request, answer, secrets=["named-secret"])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.framing.aws import aws_objects, aws_stream
 from tests.framing.pieces import splits
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import BadParameter
 from pondero.transport import redaction as secret
 from pondero.transport.cassette_file import Ending, Recorded
@@ -26,7 +26,7 @@ _keys = st.text("ABCabc012_-", min_size=12, max_size=40)
 
 def exchange(url="https://api.test/", headers=None, body=b"", answer=(), told=None, end=None):
     request = HttpRequest("POST", url, headers or {}, body)
-    return Recorded(request, Head(200, told or {}), tuple(answer), end)
+    return Recorded(request, ResponseHead(200, told or {}), tuple(answer), end)
 
 
 def redacted(recorded, *secrets):

@@ -8,7 +8,7 @@ from base64 import b64encode
 import pytest
 from tests.transport.scripted import TIMEOUTS
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import CassetteError, MissingExtra
 from pondero.vcr import Cassette
 
@@ -71,7 +71,7 @@ def test_several_interactions_are_played_to_the_requests_they_fit(cassette, name
     head, body = play(tape, url="https://api.test/v1/models", method="GET")
     assert (head.status, body) == (404, b"not found")
     head, body = play(tape, b'{"q":1,"model":"m"}', "https://api.test/v1/messages")
-    assert head == Head(200, {"content-type": "application/json", "x-request-id": "req_1"})
+    assert head == ResponseHead(200, {"content-type": "application/json", "x-request-id": "req_1"})
     assert body == '{"a": "é"}'.encode()
     tape.assert_played()
 
@@ -111,7 +111,7 @@ def packed(data):
     ],
 )
 def test_a_body_is_read_however_it_was_kept(cassette, body, headers):
-    assert play(cassette(one(body, headers))) == (Head(200), b'{"a":1}')
+    assert play(cassette(one(body, headers))) == (ResponseHead(200), b'{"a":1}')
 
 
 def test_json_that_was_kept_parsed_is_json_again(cassette):

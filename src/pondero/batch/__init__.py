@@ -4,7 +4,7 @@
 lots, each of them one batch at the service.
 """
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ __all__ = [
 ]
 
 # Load what talks and what keeps on first use: most programs make no batch.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

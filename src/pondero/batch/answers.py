@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import Head, Reply
+from ..canon import Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
 from ..exchange import reply_of
 from ..store import cost
@@ -75,7 +75,7 @@ def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
         error = ServiceError("the batch was cancelled before this was answered; it was not billed")
         return BatchAnswer(kept.id, "cancelled", error=error)
     try:
-        reply = reply_of(kept.exchange, Head(outcome.status), outcome.body)
+        reply = reply_of(kept.exchange, ResponseHead(outcome.status), outcome.body)
     except PonderoError as error:
         ending: Ending = "lost" if outcome.ending == "lost" else "failed"
         return BatchAnswer(kept.id, ending, error=error)

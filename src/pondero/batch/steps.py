@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..canon import Head, HttpRequest, HttpResponse, Json
+from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..errors import PonderoError, ServiceError, TransportError, Truncated, Unreachable
 from ..exchange import AsyncTransport, Retry, Timeouts, Transport, hide
 from .wire import Desk, Wire
@@ -41,7 +41,7 @@ class Service(Struct, frozen=True):
 
     desk: Desk
     wire: Wire
-    error: Callable[[Head, bytes], ServiceError]
+    error: Callable[[ResponseHead, bytes], ServiceError]
     retry: Retry = Retry()
     waits: bool = True
 
@@ -55,7 +55,7 @@ class Service(Struct, frozen=True):
         try:
             response: HttpResponse = yield Call(request)
             if not 200 <= response.status < 300:
-                raise self.error(Head(response.status, response.headers), response.body)
+                raise self.error(ResponseHead(response.status, response.headers), response.body)
         except PonderoError as error:
             hide(error, request)
             raise
@@ -114,7 +114,7 @@ def _done(step: Step, transport: Transport, timeouts: Timeouts) -> HttpResponse 
         answer.close()
 
 
-def _whole(head: Head, pieces: Iterable[bytes]) -> HttpResponse:
+def _whole(head: ResponseHead, pieces: Iterable[bytes]) -> HttpResponse:
     try:
         return HttpResponse(head.status, head.headers, b"".join(pieces))
     except Unreachable as error:
@@ -150,7 +150,7 @@ async def _adone(step: Step, transport: AsyncTransport, timeouts: Timeouts) -> H
         await answer.aclose()
 
 
-async def _awhole(head: Head, pieces: AsyncIterable[bytes]) -> HttpResponse:
+async def _awhole(head: ResponseHead, pieces: AsyncIterable[bytes]) -> HttpResponse:
     try:
         return HttpResponse(head.status, head.headers, b"".join([piece async for piece in pieces]))
     except Unreachable as error:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import Struct
 
-from ..canon import decoded
+from ..canon import decode_json
 from ..errors import StoreError, UsageError
 from ..exchange import Exchange
 from ..store import FACTS, Database, Jobs, Schema, locked
@@ -144,7 +144,7 @@ class BatchFile:
     def open(cls, id: str) -> "BatchFile":
         """Return a batch that is on disk."""
         database, facts = _BATCHES.open(id)
-        return cls(database, decoded(facts, Facts))
+        return cls(database, decode_json(facts, Facts))
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +168,7 @@ class BatchFile:
     def lots(self) -> tuple[Lot, ...]:
         """Return the lots as they are now."""
         rows = self._database.rows("SELECT body FROM lots ORDER BY number")
-        return tuple(decoded(body, Lot) for (body,) in rows)
+        return tuple(decode_json(body, Lot) for (body,) in rows)
 
     def put(self, lot: Lot, **changes: Any) -> Lot:
         """Write down what is new of a lot, at once, and return it."""
@@ -217,7 +217,7 @@ class BatchFile:
             "FROM asks LEFT JOIN results ON results.line = asks.line ORDER BY number"
         )
         for id, line, lot, exchange, body, ending, status, answer in rows:
-            kept = Kept(id, line, lot, decoded(exchange, Exchange), body)
+            kept = Kept(id, line, lot, decode_json(exchange, Exchange), body)
             yield kept, None if ending is None else Outcome(line, ending, status, answer)
 
     @property

@@ -8,7 +8,7 @@ from .parts import Message, Origin, Part, Text, Thinking
 _MANY = 64
 
 
-def fold(texts: list[str]) -> None:
+def join_pieces(texts: list[str]) -> None:
     """Join the pieces of a text that is still to go on, where they are many.
 
     A piece of five letters takes 56 bytes, and thousands of streams may be open. The longer the
@@ -82,4 +82,4 @@ class Assembler:
             elif isinstance(event, Finished):
                 self._finished = event
         for _, texts in self._open.values():
-            fold(texts)
+            join_pieces(texts)

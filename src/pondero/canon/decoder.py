@@ -20,33 +20,33 @@ _KINDS = 1024  # more than there are here; a user's own types come and go
 
 
 @overload
-def decoder(kind: type[T]) -> Decoder[T]: ...
+def get_decoder(kind: type[T]) -> Decoder[T]: ...
 @overload
-def decoder(kind: Any) -> Decoder[Any]: ...
-def decoder(kind: Any) -> Decoder[Any]:
+def get_decoder(kind: Any) -> Decoder[Any]: ...
+def get_decoder(kind: Any) -> Decoder[Any]:
     """Return the decoder of a type; safe where many threads ask first."""
     with _LEARNING:
         return Decoder(kind)
 
 
 @overload
-def decoded(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
+def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
 @overload
-def decoded(data: bytes | str | msgspec.Raw, kind: Any) -> Any: ...
-def decoded(data: bytes | str | msgspec.Raw, kind: Any) -> Any:
+def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any: ...
+def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any:
     """Return JSON as a value of a type; raises ValidationError or DecodeError."""
     return _known(kind).decode(data)
 
 
 @overload
-def converted(
+def convert_json(
     value: Any, kind: type[T], *, strict: bool = True, builtins: tuple[type, ...] = ()
 ) -> T: ...
 @overload
-def converted(
+def convert_json(
     value: Any, kind: Any, *, strict: bool = True, builtins: tuple[type, ...] = ()
 ) -> Any: ...
-def converted(
+def convert_json(
     value: Any, kind: Any, *, strict: bool = True, builtins: tuple[type, ...] = ()
 ) -> Any:
     """Return JSON values as a value of a type; raises ValidationError.
@@ -58,7 +58,7 @@ def converted(
     return msgspec.convert(value, kind, strict=strict, builtin_types=builtins or None)
 
 
-def adapter(kind: Any) -> Any:
+def pydantic_adapter(kind: Any) -> Any:
     """Return pydantic's adapter of a type that has pydantic models inside; None for any other.
 
     Who has such a model has loaded pydantic; it is not loaded here.
@@ -89,11 +89,11 @@ def _adapted(kind: Any, pydantic: Any) -> Any:
         return None
 
 
-_cached = lru_cache(_KINDS)(decoder)
+_cached = lru_cache(_KINDS)(get_decoder)
 
 
 def _known(kind: Any) -> Decoder[Any]:
     try:
         return _cached(kind)
     except TypeError:  # an annotation can hold what has no hash
-        return decoder(kind)
+        return get_decoder(kind)

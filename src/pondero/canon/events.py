@@ -25,7 +25,7 @@ class Usage(Struct, frozen=True):
     total: int | None = None
 
     @property
-    def counted(self) -> int:
+    def known_total(self) -> int:
         """Return the sum of the known buckets."""
         buckets = (self.input, self.cache_read, self.cache_write, self.output, self.thinking)
         return sum(bucket for bucket in buckets if bucket is not None)
@@ -94,13 +94,13 @@ class PartEnd(Struct, frozen=True, tag="part_end"):
     part: Part
 
 
-class UsageNow(Struct, frozen=True, tag="usage_now"):
+class UsageUpdate(Struct, frozen=True, tag="usage_now"):
     """The counts so far."""
 
     usage: Usage
 
 
-class Note(Struct, frozen=True, tag="note"):
+class AdjustmentNote(Struct, frozen=True, tag="note"):
     """Something was adjusted on the way; the adjustment as JSON."""
 
     adjustment: Json
@@ -126,7 +126,7 @@ Event = (
     | TextDelta
     | ToolDelta
     | PartEnd
-    | UsageNow
-    | Note
+    | UsageUpdate
+    | AdjustmentNote
     | Finished
 )

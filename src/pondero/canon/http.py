@@ -26,7 +26,7 @@ class HttpRequest(Struct, frozen=True):
         return [("method", self.method), ("url", self.url), ("headers", sorted(self.headers))]
 
 
-class Head(Struct, frozen=True):
+class ResponseHead(Struct, frozen=True):
     """The beginning of a response; header names are lower case."""
 
     status: int
@@ -35,10 +35,10 @@ class Head(Struct, frozen=True):
     @property
     def retry_after(self) -> float | None:
         """Return the seconds to wait by the headers; a date is relative to the answer's own."""
-        if (waiting := duration(self.headers.get("retry-after-ms"))) is not None:
+        if (waiting := parse_duration(self.headers.get("retry-after-ms"))) is not None:
             return waiting / 1000
         said = self.headers.get("retry-after")
-        if (waiting := duration(said)) is not None or said is None:
+        if (waiting := parse_duration(said)) is not None or said is None:
             return waiting
         from email.utils import parsedate_to_datetime  # noqa: PLC0415 - dates are rare
 
@@ -57,7 +57,7 @@ class HttpResponse(Struct, frozen=True):
     body: bytes = b""
 
 
-def duration(text: str | None) -> float | None:
+def parse_duration(text: str | None) -> float | None:
     """Return the text as seconds to wait; None where it is no number, negative or absurdly long."""
     try:
         number = float(text or "")
@@ -77,7 +77,7 @@ _VARIABLE = re.compile(
 )
 
 
-def secrets_of(environment: Mapping[str, str]) -> Iterator[str]:
+def find_secrets(environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the values of variables whose names say that they hold a key."""
     for name, value in environment.items():
         if _VARIABLE.fullmatch(name) and len(value.strip()) >= LEAST_LEARNED:

@@ -1,7 +1,8 @@
 """Canon values as JSON text and back without loss, and one JSON object laid over another.
 
 Every seal, every number and every half of a surrogate pair survives. Two halves that stand side by
-side come back as the one character they are. ``visible`` is for everything that writes to a screen.
+side come back as the one character they are. ``escape_controls`` is for everything that writes to a
+screen.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .decoder import converted, decoded
+from .decoder import convert_json, decode_json
 from .parts import Json
 
 Kind = TypeVar("Kind")
@@ -22,7 +23,7 @@ _STEERING = re.compile(
 )
 
 
-def dumped(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """Return a value as JSON; lone surrogates and huge numbers are kept."""
     try:
         return msgspec.json.encode(value).decode()
@@ -32,38 +33,38 @@ def dumped(value: Any) -> str:
         return json.dumps(msgspec.to_builtins(value, builtin_types=()), separators=(",", ":"))
 
 
-def loaded(text: str | bytes, kind: type[Kind]) -> Kind:
+def load_json(text: str | bytes, kind: type[Kind]) -> Kind:
     """Return a dumped value as this type; raises ValueError where it is of another."""
     try:
-        return decoded(text, kind)
+        return decode_json(text, kind)
     except msgspec.DecodeError as error:
         if isinstance(error, msgspec.ValidationError):
             raise
         import json  # noqa: PLC0415 - only for what msgspec refuses
 
-        return converted(json.loads(text), kind)
+        return convert_json(json.loads(text), kind)
 
 
-def overlaid(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
+def merge_json(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
     """Return both merged, object by object; ``above`` wins. Neither argument changes."""
     both = dict(below)
     for key, value in above.items():
         under = both.get(key)
         if under is not None and isinstance(under, Mapping) and isinstance(value, Mapping):
-            both[key] = overlaid(under, value)
+            both[key] = merge_json(under, value)
         else:
             both[key] = value
     return both
 
 
-def field_at(value: Json, path: Iterable[str]) -> Json:
+def get_path(value: Json, path: Iterable[str]) -> Json:
     """Return what stands at a path of keys; None where nothing does."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Return a text that a terminal only shows: each control character as JSON spells it.
 
     An escape becomes the six characters ``\u001b``. Newlines and tabs stay; a carriage return

@@ -1,15 +1,15 @@
 """What a message is made of, and the message itself: a turn with the model it came from.
 
 A seal is what a service gave us to hand back unread: opaque, any JSON, tagged with who made it.
-Some wires give a tool call no id, or arguments that are not JSON: ``minted`` and ``arguments_of``
-make up for that.
+Some wires give a tool call no id, or arguments that are not JSON: ``make_call_id`` and
+``parse_arguments`` make up for that.
 """
 
 from typing import Any, Literal
 
 from msgspec import DecodeError, Struct
 
-from .decoder import decoder
+from .decoder import get_decoder
 
 Json = Any
 
@@ -23,7 +23,7 @@ class Seal(Struct, frozen=True):
     route: str | None = None
 
 
-class Cache(Struct, frozen=True):
+class CacheBreakpoint(Struct, frozen=True):
     """A mark that the prompt up to here may be cached."""
 
     ttl: str | None = None
@@ -39,7 +39,7 @@ class Text(Struct, frozen=True, tag="text"):
     text: str
     seal: Seal | None = None
     citations: tuple[Json, ...] = ()
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
 
 
 class Thinking(Struct, frozen=True, tag="thinking"):
@@ -58,7 +58,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
     arguments: Json
     seal: Seal | None = None
     minted: bool = False
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
 
 
 class Image(Struct, frozen=True, tag="image"):
@@ -74,7 +74,7 @@ class Image(Struct, frozen=True, tag="image"):
     data: bytes | None = None
     url: str | None = None
     detail: str | None = None
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
     seal: Seal | None = None
 
 
@@ -90,11 +90,11 @@ class Blob(Struct, frozen=True, tag="blob"):
     data: bytes | None = None
     url: str | None = None
     name: str | None = None
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
     seal: Seal | None = None
 
 
-class Other(Struct, frozen=True, tag="other"):
+class UnknownPart(Struct, frozen=True, tag="other"):
     """A part we do not know: kept as it came, and given back to its maker."""
 
     dialect: str
@@ -106,19 +106,19 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     """What the tool answered, or how it failed."""
 
     call_id: str
-    content: tuple[Text | Image | Blob | Other, ...]
+    content: tuple[Text | Image | Blob | UnknownPart, ...]
     error: bool = False
     name: str | None = None
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
 
 
-Part = Text | Thinking | ToolCall | ToolResult | Image | Blob | Other
+Part = Text | Thinking | ToolCall | ToolResult | Image | Blob | UnknownPart
 
 
-_OBJECT = decoder(dict[str, Json])
+_OBJECT = get_decoder(dict[str, Json])
 
 
-def minted(mark: bytes) -> str:
+def make_call_id(mark: bytes) -> str:
     """Return an id for a call that came without one: 22 characters, the same for the same mark."""
     from base64 import urlsafe_b64encode  # noqa: PLC0415 - few calls lack an id
     from hashlib import blake2b  # noqa: PLC0415 - loads OpenSSL
@@ -126,7 +126,7 @@ def minted(mark: bytes) -> str:
     return urlsafe_b64encode(blake2b(mark, digest_size=16).digest())[:22].decode()
 
 
-def arguments_of(text: str) -> Json:
+def parse_arguments(text: str) -> Json:
     """Return a call's arguments: an object, or the text itself where it is not one."""
     if text in ("", "null"):
         return {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from msgspec import MsgspecError, Struct
 
 from ..errors import Malformed
-from .decoder import adapter, decoded
+from .decoder import decode_json, pydantic_adapter
 from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
@@ -119,17 +119,17 @@ def _folded(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
 
 def _read(text: str, kind: Any) -> Any:
     validate = getattr(kind, "model_validate_json", None)
-    if validate is None and (inside := adapter(kind)) is not None:
+    if validate is None and (inside := pydantic_adapter(kind)) is not None:
         validate = inside.validate_json
     try:
-        return decoded(text, kind) if validate is None else validate(text)
+        return decode_json(text, kind) if validate is None else validate(text)
     except (MsgspecError, ValueError, RecursionError) as error:
         name = "JSON" if kind is Any else getattr(kind, "__name__", repr(kind))
         message = f"the answer is not the {name} that was asked for ({error}): {text[:60]!r}"
         raise Malformed(message) from error
 
 
-def only_thought(parts: Iterable[Part], usage: Usage) -> bool:
+def is_thinking_only(parts: Iterable[Part], usage: Usage) -> bool:
     """Return whether an answer holds thinking, but no words and no tool call."""
     thought = bool(usage.thinking)
     for part in parts:

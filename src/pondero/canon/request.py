@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from .parts import Cache, Json, Message, Part, Text
+from .parts import CacheBreakpoint, Json, Message, Part, Text
 
 ToolKind = Literal["function", "text", "web_search", "code_execution", "other"]
 """What a tool is, in words that no wire owns.
@@ -32,7 +32,7 @@ class Tool(Struct, frozen=True):
     description: str = ""
     parameters: Json = None
     strict: bool | None = None
-    cache: Cache | None = None
+    cache: CacheBreakpoint | None = None
     raw: Json = None
     dialect: str | None = None
     kind: ToolKind = "function"
@@ -51,7 +51,7 @@ class ToolChoice(Struct, frozen=True):
         return self.mode in ("required", "tool")
 
 
-class Output(Struct, frozen=True):
+class OutputFormat(Struct, frozen=True):
     """The shape the answer must have; without a schema, any JSON."""
 
     schema: Json = None
@@ -67,7 +67,7 @@ class Request(Struct, frozen=True):
     system: tuple[Text, ...] = ()
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice | None = None
-    output: Output | None = None
+    output: OutputFormat | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -81,7 +81,7 @@ Scope = Literal["dialect", "model", "route", "route+model"]
 """How closely the reader must match a seal's maker, besides the dialect: model, route, or both."""
 
 
-class Cure(Struct, frozen=True, omit_defaults=True):
+class SavedRepair(Struct, frozen=True, omit_defaults=True):
     """What a dialect does to a request that was refused, as a value that chats and threads keep.
 
     ``kind`` is the dialect's own name for it. ``words`` are the levels that the service takes, and
@@ -93,7 +93,7 @@ class Cure(Struct, frozen=True, omit_defaults=True):
     at: int = 0
 
 
-class Takes(Struct, frozen=True, kw_only=True):
+class ReplayRules(Struct, frozen=True, kw_only=True):
     """What of an earlier conversation a service takes back; the handoff leaves in no more.
 
     The defaults are strict about seals only.

@@ -1,6 +1,6 @@
 """What each model can do and where it is served: facts in rows of TOML, none in code."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 from .load import TomlFile, did_you_mean, extended, from_files, read_toml, revision, shipped
 from .lookup import SCHEMA, Entry, Lookup, Name
 from .schema import Batch, BatchShape, Catalog, Family, Fill, Group, Provider
@@ -89,4 +89,4 @@ __all__ = [
 ]
 
 # Load what compares and compiles catalogs on first use: a plan needs none of it.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import decoded
+from ..canon import decode_json
 from ..errors import BadCatalog
 from ..thinking import LEVELS, Budget, Capability, Placement
 from .lookup import Entry
@@ -93,10 +93,10 @@ def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
     A list that was trimmed has its name and date; a whole one is as old as its newest entry.
     """
     try:
-        plain = decoded(text, dict[str, Any])
+        plain = decode_json(text, dict[str, Any])
         if "providers" in plain and "date" in plain:
-            return decoded(text, PublicList)
-        found = decoded(text, dict[str, Seller])
+            return decode_json(text, PublicList)
+        found = decode_json(text, dict[str, Seller])
     except msgspec.ValidationError as error:
         raise BadCatalog(f"this is JSON, but no list of models: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):

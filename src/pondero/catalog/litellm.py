@@ -6,7 +6,7 @@ Only what names a model of the catalog is kept. ``make catalog-list LITELLM=PATH
 from collections.abc import Mapping
 from typing import Any
 
-from ..canon import decoded
+from ..canon import decode_json
 from .listing import Limit, Listed, PublicList, Seller
 from .lookup import Lookup
 
@@ -21,7 +21,7 @@ def read_litellm(
     ``ours`` maps LiteLLM's providers to ours.
     """
     sold: dict[str, dict[str, Listed]] = {}
-    for key, facts in sorted(decoded(text, dict[str, dict[str, Any]]).items()):
+    for key, facts in sorted(decode_json(text, dict[str, dict[str, Any]]).items()):
         provider = ours.get(facts.get("litellm_provider", ""))
         if provider is None or facts.get("mode") not in ("chat", "responses"):
             continue

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..canon import converted, decoded
+from ..canon import convert_json, decode_json
 from ..errors import BadCatalog, UsageError
 from ..thinking import LEVELS, Capability
 from .schema import Catalog, Family, Group, Names, Provider
@@ -68,7 +68,7 @@ class TomlFile(msgspec.Struct, frozen=True):
     def convert(self, values: Any, type_: type[_T], *, table: str = "", number: int = 0) -> _T:
         """Return values as a type; raises BadCatalog with the place of the one that is wrong."""
         try:
-            return converted(values, type_)
+            return convert_json(values, type_)
         except msgspec.ValidationError as error:
             where = self.place(_key_of(str(error)), table=table, number=number)
             message = f"{where}: {error}"
@@ -213,7 +213,7 @@ _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override",
 def shipped() -> Catalog:
     """Return the catalog that came with the package."""
     with open(COMPILED, "rb") as file:
-        return decoded(file.read(), Catalog)
+        return decode_json(file.read(), Catalog)
 
 
 @lru_cache(maxsize=1)

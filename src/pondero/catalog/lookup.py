@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import decoded
+from ..canon import decode_json
 from ..errors import BadThinking, UnknownModel, UnknownProvider
 from ..thinking import (
     NOTHING,
@@ -240,7 +240,7 @@ class Lookup:
         """Return the context and the output that a public list has for a model; 0: not said."""
         if provider.name not in self._windows:
             raw = self.catalog.limits.get(provider.name)
-            windows = decoded(raw, dict[str, tuple[int, int]]) if raw is not None else {}
+            windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
             self._windows[provider.name] = windows
         known = self._windows[provider.name]
         if not known:

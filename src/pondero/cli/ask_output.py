@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import msgspec
 
 from ..canon import (
+    AdjustmentNote,
     Event,
     Finished,
-    Note,
     Reply,
     Started,
     Text,
@@ -19,7 +19,7 @@ from ..canon import (
     ThinkingDelta,
     ToolCall,
     ToolResult,
-    dumped,
+    dump_json,
 )
 from ..client import lookup
 from ..store import hidden, medium
@@ -107,7 +107,7 @@ class Page:
             self.pause()
             said = " ".join(said_by(result).split())
             mark = "✗" if result.error else "→"
-            line = f"⚙ {call.name}({dumped(call.arguments)}) {mark} {said}"
+            line = f"⚙ {call.name}({dump_json(call.arguments)}) {mark} {said}"
             echo(
                 styled(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True), err=True
             )
@@ -187,7 +187,7 @@ class Lines:
             part.pop("seal", None)
         if isinstance(event, Started):
             raw["version"] = VERSION
-        if isinstance(event, Note):
+        if isinstance(event, AdjustmentNote):
             self._noted.append(event.adjustment)
         self._print_finished()
         if isinstance(event, Finished):
@@ -209,7 +209,7 @@ class Lines:
         """Print the adjustments that did not come as events, then the last Finished event."""
         for adjustment in msgspec.to_builtins(answer.reply.adjustments) if answer.reply else ():
             if adjustment not in self._noted:
-                self._print(msgspec.to_builtins(Note(adjustment)))
+                self._print(msgspec.to_builtins(AdjustmentNote(adjustment)))
         if self._finished is not None:
             self._finished |= {"seconds": round(answer.seconds, 3), "thread": answer.thread}
             if answer.shaped:
@@ -225,7 +225,7 @@ class Lines:
             self._finished = None
 
     def _print(self, raw: dict[str, Any]) -> None:
-        echo(dumped(raw if self._label is None else {"of": self._label, **raw}), exact=True)
+        echo(dump_json(raw if self._label is None else {"of": self._label, **raw}), exact=True)
 
 
 def _moves(stream: TextIO) -> bool:
@@ -254,7 +254,7 @@ def _print_value(answer: Answer) -> None:
     if sys.stdout.isatty():
         print_json(answer.value)
     else:
-        echo(dumped(answer.value), exact=True)
+        echo(dump_json(answer.value), exact=True)
 
 
 def _unseen(start: Start, reply: Reply) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from ..canon import Json, Reply, decoded
+from ..canon import Json, Reply, decode_json
 from ..errors import BadParameter, Malformed
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -50,7 +50,7 @@ def _read(given: str) -> Any:
 
 def _json(text: str, where: str) -> Any:
     try:
-        return decoded(text, dict[str, Any])
+        return decode_json(text, dict[str, Any])
     except (msgspec.MsgspecError, ValueError) as error:
         message = f"{where} is no JSON schema: {error}"
         raise click.BadParameter(message, param_hint="--schema") from None

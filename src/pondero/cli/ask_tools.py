@@ -19,7 +19,7 @@ from typing import Any, TextIO, cast
 import click
 from msgspec import json
 
-from ..canon import Json, ToolCall, ToolResult, dumped
+from ..canon import Json, ToolCall, ToolResult, dump_json
 from ..client import AsyncTurn, Turn
 from .output import echo, styled
 
@@ -178,7 +178,7 @@ def _nothing() -> None:
 
 
 def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
-    shown = json.format(dumped(arguments), indent=2)
+    shown = json.format(dump_json(arguments), indent=2)
     echo(styled(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
     while True:
         echo("run it? [y]es, [n]o, [a]lways: ", err=True, nl=False)

@@ -256,9 +256,9 @@ def _progress(begun: Any) -> None:
 
 
 def _line(answer: "BatchAnswer") -> str:
-    from ..canon import dumped
+    from ..canon import dump_json
 
-    return dumped(answer.to_json())
+    return dump_json(answer.to_json())
 
 
 def _told(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct, json
 
-from ..canon import Event, TextDelta, ThinkingDelta, dumped
+from ..canon import Event, TextDelta, ThinkingDelta, dump_json
 from ..store import hidden
 from .ask_answer import Answer
 from .ask_thread import Start
@@ -169,5 +169,5 @@ def _words(answer: Answer) -> str:
     if answer.error is not None:
         return hidden(str(answer.error))
     if answer.shaped:
-        return dumped(answer.value)
+        return dump_json(answer.value)
     return answer.reply.text if answer.reply else ""

@@ -140,6 +140,6 @@ def print_json(value: Any) -> None:
     """Print a value as JSON that people can read too."""
     from msgspec import json
 
-    from ..canon import dumped
+    from ..canon import dump_json
 
-    echo(json.format(dumped(value), indent=2), exact=True)
+    echo(json.format(dump_json(value), indent=2), exact=True)

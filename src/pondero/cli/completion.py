@@ -64,7 +64,7 @@ def thread(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Return the ids of threads that begin with this, each with its title."""
-    from ..canon import visible
+    from ..canon import escape_controls
     from ..errors import PonderoError
     from ..store import Threads
 
@@ -73,7 +73,7 @@ def thread(
             found = threads.list(limit=200)
     except PonderoError:
         return []
-    items = [CompletionItem(each.id, help=visible(each.title)) for each in found]
+    items = [CompletionItem(each.id, help=escape_controls(each.title)) for each in found]
     return [
         each
         for each in (CompletionItem("last", help="the last used"), *items)

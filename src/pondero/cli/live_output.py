@@ -22,7 +22,7 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ..canon import Event, ThinkingDelta, UsageNow, visible
+from ..canon import Event, ThinkingDelta, UsageUpdate, escape_controls
 from .tables import Screen
 
 _OFTEN = 0.05  # seconds between two drawings, at least
@@ -63,7 +63,7 @@ class _Document(Markdown):
     }
 
     def __init__(self, text: str) -> None:
-        super().__init__(visible(text), code_theme="ansi_dark", hyperlinks=False)
+        super().__init__(escape_controls(text), code_theme="ansi_dark", hyperlinks=False)
 
 
 class Block:
@@ -94,7 +94,7 @@ _PARSER = MarkdownIt().enable("strikethrough").enable("table")
 
 def blocks(text: str) -> Iterator[str]:
     """Yield the blocks of a document, of which more text can change only the last."""
-    lines = visible(text).splitlines(keepends=True)
+    lines = escape_controls(text).splitlines(keepends=True)
     tokens = _PARSER.parse("".join(lines))
     starts = [each.map[0] for each in tokens if each.level == 0 and each.map and each.nesting >= 0]
     for begin, end in pairwise([*starts, len(lines)] if starts else []):
@@ -218,7 +218,7 @@ class Counter:
         """Count what an event says of thinking."""
         if isinstance(event, ThinkingDelta):
             self._letters += len(event.text)
-        elif isinstance(event, UsageNow) and event.usage.thinking:
+        elif isinstance(event, UsageUpdate) and event.usage.thinking:
             self._tokens = event.usage.thinking
 
     def stop(self) -> None:

@@ -52,11 +52,11 @@ def narrow() -> int | None:
 
 
 def _drawn(piece: str | Styled, *, coloured: bool, exact: bool) -> str:
-    from ..canon import visible
+    from ..canon import escape_controls
 
     text = piece if isinstance(piece, str) else piece.text
     # A half of a surrogate pair is no character, and no stream takes one.
-    text = text.encode("utf-8", "replace").decode("utf-8") if exact else visible(text)
+    text = text.encode("utf-8", "replace").decode("utf-8") if exact else escape_controls(text)
     if coloured and isinstance(piece, Styled) and piece.style:
         return click.style(text, **piece.style)
     return text
@@ -97,10 +97,10 @@ class Typing:
 
     def _print(self, text: str, *, last: bool = False) -> None:
         if self._wrap is not None:
-            from ..canon import visible
+            from ..canon import escape_controls
 
             width = _width_of(self._stream)
-            text = self._wrap.feed(visible(text), width)
+            text = self._wrap.feed(escape_controls(text), width)
             text += self._wrap.end(width) if last else ""
         if text:
             echo(styled(text, **self._style), err=self._err, nl=False, exact=True)

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from ..canon import visible
+from ..canon import escape_controls
 from ..catalog import Entry
 from ..thinking import DEPTH, LEVELS, Plan
 from .output import narrow
@@ -39,7 +39,11 @@ class Screen(Console):
     ) -> Iterator[Segment]:
         """Yield what is to be printed; rich itself lets escape sequences in a text through."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+            yield (
+                segment
+                if segment.control
+                else Segment(escape_controls(segment.text), segment.style)
+            )
 
     def on_broken_pipe(self) -> None:
         """Raise, where rich would end the program."""

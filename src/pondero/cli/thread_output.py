@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..canon import Text, Thinking, ToolCall, ToolResult, dumped, visible
+from ..canon import Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
 from ..store import Kept, Thread, Threads, day, dollars, footing, medium, speaker, thought
 from .command import warn
 from .output import echo, styled
@@ -46,7 +46,7 @@ def print_threads(threads: Sequence[Thread]) -> None:
             thread.id,
             day(thread.updated),
             f"{thread.messages:,}",
-            visible(thread.model),
+            escape_controls(thread.model),
             "" if thread.cost is None else dollars(thread.cost),
         )
         for thread in threads
@@ -54,7 +54,7 @@ def print_threads(threads: Sequence[Thread]) -> None:
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
     room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
     for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
-        title = _cut(" ".join(visible(thread.title).split()), max(8, room))
+        title = _cut(" ".join(escape_controls(thread.title).split()), max(8, room))
         rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
         when = styled(f"{used:<{widths[1]}}", dim=True)
         echo(styled(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
@@ -82,7 +82,7 @@ def _lines(kept: Kept, *, thinking: bool) -> Iterator[tuple[str, bool]]:
                 if thinking and part.text:
                     yield part.text, True
             case ToolCall():
-                yield f"calls {part.name}({dumped(part.arguments)})", False
+                yield f"calls {part.name}({dump_json(part.arguments)})", False
             case ToolResult():
                 said = " ".join(each.text for each in part.content if isinstance(each, Text))
                 yield f"{part.name or part.call_id}: {said}", False

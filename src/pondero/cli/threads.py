@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import click
 
-from ..canon import visible
+from ..canon import escape_controls
 from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
 from . import completion
@@ -213,5 +213,5 @@ def _title(thread: Thread) -> str:
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise click.UsageError("nobody is there to ask; say --yes")
-    if not click.confirm(visible(question), err=True):
+    if not click.confirm(escape_controls(question), err=True):
         raise click.exceptions.Exit(1)

@@ -1,6 +1,6 @@
 """The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 from ..store import lookup
 from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of, wishes_of
 
@@ -84,4 +84,4 @@ __all__ = [
 ]
 
 # Load what talks on first use: a plan needs none of it.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

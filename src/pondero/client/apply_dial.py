@@ -5,7 +5,7 @@ from os import environ
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..canon import HttpRequest, Json, field_at
+from ..canon import HttpRequest, Json, get_path
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
@@ -87,7 +87,7 @@ def _known(wire: str, model: str) -> Iterator[Entry]:
 def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Asked:
     paths = entry.provider.parameters
     names = (name for name in ("max_tokens", *SAMPLING) if name in paths)
-    said = {name: field_at(body, paths[name]) for name in names}
+    said = {name: get_path(body, paths[name]) for name in names}
     numbers: dict[str, Any] = {
         name: value for name, value in said.items() if isinstance(value, int | float)
     }

@@ -219,7 +219,7 @@ class _Chat(Generic[C]):
 
     def _heard(self, reply: Reply) -> Reply:
         """Return the reply, after noting how long the conversation is now."""
-        self._context = reply.usage.counted or None
+        self._context = reply.usage.known_total or None
         return reply
 
     def _commit(self, messages: Iterable[Message]) -> None:

@@ -9,7 +9,18 @@ stand among them. What is wrong in them is told by its path, such as
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from ..canon import Blob, Image, Json, Message, Part, Role, Text, ToolCall, ToolResult, arguments_of
+from ..canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    parse_arguments,
+)
 from ..errors import BadParameter
 from .attachments import Attachment, attached, attachment
 
@@ -129,7 +140,9 @@ def _call(given: Json, at: str) -> ToolCall:
     arguments = function.get("arguments")
     if not isinstance(arguments, str | dict):
         raise _wrong(f"{at}.function.arguments", "JSON in a text", arguments)
-    return ToolCall(id, name, arguments_of(arguments) if isinstance(arguments, str) else arguments)
+    return ToolCall(
+        id, name, parse_arguments(arguments) if isinstance(arguments, str) else arguments
+    )
 
 
 def _text_at(value: Json, at: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, cast
 
 from ..canon import (
     Json,
-    Output,
+    OutputFormat,
     Request,
     Text,
     Tool,
@@ -203,20 +203,20 @@ def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoi
     raise BadParameter(message.rstrip(": "))
 
 
-def output_of(given: Any) -> Output | None:
+def output_of(given: Any) -> OutputFormat | None:
     """Return the shape of the answer: from a type, a schema, or any JSON."""
-    if given is None or given is False or isinstance(given, Output):
+    if given is None or given is False or isinstance(given, OutputFormat):
         return given or None
     if given is True:
-        return Output()
+        return OutputFormat()
     if isinstance(given, Mapping):
-        return Output(dict(given))
-    return Output(schema_of(given), getattr(given, "__name__", "answer"))
+        return OutputFormat(dict(given))
+    return OutputFormat(schema_of(given), getattr(given, "__name__", "answer"))
 
 
 def kind_of(given: Any) -> Any:
     """Return the type that an answer is read as; None where any JSON will do."""
-    return None if given is None or isinstance(given, bool | Mapping | Output) else given
+    return None if given is None or isinstance(given, bool | Mapping | OutputFormat) else given
 
 
 def timeouts_of(given: Any, usual: Timeouts) -> Timeouts:

@@ -5,7 +5,16 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, Message, Output, Text, ToolChoice, converted, dumped, loaded
+from ..canon import (
+    Json,
+    Message,
+    OutputFormat,
+    Text,
+    ToolChoice,
+    convert_json,
+    dump_json,
+    load_json,
+)
 from ..errors import BadParameter
 from ..handoff import Refusal
 from ..thinking import Policy
@@ -24,7 +33,7 @@ class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
     thinking_effort: Json = None
     system: tuple[Text, ...] = ()
     tool_choice: str | ToolChoice | None = None
-    output: Output | None = None
+    output: OutputFormat | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -55,7 +64,7 @@ def dump_chat(
     stop = options.get("stop") or ()
     plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
     policy = options.get("policy")
-    return dumped(
+    return dump_json(
         Saved(
             pondero=VERSION,
             model=model,
@@ -89,16 +98,16 @@ def load_chat(text: str | bytes) -> Saved:
 def _read(text: str | bytes) -> Saved:
     """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
     try:
-        return loaded(text, Saved)
+        return load_json(text, Saved)
     except msgspec.ValidationError:
-        raw: Json = loaded(text, dict)
+        raw: Json = load_json(text, dict)
         messages = raw.get("messages")
         for message in messages if isinstance(messages, list) else ():
             parts = message.get("parts") if isinstance(message, dict) else None
             for part in parts if isinstance(parts, list) else ():
                 if isinstance(part, dict) and part.get("type") == "reasoning":
                     part["type"] = "thinking"
-        return converted(raw, Saved)
+        return convert_json(raw, Saved)
 
 
 def options_of(saved: Saved) -> ChatOptions:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ..canon import Json, adapter
+from ..canon import Json, pydantic_adapter
 from ..errors import BadParameter
 
 _ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
@@ -21,7 +21,7 @@ def schema_of(kind: Any) -> dict[str, Json]:
     such types inside pydantic says it.
     """
     own = getattr(kind, "model_json_schema", None)
-    if own is None and (inside := adapter(kind)) is not None:
+    if own is None and (inside := pydantic_adapter(kind)) is not None:
         own = inside.json_schema
     if own is not None:
         said: dict[str, Json] = _closed(own())

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ..canon import Assembler, Event, Message, Note, Reply, TextDelta, V
+from ..canon import AdjustmentNote, Assembler, Event, Message, Reply, TextDelta, V
 from ..dialects import Repair
 from ..errors import PonderoError, UsageError
 from ..exchange import (
@@ -112,7 +112,7 @@ class _Stream(Generic[V]):
     def _notes(self) -> list[Event]:
         """Return why models did not answer, as events that stand before the answer."""
         notes = self._candidates.notes() if self._candidates is not None else ()
-        return [Note(to_builtins(note)) for note in notes]
+        return [AdjustmentNote(to_builtins(note)) for note in notes]
 
     def _learn(self, repair: Repair) -> None:
         exchange = self._prepared.exchange

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, converted
+from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, convert_json
 from ..errors import BadParameter
 from ..store import ServerLike
 from ..thinking import Adjustment
@@ -236,7 +236,7 @@ class Tools:
         if function is None:
             known = " ".join((*self._functions, *self._remote)) or "none"
             raise LookupError(f"there is no tool {call.name!r}; there are: {known}")
-        given = converted(_object(call), self._arguments[call.name], strict=False)
+        given = convert_json(_object(call), self._arguments[call.name], strict=False)
         first, named = [], {}
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is parameter.POSITIONAL_ONLY:

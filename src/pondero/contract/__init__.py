@@ -1,6 +1,6 @@
 """The contract kit: scenarios that hold a service, a recording or the emulator to its wire."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,4 +62,4 @@ __all__ = [
 ]
 
 # Load what is asked for on first use: a guard needs no scenario, nor a scenario a guard.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

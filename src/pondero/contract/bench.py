@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import Event, Head, HttpRequest, Json, Reply
+from ..canon import Event, HttpRequest, Json, Reply, ResponseHead
 from ..catalog import Entry
 from ..client import Client, lookup
 from ..dialects import Accepted, Dialect, Rejected, dialect
@@ -191,7 +191,7 @@ class Bench:
             self.wire.service().accept(request, entry.provider.name)
         except Rejected as no:
             said = no.response
-            return self.wire.caller().error(Head(said.status, said.headers), said.body)
+            return self.wire.caller().error(ResponseHead(said.status, said.headers), said.body)
         return None
 
     def siblings(self) -> list[Entry]:

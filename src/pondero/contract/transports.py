@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 from ..exchange import Answer, Timeouts, Transport
 from ..transport import HttpTransport, Recorded
 
@@ -63,7 +63,7 @@ class _HeardAnswer:
         self._pieces: list[bytes] = []
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         return self._answer.head
 
     @property

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from ..canon import HttpRequest, Json, converted, decoded
+from ..canon import HttpRequest, Json, convert_json, decode_json
 
 T = TypeVar("T")
 
@@ -27,17 +27,17 @@ class Unknown:
     def convert(self, raw: Json, kind: type[T], *, at: str = "") -> T:
         """Return JSON values as a type; raises ValidationError for what is wrong, not unknown."""
         try:
-            return converted(raw, kind)
+            return convert_json(raw, kind)
         except msgspec.ValidationError:
-            return converted(self.known(raw, kind, at=at), kind)
+            return convert_json(self.known(raw, kind, at=at), kind)
 
     def decode(self, data: bytes | msgspec.Raw, kind: type[T], *, at: str = "") -> T:
         """Return bytes of JSON as a type; raises as ``convert`` does, and DecodeError."""
         try:
-            return decoded(data, kind)
+            return decode_json(data, kind)
         except msgspec.ValidationError:
             known = self.known(msgspec.json.decode(data), kind, at=at)
-            return decoded(msgspec.json.encode(known), kind)
+            return decode_json(msgspec.json.encode(known), kind)
 
     def known(self, raw: Json, kind: type, *, at: str = "") -> Json:
         """Return the JSON values without the fields that a type does not have."""
@@ -148,7 +148,7 @@ def _join(at: str, name: str | int) -> str:
 def model_of(http: HttpRequest) -> str | None:
     """Return the model's name; None where there is none."""
     try:
-        return decoded(http.body, _Named).model
+        return decode_json(http.body, _Named).model
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

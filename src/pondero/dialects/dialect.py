@@ -15,17 +15,17 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from ..canon import (
-    Cure,
     Event,
-    Head,
     HttpRequest,
     HttpResponse,
     Json,
     Message,
     Part,
+    ReplayRules,
     Reply,
     Request,
-    Takes,
+    ResponseHead,
+    SavedRepair,
     Target,
 )
 from ..errors import ServiceError
@@ -83,7 +83,7 @@ class Repair(Struct, frozen=True):
 
     request: HttpRequest
     adjustment: Adjustment
-    cure: Cure
+    cure: SavedRepair
     holds_for: Literal["request", "thread", "model"] = "request"
     unsealed: tuple[str, ...] = ()
 
@@ -176,16 +176,16 @@ class Caller(Struct, frozen=True, kw_only=True):
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
-    decode: Callable[[Head, bytes, Where], list[Event]]
-    stream: Callable[[Head, Where], EventStream]
-    error: Callable[[Head, bytes], ServiceError]
+    decode: Callable[[ResponseHead, bytes, Where], list[Event]]
+    stream: Callable[[ResponseHead, Where], EventStream]
+    error: Callable[[ResponseHead, bytes], ServiceError]
     recognises: Recognises
-    takes: Callable[[Quirks], Takes]
+    takes: Callable[[Quirks], ReplayRules]
     traps: Callable[[Sent], list[Trap]]
     has_past: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     quirks: type[Struct] = NoQuirks
-    cured: Callable[[HttpRequest, Cure], Repair | None] | None = None
+    cured: Callable[[HttpRequest, SavedRepair], Repair | None] | None = None
     counting: Callable[[HttpRequest], HttpRequest] | None = None
     counted: str = ""
     unsaid: frozenset[str] = frozenset()

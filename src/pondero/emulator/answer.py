@@ -16,17 +16,16 @@ from ..canon import (
     Blob,
     Event,
     Finished,
-    Head,
     HttpResponse,
     Image,
     Json,
     Message,
-    Other,
     Part,
     PartEnd,
     PartKind,
     PartStart,
     Reply,
+    ResponseHead,
     Started,
     Text,
     TextDelta,
@@ -34,8 +33,9 @@ from ..canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from ..dialects import Accepted, ByteStream, Dialect
 from ..errors import Timeout, Unreachable
@@ -50,21 +50,21 @@ _KINDS: dict[type, PartKind] = {
     ToolCall: "tool_call",
     Image: "image",
     Blob: "blob",
-    Other: "other",
+    UnknownPart: "other",
 }
 
 
 def events(reply: Reply) -> Iterator[Event]:
     """Yield the events of an answer as they would have come, a few words at a time."""
     # What was read is known before a word is said, and some wires begin with it.
-    yield UsageNow(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
+    yield UsageUpdate(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
     yield Started(reply.model, reply.request_id)
     spoken = False
     for index, part in enumerate(reply.message.parts):
         named = (part.id, part.name, part.seal) if isinstance(part, ToolCall) else ()
         if not spoken and not isinstance(part, Thinking):
             spoken = True  # from the first word on, one wire says what the thinking cost
-            yield UsageNow(reply.usage)
+            yield UsageUpdate(reply.usage)
         yield PartStart(index, _KINDS[type(part)], *named)
         match part:
             case Text():
@@ -102,7 +102,7 @@ _BEGUN = 4  # events after which an answer has visibly begun
 class Played(NamedTuple):
     """The answer to a request: its head and the pieces of its body."""
 
-    head: Head
+    head: ResponseHead
     pieces: Iterator[Piece]
 
 
@@ -111,7 +111,7 @@ def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
     body = (response.body,) if response.body else ()
     damage = _shortened(fault, len(response.body)) if fault else None
     pieces = damaged(damage, body) if damage else iter(body)
-    return Played(Head(response.status, response.headers), pieces)
+    return Played(ResponseHead(response.status, response.headers), pieces)
 
 
 def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None) -> Played:
@@ -120,7 +120,9 @@ def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault
     if accepted.request.stream:
         stream = wire.service().stream(accepted)
         pieces = _frames(stream, reply, fault, wire)
-        return Played(Head(200, stream.headers), damaged(fault, pieces) if fault else pieces)
+        return Played(
+            ResponseHead(200, stream.headers), damaged(fault, pieces) if fault else pieces
+        )
     if fault is not None and fault.kind == "error_event":
         return whole(fault.error(wire))
     return whole(wire.service().reply(accepted, reply), fault)
@@ -150,7 +152,7 @@ def _frames(
     kind = fault.kind if fault else None
     number = -1
     for event in events(reply):
-        number += number < 0 or not isinstance(event, UsageNow)  # later counts are no step
+        number += number < 0 or not isinstance(event, UsageUpdate)  # later counts are no step
         last = isinstance(event, Finished)
         if fault is not None and kind == "error_event":
             begun = _BEGUN if fault.at is None else fault.at
@@ -177,7 +179,7 @@ class Answered:
 
     def __init__(
         self,
-        head: Head,
+        head: ResponseHead,
         pieces: Iterator[Piece],
         *,
         entry: Entry,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..canon import Head, HttpRequest, HttpResponse, Json, Reply
+from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
 from ..dialects import Accepted, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
@@ -105,7 +105,7 @@ class Emulator:
             raise Unreachable("nobody answers there: connection refused")
         delay = 0.0
         if isinstance(played, Pause):
-            delay, played = played.seconds, Played(Head(200), iter((Break(),)))
+            delay, played = played.seconds, Played(ResponseHead(200), iter((Break(),)))
         if delay > timeouts.first_byte:
             entry.end = "timed out"
             raise Timeout(f"no first byte within {timeouts.first_byte:g} s")

@@ -30,7 +30,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from ..canon import Head, HttpRequest, HttpResponse
+from ..canon import HttpRequest, HttpResponse, ResponseHead
 from ..dialects import Dialect
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
@@ -305,7 +305,7 @@ class _Whole:
     """An answer whose body is complete already."""
 
     def __init__(self, response: HttpResponse) -> None:
-        self.head = Head(response.status, response.headers)
+        self.head = ResponseHead(response.status, response.headers)
         self._body = response.body
 
     def __iter__(self) -> Iterator[bytes]:

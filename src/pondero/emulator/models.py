@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..canon import Head, HttpRequest, HttpResponse, Json
+from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..catalog import Entry, Lookup
 from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
 from ..errors import NotFound, UsageError
@@ -50,7 +50,7 @@ def accept_as_relative(request: HttpRequest, to: Route, refusal: Rejected) -> Ta
 
 def _is_not_found(to: Route, refusal: Rejected) -> bool:
     response = refusal.response
-    head = Head(response.status, response.headers)
+    head = ResponseHead(response.status, response.headers)
     return isinstance(to.wire.caller().error(head, response.body), NotFound)
 
 

@@ -18,13 +18,13 @@ from ..canon import (
     Image,
     Json,
     Message,
-    Other,
     Part,
     Reply,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from ..dialects import Accepted
@@ -42,11 +42,11 @@ def said_by(result: ToolResult) -> str:
     return "".join(map(_words, result.content)).strip()
 
 
-def _words(part: Text | Image | Blob | Other) -> str:
+def _words(part: Text | Image | Blob | UnknownPart) -> str:
     match part:
         case Text():
             return part.text
-        case Other():
+        case UnknownPart():
             return encode(part.raw).decode()
         case _:
             return f"[{part.media_type or 'a picture'}]"

@@ -17,7 +17,7 @@ from ..canon import (
     Thinking,
     ToolCall,
     Usage,
-    decoded,
+    decode_json,
 )
 from ..dialects import Accepted
 from .faults import OF_BATCHES, Fault
@@ -215,5 +215,5 @@ def _of_batches(turn: "Taking") -> bool:
 
 def turns_of(data: bytes) -> tuple[Turn | str, ...]:
     """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
-    found: Turn | str | list[Turn | str] = decoded(data, Turn | str | list[Turn | str])
+    found: Turn | str | list[Turn | str] = decode_json(data, Turn | str | list[Turn | str])
     return tuple(found) if isinstance(found, list) else (found,)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..asgi import address, application
+from ..asgi import address, make_asgi_app
 from ..asgi import bind as listening
 from ..errors import MissingExtra
 from .emulator import Emulator
@@ -50,7 +50,7 @@ def app(emulator: Emulator) -> "Starlette":
             Route("/_emulator/expect", _local(desk.expect), methods=["POST"]),
             Route("/_emulator/reset", _local(desk.reset), methods=["POST"]),
             Route("/_emulator/log", _local(desk.log), methods=["GET"]),
-            Mount("/", application(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
+            Mount("/", make_asgi_app(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
         ]
     )
 

@@ -17,7 +17,6 @@ from ..canon import (
     Blob,
     Image,
     Json,
-    Other,
     Part,
     Request,
     Text,
@@ -25,6 +24,7 @@ from ..canon import (
     Tool,
     ToolCall,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from ..dialects import Accepted
@@ -86,7 +86,7 @@ def _part(part: Part) -> int:
             return sum(map(_part, part.content))
         case Image() | Blob():
             return _MEDIUM
-        case Other():
+        case UnknownPart():
             return _json(part.raw)
 
 

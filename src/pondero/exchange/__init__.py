@@ -1,6 +1,6 @@
 """One request and its whole answer: plan, prepare, send, read, try again. No socket, no clock."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 from .planner import insist, plan
 
 TYPE_CHECKING = False
@@ -148,4 +148,4 @@ __all__ = [
 ]
 
 # Load what needs the dialects on first use: a plan needs none of them.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from ..canon import duration
+from ..canon import parse_duration
 
 _HEADER = re.compile(
     r"[\w-]*ratelimit-(?:(?P<first>remaining|reset)-(?P<what>[\w-]+)"
@@ -42,7 +42,7 @@ def allowances(headers: Mapping[str, str], *, now: float) -> tuple[Allowance, ..
         if "ratelimit" in name and (found := _HEADER.fullmatch(name)):
             kind = found["first"] or found["last"]
             what = found["what"] or found["which"]
-            number = duration(value) if kind == "remaining" else _wait(value, now)
+            number = parse_duration(value) if kind == "remaining" else _wait(value, now)
             if number is not None:
                 (left if kind == "remaining" else resets)[what] = number
     return tuple(_both(left, resets))
@@ -56,7 +56,7 @@ def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[Al
 
 def _wait(value: str, now: float) -> float | None:
     """Return the seconds until a reset: of a number, a duration such as ``6m0s``, or a date."""
-    if (plain := duration(value)) is not None:
+    if (plain := parse_duration(value)) is not None:
         return plain
     if value and (found := _DURATION.fullmatch(value)):
         parts = zip(found.groups(), _SECONDS, strict=True)

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ..canon import Blob, Cache, Image, Message, Request, Text, ToolCall, ToolResult
+from ..canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolCall, ToolResult
 from ..catalog import Entry
 from ..dialects import dialect
 
-_MARK = Cache()
+_MARK = CacheBreakpoint()
 _TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import Assembler, Event, Head, Message, Seal, ToolResult, Usage
+from ..canon import Assembler, Event, Message, ResponseHead, Seal, ToolResult, Usage
 from ..dialects import NAMES, Caller, Where, dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
 from ..framing import UNREADABLE, payloads
@@ -95,7 +95,7 @@ def decode(
         raise BadParameter(message) from None
     streamed = _is_stream(body) if stream is None else stream
     name = dialect or _recognised(body, streamed=streamed)
-    head = Head(status, {key.lower(): value for key, value in (headers or {}).items()})
+    head = ResponseHead(status, {key.lower(): value for key, value in (headers or {}).items()})
     assembler = Assembler()
     error = _feed(assembler, _events(_named(name), head, body, streamed=streamed))
     finished, started = assembler.finished, assembler.started
@@ -110,7 +110,7 @@ def decode(
     )
 
 
-def _events(wire: Caller, head: Head, body: bytes, *, streamed: bool) -> Iterator[Event]:
+def _events(wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool) -> Iterator[Event]:
     if head.status >= 400:
         raise wire.error(head, body)
     if not streamed:

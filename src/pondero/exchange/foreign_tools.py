@@ -22,7 +22,7 @@ from ..canon import (
     Tool,
     ToolCall,
     ToolDelta,
-    dumped,
+    dump_json,
 )
 from ..catalog import Provider
 from ..thinking import Adjustment, Plan
@@ -141,7 +141,7 @@ def _is_text(part: Part, texts: frozenset[str]) -> bool:
 def _with_object(part: Part, texts: frozenset[str]) -> Part:
     if isinstance(part, ToolCall) and _is_text(part, texts):
         said = part.arguments
-        return replace(part, arguments={INPUT: said if isinstance(said, str) else dumped(said)})
+        return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
     return part
 
 
@@ -206,7 +206,7 @@ class _Text:
             return text
         if self._said:
             return "".join(self._said)
-        return arguments if isinstance(arguments, str) else dumped(arguments)
+        return arguments if isinstance(arguments, str) else dump_json(arguments)
 
     def _more(self) -> str:
         found = _WHOLE.match(self._waiting)

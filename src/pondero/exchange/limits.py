@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from ..canon import (
     Json,
     Message,
-    Output,
+    OutputFormat,
     Part,
+    ReplayRules,
     Request,
-    Takes,
     Text,
     Thinking,
     Tool,
@@ -62,7 +62,7 @@ def acceptable(
         leave_out("output", output.name, why)
     if "schema" in unsaid and output is not None and output.schema is not None:
         why = "this service takes no schema for the answer; the system prompt says it instead"
-        leave_out("output", output.name, why, Output())
+        leave_out("output", output.name, why, OutputFormat())
         words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
         less["system"] = (*request.system, Text(words))
     return (msgspec.structs.replace(request, **less) if less else request), _noting(plan, *notes)
@@ -101,7 +101,9 @@ def _stop(
 # -- an answer begun for the model ---------------------------------------------------------------
 
 
-def continued(request: Request, plan: Plan, entry: Entry, takes: Takes) -> tuple[Request, Plan]:
+def continued(
+    request: Request, plan: Plan, entry: Entry, takes: ReplayRules
+) -> tuple[Request, Plan]:
     """Return request and plan with a prefill, an answer begun for the model, as it is taken.
 
     Where it takes none, the beginning stays, and a word of the user's asks to go on from there.

@@ -12,14 +12,14 @@ from itertools import product
 import msgspec
 from msgspec import Raw
 
-from ..canon import HttpRequest, Json, decoder, field_at, overlaid
+from ..canon import HttpRequest, Json, get_decoder, get_path, merge_json
 from ..catalog import Entry
 from ..thinking import Plan, depth_paths, shown_paths
 
 Path = tuple[str, ...]
 
 _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
-_FIELDS = decoder(dict[str, Raw])
+_FIELDS = get_decoder(dict[str, Raw])
 
 
 def patched(request: HttpRequest, entry: Entry, plan: Plan) -> HttpRequest:
@@ -46,8 +46,8 @@ def says_plan(body: bytes, entry: Entry, plan: Plan) -> bool:
     fields = _FIELDS.decode(body)
     for path in _depth(entry):
         if path[0] in fields:
-            said = field_at({path[0]: msgspec.json.decode(fields[path[0]])}, path)
-            if said is not None and said != field_at(plan.fields, path):
+            said = get_path({path[0]: msgspec.json.decode(fields[path[0]])}, path)
+            if said is not None and said != get_path(plan.fields, path):
                 return False
     return True
 
@@ -88,7 +88,7 @@ def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) 
     after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
     for path in paths:
         _take(after, path)
-    return _written(fields, before, overlaid(after, more))
+    return _written(fields, before, merge_json(after, more))
 
 
 def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

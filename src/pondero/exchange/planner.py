@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ..canon import overlaid
+from ..canon import merge_json
 from ..catalog import Entry
 from ..errors import Unsupported
 from ..thinking import (
@@ -80,7 +80,7 @@ def with_own_fields(
 ) -> Plan:
     """Return the plan with what extras says of thinking in the service's own fields: that wins."""
     said = own(extras, entry.placement)
-    if said.depth and overlaid(made.fields, said.depth) != made.fields:
+    if said.depth and merge_json(made.fields, said.depth) != made.fields:
         intent = Intent("native", fields=said.depth)
         native = plan(entry, intent, asked=asked, policy=policy.but(unsupported="adjust"))
         if made.asked is None:
@@ -90,7 +90,7 @@ def with_own_fields(
         notes = (*native.adjustments, note)
         return msgspec.structs.replace(native, asked=made.asked, adjustments=notes)
     if said.shown:
-        return msgspec.structs.replace(made, fields=overlaid(made.fields, said.shown))
+        return msgspec.structs.replace(made, fields=merge_json(made.fields, said.shown))
     return made
 
 
@@ -100,7 +100,7 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
         return placed
     from copy import deepcopy  # noqa: PLC0415 - only for native fields
 
-    return overlaid(placed, deepcopy(dict(intent.fields or {})))
+    return merge_json(placed, deepcopy(dict(intent.fields or {})))
 
 
 def _hiding(entry: Entry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:

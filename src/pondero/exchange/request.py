@@ -18,10 +18,10 @@ from ..canon import (
     HttpRequest,
     Json,
     Origin,
+    ReplayRules,
     Request,
-    Takes,
     Target,
-    converted,
+    convert_json,
 )
 from ..catalog import Entry, Provider
 from ..dialects import NAMES, Caller, dialect
@@ -45,7 +45,7 @@ _HEADERS = {
 }
 
 _NONE: frozenset[str] = frozenset()
-_Accepts = Callable[[Mapping[str, Json]], Takes]
+_Accepts = Callable[[Mapping[str, Json]], ReplayRules]
 _MODELS = 512  # how many models at most something is remembered of
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -243,7 +243,7 @@ def _composed(
 def _whole(request: Request, plan: Plan) -> tuple[Request, Plan]:
     """Return both with U+FFFD for each lone surrogate; the handoff did it to the messages."""
     bare = msgspec.structs.replace(request, messages=())
-    whole = converted(whole_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request)
+    whole = convert_json(whole_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request)
     return (
         msgspec.structs.replace(whole, messages=request.messages),
         msgspec.structs.replace(plan, fields=whole_json(plan.fields)),
@@ -306,7 +306,7 @@ def _destination(entry: Entry, foreign: Literal["drop", "note"], takes: _Accepts
     )
 
 
-def _seen_by(entry: Entry, takes: Takes) -> Takes:
+def _seen_by(entry: Entry, takes: ReplayRules) -> ReplayRules:
     """Return what the wire takes of a past, without the media that the model is not made for."""
     own = entry.capability.media
     if own is None:

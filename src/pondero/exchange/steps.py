@@ -14,16 +14,16 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import (
+    AdjustmentNote,
     Assembler,
     Event,
     Finish,
     Finished,
-    Head,
     HttpRequest,
     Message,
-    Note,
     PartEnd,
     Reply,
+    ResponseHead,
     Text,
     TextDelta,
     Thinking,
@@ -177,7 +177,7 @@ def flow(
             yield Sleep(seconds)
 
 
-def reply_of(exchange: Exchange, head: Head, body: bytes) -> Reply:
+def reply_of(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
     """Return the reply in a whole answer that came another way, as in a batch's results.
 
     Raises what the exchange itself would: an error that the service says, or an unreadable answer.
@@ -220,10 +220,12 @@ class _Attempt:
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
         self._texts = TextCalls(exchange.texts) if exchange.texts else None
-        self._held: list[Event] = [Note(msgspec.to_builtins(note)) for note in self._notes]
+        self._held: list[Event] = [
+            AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
+        ]
 
     def steps(self) -> Flow:
-        head: Head = yield Send(self._request)
+        head: ResponseHead = yield Send(self._request)
         if not 200 <= head.status < 300:
             raise self._wire.error(head, (yield from _drained(_MAX_ERROR)))
         if self._taken_up is not None:
@@ -234,7 +236,7 @@ class _Attempt:
             yield from self._whole(head)
         return self._reply(head)
 
-    def _whole(self, head: Head, begun: bytes = b"") -> _Steps:
+    def _whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
         try:
             body = begun + (yield from _drained(MAX_FRAME))
         except Unreachable as error:
@@ -251,7 +253,7 @@ class _Attempt:
         if events:
             yield Emit(self._taken(events), self._so_far)
 
-    def _streamed(self, head: Head) -> _Steps:
+    def _streamed(self, head: ResponseHead) -> _Steps:
         try:
             data = yield _READ
             if data is not None:
@@ -299,7 +301,7 @@ class _Attempt:
         events, self._held = self._held, []
         return events
 
-    def _reply(self, head: Head) -> Reply:
+    def _reply(self, head: ResponseHead) -> Reply:
         end, plan = self._end, self._exchange.plan
         if end is None:
             raise Truncated("the answer ended without saying so")
@@ -335,13 +337,13 @@ def _is_visible(event: Event) -> bool:
 _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
-def _is_whole(head: Head, first: bytes) -> bool:
+def _is_whole(head: ResponseHead, first: bytes) -> bool:
     """Return whether the answer is one piece though a stream was asked for, as some proxies do."""
     kind = head.headers.get("content-type", "")
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
 
 
-def _refuse_pages(head: Head, first: bytes) -> None:
+def _refuse_pages(head: ResponseHead, first: bytes) -> None:
     """Raise Malformed for a web page, or for a packing that nobody asked for."""
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
@@ -385,7 +387,7 @@ def _drained(most: int) -> Generator[Step, Any, bytes]:
     return b"".join(pieces)
 
 
-def _request_id(head: Head) -> str | None:
+def _request_id(head: ResponseHead) -> str | None:
     """Return the service's id of this request; the names of all such headers end alike."""
     for name, value in head.headers.items():
         if name.endswith(("request-id", "requestid")):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 
 
 class Timeouts(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Answer(Protocol):
     """A response that has begun: its head, then its bytes as they come."""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers, names in lower case."""
         ...
 
@@ -68,7 +68,7 @@ class AsyncAnswer(Protocol):
     """An answer for asyncio."""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers, names in lower case."""
         ...
 

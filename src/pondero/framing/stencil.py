@@ -7,14 +7,14 @@ one and cuts a stencil of it; what fits the stencil is that frame, with the text
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ..canon import decoder
+from ..canon import get_decoder
 from ..errors import Malformed
 from .payloads import UNREADABLE
 
 _IN_VAIN = 8  # tries that nothing came of, after which a stream is thought to be of another kind
 _PROBE = "probe"
 
-_string = decoder(str).decode
+_string = get_decoder(str).decode
 
 P = TypeVar("P")
 

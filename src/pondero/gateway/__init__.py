@@ -1,6 +1,6 @@
 """The gateway: clients of any wire in front, models of any provider behind, seals kept."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,4 +72,4 @@ __all__ = [
 ]
 
 # Load what serves on first use: reading a configuration needs none of it.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

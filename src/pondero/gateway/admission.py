@@ -12,7 +12,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from ..canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageNow
+from ..canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageUpdate
 from ..catalog import Entry
 from ..errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
 from ..store import cost, has_prices
@@ -63,7 +63,7 @@ class Admission:
                     self._thought += len(event.text)
                 case ToolDelta():
                     self._said += len(event.json)
-                case UsageNow():
+                case UsageUpdate():
                     self._usage = event.usage
 
     def over(self, reply: Reply) -> None:
@@ -86,14 +86,14 @@ class Admission:
             price = cost(receipt.provider, receipt.model, usage)
         return {
             "requests": 1,
-            "tokens": usage.counted,
+            "tokens": usage.known_total,
             "thinking_tokens": usage.thinking or 0,
             "money": ceil((price or 0) * BILLION),
         }
 
     def _used(self, receipt: Receipt) -> Usage:
         """Return the tokens of a request: counted by the service, else estimated from its words."""
-        if self._reply is not None and (usage := self._reply.usage).counted:
+        if self._reply is not None and (usage := self._reply.usage).known_total:
             thought = usage.thinking
             if thought is None:
                 parts = self._reply.message.parts

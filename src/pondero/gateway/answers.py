@@ -8,7 +8,7 @@ from asyncio import CancelledError
 from functools import cached_property, partial
 from time import monotonic
 
-from ..canon import Event, Json, Note, Reply
+from ..canon import AdjustmentNote, Event, Json, Reply
 from ..catalog import Entry
 from ..dialects import Rejected, dialect
 from ..errors import Overloaded, PonderoError
@@ -245,7 +245,7 @@ class _Asking:
         await self._outlet.end()
 
     def _note(self, events: list[Event]) -> None:
-        codes = [event.adjustment["code"] for event in events if isinstance(event, Note)]
+        codes = [event.adjustment["code"] for event in events if isinstance(event, AdjustmentNote)]
         self._notes += codes
 
     def _headers(self) -> dict[str, str]:

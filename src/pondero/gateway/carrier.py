@@ -18,7 +18,6 @@ from ..canon import (
     Json,
     Message,
     Origin,
-    Other,
     Part,
     PartEnd,
     PartKind,
@@ -31,6 +30,7 @@ from ..canon import (
     ToolCall,
     ToolDelta,
     ToolResult,
+    UnknownPart,
 )
 from ..dialects import Slots
 from .envelope import DIALECT, Called, Entry, Envelope, Said, Thought, Unseen, packed
@@ -43,7 +43,7 @@ _KINDS: dict[type, PartKind] = {
     ToolCall: "tool_call",
     Image: "image",
     Blob: "blob",
-    Other: "other",
+    UnknownPart: "other",
 }
 
 

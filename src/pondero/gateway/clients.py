@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import HttpRequest, Json, converted
+from ..canon import HttpRequest, Json, convert_json
 from ..catalog import Entry, Lookup
 from ..errors import UnknownModel
 from .config import Config, Key, Route, Server
@@ -76,7 +76,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 def known_clients() -> Mapping[str, Client]:
     """Return the clients by name."""
     text = files(__package__).joinpath("clients.toml").read_text("utf-8")
-    rows = converted(msgspec.toml.decode(text), _Table).client
+    rows = convert_json(msgspec.toml.decode(text), _Table).client
     return {row.name: row for row in rows}
 
 

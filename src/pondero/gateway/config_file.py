@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import catalog
-from ..canon import converted
+from ..canon import convert_json
 from ..catalog import Lookup, TomlFile, did_you_mean, read_toml
 from ..errors import BadConfig, BadThinking, UsageError
 from ..store import config_folder, saved_keys
@@ -346,7 +346,7 @@ class _Reader:
             for name, value in said.items()
         }
         built = self._built({**row, "thinking": numbers}, kind, place)
-        dial = converted(numbers, Dial)
+        dial = convert_json(numbers, Dial)
         words = msgspec.structs.asdict(dial).items()
         depths = {name: self._depth(name, word, place) for name, word in words if word}
         if depths.get("floor", 0) > depths.get("cap", depths.get("floor", 0)):
@@ -376,7 +376,7 @@ class _Reader:
                 fields = {"budget": Budget, "limit": Limit}[name].__struct_fields__
                 self._known(inner, fields, (*place, name))
         try:
-            return converted(row, kind)
+            return convert_json(row, kind)
         except msgspec.ValidationError as error:
             what, _, path = str(error).partition(" - at `$")
             steps = [number or name for number, name in _STEP.findall(path.rstrip("`"))]

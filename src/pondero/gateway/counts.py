@@ -14,12 +14,12 @@ from ..canon import (
     HttpResponse,
     Image,
     Json,
-    Other,
     Request,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from ..dialects import NAMES, Models, Rejected, Service, dialect
 from ..errors import PonderoError
@@ -120,6 +120,6 @@ def _size(part: object) -> tuple[int, int]:
             return 0, _PICTURE
         case Blob():
             return 0, _MEDIA
-        case Other():
+        case UnknownPart():
             return len(msgspec.json.encode(part.raw)), 0
     return 0, 0

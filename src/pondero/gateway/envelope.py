@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import MsgspecError, Struct
 
-from ..canon import Json, Origin, Part, Seal, dumped, loaded
+from ..canon import Json, Origin, Part, Seal, dump_json, load_json
 
 DIALECT = "pondero"
 """The dialect of a seal whose value is an envelope: see ``carried``."""
@@ -75,7 +75,7 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
 
 def packed(envelope: Envelope) -> str:
     """Return an envelope as text, the same every time."""
-    value = dumped(envelope).encode()
+    value = dump_json(envelope).encode()
     data = _deflated(value, 6)
     if len(value) > _bound(len(data)):  # so regular that ``opened`` would take it for a bomb
         data = _deflated(value, 0)
@@ -95,7 +95,7 @@ def opened(text: str) -> Envelope | None:
         standard = text.rstrip("=").replace("-", "+").replace("_", "/").encode("ascii")
         data = b64decode(standard + b"=" * (-len(standard) % 4), validate=True)[len(_MARK) :]
         value = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _bound(len(data)))
-        return loaded(value, Envelope)  # which fails where it was cut
+        return load_json(value, Envelope)  # which fails where it was cut
     except (MsgspecError, RecursionError, ValueError, zlib.error):
         return None
 

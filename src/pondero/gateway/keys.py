@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from ..canon import Json, converted, dumped, loaded
+from ..canon import Json, convert_json, dump_json, load_json
 from ..errors import BadParameter, BadThinking
 from ..store import Database, Schema, data_folder
 from ..thinking import parse
@@ -83,7 +83,7 @@ class FileKeys:
         version = self._open().rows("PRAGMA data_version")[0][0]
         if self._read[0] != version:
             found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
-            self._read = (version, {name: loaded(key, Key) for name, key in found})
+            self._read = (version, {name: load_json(key, Key) for name, key in found})
         return self._read[1]
 
     async def put(self, key: Key) -> None:
@@ -91,7 +91,7 @@ class FileKeys:
         with self._open().writing() as connection:
             connection.execute(
                 "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
-                (key.name, dumped(key), dumped(key)),
+                (key.name, dump_json(key), dump_json(key)),
             )
         self._read = (None, _NONE)  # the version tells of the writes of others only
 
@@ -190,7 +190,7 @@ def _joined(configured: Sequence[Key], rows: Rows) -> tuple[Key, ...]:
 
 def _checked(row: Mapping[str, Json]) -> Key:
     try:
-        key = converted(row, Key)
+        key = convert_json(row, Key)
         for word in (key.thinking.default, key.thinking.force):
             parse(word)
         for word in (key.thinking.floor, key.thinking.cap):

@@ -14,7 +14,7 @@ from secrets import token_hex
 from time import monotonic, time
 from typing import Any
 
-from ..canon import dumped, loaded
+from ..canon import dump_json, load_json
 from ..errors import StoreError
 from ..store import Hider, Spent, data_folder, hidden, write_whole
 from .batches import MOST, Batches
@@ -95,7 +95,7 @@ class Ledger:
             return
         path = self._aside / f"{token_hex(8)}.json"
         try:
-            write_whole(path, hidden(dumped(self._kept)))
+            write_whole(path, hidden(dump_json(self._kept)))
         except StoreError as error:
             LOG.error("requests cannot be put aside: %s", error)  # noqa: TRY400 - no traceback
             self._kept = self._kept[-MOST:]
@@ -108,7 +108,7 @@ class Ledger:
             return
         for path in sorted(self._aside.glob("*.json")):
             try:
-                receipts = loaded(path.read_bytes(), list[Receipt])
+                receipts = load_json(path.read_bytes(), list[Receipt])
             except FileNotFoundError:
                 continue  # another worker was quicker
             except (OSError, ValueError) as error:

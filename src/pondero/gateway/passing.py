@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Raw
 
-from ..canon import Head, HttpRequest, HttpResponse, Json, Message, Request, Text, decoder
+from ..canon import (
+    HttpRequest,
+    HttpResponse,
+    Json,
+    Message,
+    Request,
+    ResponseHead,
+    Text,
+    get_decoder,
+)
 from ..catalog import Entry
 from ..dialects import Passing
 from ..exchange import (
@@ -32,7 +41,7 @@ from ..thinking import DEFAULT, UNSET, Asked, Plan
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
 )
-_FIELDS = decoder(dict[str, Raw])
+_FIELDS = get_decoder(dict[str, Raw])
 
 Places = tuple[tuple[str, ...], ...]
 """Where an answer names its model."""
@@ -98,7 +107,7 @@ class Tap:
     needs_key = True
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self.head: Head = Head(200)
+        self.head: ResponseHead = ResponseHead(200)
         self._transport = transport
         self._kept: list[bytes] = []
         self._answer: AsyncAnswer | None = None
@@ -150,7 +159,7 @@ class _Tapped:
         await self._answer.aclose()
 
 
-def headers_back(head: Head) -> dict[str, str]:
+def headers_back(head: ResponseHead) -> dict[str, str]:
     """Return the headers of an answer that clients read."""
     return {name: value for name, value in head.headers.items() if _SENT_BACK.fullmatch(name)}
 

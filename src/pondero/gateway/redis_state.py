@@ -11,7 +11,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
-from ..canon import dumped, loaded
+from ..canon import dump_json, load_json
 from .bounds import Bound, Taking
 from .breakers import FAILURES, REST, WITHIN, Breakers
 from .config import Key
@@ -215,7 +215,7 @@ class Board:
             return found
 
         self.version, troubled = await self._link.ask(read)
-        self.troubled = {name.decode(): loaded(row, dict) for name, row in troubled.items()}
+        self.troubled = {name.decode(): load_json(row, dict) for name, row in troubled.items()}
 
 
 class RedisBreakers:
@@ -287,13 +287,13 @@ class RedisKeys:
         if version != self._read[0]:
             with suppress(StateLost):
                 found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
-                rows = {name.decode(): loaded(row, Key) for name, row in found.items()}
+                rows = {name.decode(): load_json(row, Key) for name, row in found.items()}
                 self._read = (version, rows)
         return self._read[1]
 
     async def put(self, key: Key) -> None:
         """Keep a key; raises StateLost."""
-        await self._change("hset", key.name, dumped(key))
+        await self._change("hset", key.name, dump_json(key))
 
     async def remove(self, name: str) -> None:
         """Forget a key; raises StateLost."""

@@ -23,8 +23,8 @@ from ..canon import (
     Thinking,
     ToolCall,
     ToolResult,
-    dumped,
-    loaded,
+    dump_json,
+    load_json,
 )
 from .envelope import Called, Envelope, Said, Thought, Unseen, opened, strings_in, texts_in
 from .memory import Record
@@ -53,12 +53,12 @@ def remembered(
     seen = Message("assistant", (Text(record.text), *calls))
     known = turns_of(request.messages) if turns is None else turns
     turn = turn_after(request.messages, known, seen)
-    whole = dumped(record).encode()
+    whole = dump_json(record).encode()
     items = {key_of_turn(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
         # A call but the first is looked up alone: where a client left the first one out.
         alone = Record(record.answer, replace(record.message, parts=(call,)), (id,), "")
-        value = whole if id == record.calls[0] else dumped(alone).encode()
+        value = whole if id == record.calls[0] else dump_json(alone).encode()
         items[key_of_call(id, client=client)] = value
     return items
 
@@ -165,7 +165,7 @@ class _Returned:
         if key not in self._found:
             return None
         try:
-            return loaded(self._found[key], Record)
+            return load_json(self._found[key], Record)
         except (MsgspecError, ValueError, RecursionError):
             return None  # written by another version
 

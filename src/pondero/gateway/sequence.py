@@ -22,8 +22,8 @@ from ..canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    arguments_of,
-    fold,
+    join_pieces,
+    parse_arguments,
 )
 
 
@@ -44,7 +44,7 @@ class _Open(Struct):
         if start.kind != "tool_call" or not text.rstrip().endswith("}"):
             return None
         # A JSON object that is complete cannot go on: the call may end before its service says so.
-        arguments = arguments_of(text)
+        arguments = parse_arguments(text)
         if isinstance(arguments, str):
             return None
         return ToolCall(start.id or "", start.name or "", arguments, start.seal)
@@ -89,7 +89,7 @@ class PartSequence:
         if len(texts) < len(events) or "" in texts:
             return False
         now.texts += texts
-        fold(now.texts)
+        join_pieces(now.texts)
         return True
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
@@ -105,7 +105,7 @@ class PartSequence:
                     self._finish(out)
                 out.append(event)
         if self._open is not None:
-            fold(self._open.texts)
+            join_pieces(self._open.texts)
         return out
 
     def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta, out: list[Event]) -> None:

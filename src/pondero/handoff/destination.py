@@ -9,7 +9,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import Cure, Message, Origin, Other, Seal, Takes, Text, Thinking, ToolCall
+from ..canon import (
+    Message,
+    Origin,
+    ReplayRules,
+    SavedRepair,
+    Seal,
+    Text,
+    Thinking,
+    ToolCall,
+    UnknownPart,
+)
 from .surrogates import texts
 
 
@@ -29,7 +39,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     foreign: Literal["drop", "note"] = "drop"
     refused: frozenset[str] = frozenset()
-    takes: Takes = Takes()
+    takes: ReplayRules = ReplayRules()
 
 
 class Makers:
@@ -73,7 +83,7 @@ class Makers:
             return False
         return not self._by_model or origin.model in self._names
 
-    def holds(self, part: Other, message: Message) -> bool:
+    def holds(self, part: UnknownPart, message: Message) -> bool:
         """Return whether a part we do not know is one of the destination's own.
 
         Such a part may name things that only its provider has; its model does not matter.
@@ -128,7 +138,7 @@ class Refusal(Struct, frozen=True, omit_defaults=True):
     model: str
     message: str = ""
     seals: tuple[str, ...] = ()
-    cure: Cure | None = None
+    cure: SavedRepair | None = None
 
 
 def mark(text: str) -> str:

@@ -13,14 +13,14 @@ from ..canon import (
     Blob,
     Image,
     Message,
-    Other,
     Part,
+    ReplayRules,
     Seal,
-    Takes,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from .destination import Destination, Makers, is_named, is_refused, name_of
 from .manifest import ChangeLog, Place
@@ -90,8 +90,8 @@ _ALPHABET = "the destination takes other ids, or this one was used before"
 UNSEEN = "the destination does not take this kind of medium here"
 _UNREADABLE = "only the service that made it can read it"
 
-Inner = Text | Image | Blob | Other
-Sealed = TypeVar("Sealed", bound=Image | Blob | Other)
+Inner = Text | Image | Blob | UnknownPart
+Sealed = TypeVar("Sealed", bound=Image | Blob | UnknownPart)
 
 
 class Fitting:
@@ -110,7 +110,7 @@ class Fitting:
             Thinking: self._thinking,
             Image: self._medium,
             Blob: self._medium,
-            Other: self._other,
+            UnknownPart: self._other,
         }
 
     def part(self, part: Part, at: Place, message: Message) -> Part | None:
@@ -208,7 +208,7 @@ class Fitting:
     def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
         return takes_medium(self._to.takes, media, part)
 
-    def _other(self, part: Other, at: Place, message: Message) -> Other | None:
+    def _other(self, part: UnknownPart, at: Place, message: Message) -> UnknownPart | None:
         if not self._makers.holds(part, message):
             self._changes.withhold(at, "other", _UNREADABLE)
             return None
@@ -265,7 +265,7 @@ class Fitting:
             if is_plain(part):
                 return part
             return self._words(part, self._seal(part.seal, _A_USER), at, _A_USER)
-        if isinstance(part, Other):
+        if isinstance(part, UnknownPart):
             if self._makers.holds(part, _A_USER):
                 return self._unsealed(part, at, _A_USER)
             self._changes.rewrite(at, "other", _UNREADABLE)
@@ -280,7 +280,7 @@ class Fitting:
 _A_USER = Message("user", ())
 
 
-def takes_medium(takes: Takes, media: tuple[str, ...], part: Image | Blob) -> bool:
+def takes_medium(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
     """Return whether a medium can be shown where ``media`` are the beginnings of what is taken."""
     here = part.data is not None or (part.url or "").startswith("data:")
     if not (here or takes.addresses):

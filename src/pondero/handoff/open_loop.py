@@ -11,13 +11,13 @@ from ..canon import (
     Blob,
     Image,
     Message,
-    Other,
     Part,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    dumped,
+    UnknownPart,
+    dump_json,
 )
 
 _BEFORE = "[A note: what another model did so far about the question above]"
@@ -66,9 +66,9 @@ def _words(part: Part) -> Iterator[Text | Image | Blob]:
         case Text():
             yield Text(part.text)
         case ToolCall():
-            yield Text(f"[It called {part.name} with {dumped(part.arguments)}]")
+            yield Text(f"[It called {part.name} with {dump_json(part.arguments)}]")
         case ToolResult():
             yield Text("[The call failed:]" if part.error else "[The result:]")
-            yield from (each for each in part.content if not isinstance(each, Other))
+            yield from (each for each in part.content if not isinstance(each, UnknownPart))
         case Image() | Blob():
             yield part

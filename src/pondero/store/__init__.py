@@ -1,6 +1,6 @@
 """What is on the user's disk: settings, models, keys, templates and threads."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 from .files import (
     catalog_files,
     config_folder,
@@ -201,4 +201,4 @@ __all__ = [
 ]
 
 # Load what opens a database on first use: a plan needs none of it.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

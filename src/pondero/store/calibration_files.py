@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..canon import decoded, visible
+from ..canon import decode_json, escape_controls
 from ..errors import BadConfig, BadParameter, BadThinking
 from ..exchange import Calibration, Calibrations
 from ..thinking import auto_of
@@ -127,7 +127,7 @@ def _read(path: Path, name: str) -> Calibration:
     if len(raw) > _LARGEST:
         raise _wrong(path, f"it is larger than {_LARGEST:,} bytes")
     try:
-        found = decoded(raw, Calibration)
+        found = decode_json(raw, Calibration)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise _wrong(path, str(problem)) from None
     if why := _problem(found, name):
@@ -137,7 +137,7 @@ def _read(path: Path, name: str) -> Calibration:
 
 def _wrong(path: Path, why: str) -> BadConfig:
     """Return the error for a file; a gateway's clients read it too, and need not see the folder."""
-    said = visible(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
+    said = escape_controls(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
     return BadConfig(f"{said}; adopt it again, or remove the file")
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ..canon import Blob, Image, Other, Thinking
+from ..canon import Blob, Image, Thinking, UnknownPart
 from .records import Kept, Thread
 
 
@@ -27,9 +27,9 @@ def thought(part: Thinking, kept: Kept) -> str:
     return f"Thinking{count}" if part.text else f"Thinking, not shown{count}"
 
 
-def medium(part: Image | Blob | Other) -> str:
+def medium(part: Image | Blob | UnknownPart) -> str:
     """Return a caption for a part that is not text."""
-    if isinstance(part, Other):
+    if isinstance(part, UnknownPart):
         return "something only its maker can read"
     kind = part.media_type or "image"
     return f"{kind}, {len(part.data):,} bytes" if part.data is not None else f"{kind}: {part.url}"

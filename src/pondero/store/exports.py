@@ -15,14 +15,14 @@ from ..canon import (
     Blob,
     Image,
     Json,
-    Other,
     Part,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    dumped,
-    loaded,
+    UnknownPart,
+    dump_json,
+    load_json,
 )
 from ..errors import BadParameter
 from .captions import footing, heading, medium, speaker, summary, thought
@@ -44,7 +44,7 @@ class _Head(Struct, frozen=True):
 def to_jsonl(thread: Thread, lines: Iterable[Line]) -> str:
     """Return a thread as text that ``from_jsonl`` reads back equal."""
     values = (_Head(VERSION, thread), *lines)
-    return hidden("".join(f"{dumped(value)}\n" for value in values))
+    return hidden("".join(f"{dump_json(value)}\n" for value in values))
 
 
 def from_jsonl(text: str | bytes) -> tuple[Thread, tuple[Line, ...]]:
@@ -68,7 +68,7 @@ def _split(text: str | bytes) -> list[bytes]:
 
 def _read(line: bytes, kind: type[Kind], number: int) -> Kind:
     try:
-        return loaded(line, kind)
+        return load_json(line, kind)
     except (ValueError, RecursionError) as error:
         message = f"line {number} is not of an exported thread: {error}"
         raise BadParameter(message) from None
@@ -114,7 +114,7 @@ def _part(part: Part, kept: Kept) -> Iterator[str]:
             yield f"`{_line(part.name or part.call_id)}` {'failed' if part.error else 'answered'}"
             for each in part.content:
                 yield _fenced(each.text) if isinstance(each, Text) else f"[{medium(each)}]"
-        case Image() | Blob() | Other():
+        case Image() | Blob() | UnknownPart():
             yield f"[{medium(part)}]"
 
 
@@ -126,7 +126,7 @@ def _fenced(text: str, kind: str = "") -> str:
 
 
 def _arguments(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else dumped(arguments)
+    return arguments if isinstance(arguments, str) else dump_json(arguments)
 
 
 def _line(text: str) -> str:
@@ -195,17 +195,17 @@ def _html_part(part: Part, kept: Kept) -> Iterator[str]:
         case ToolCall():
             yield f"<p>Calls <code>{escape(part.name)}</code></p>"
             plain = isinstance(part.arguments, str)
-            yield _code(part.arguments if plain else dumped(part.arguments))
+            yield _code(part.arguments if plain else dump_json(part.arguments))
         case ToolResult():
             came = "failed" if part.error else "answered"
             yield f"<p><code>{escape(part.name or part.call_id)}</code> {came}</p>"
             for each in part.content:
                 yield _code(each.text) if isinstance(each, Text) else _medium(each)
-        case Image() | Blob() | Other():
+        case Image() | Blob() | UnknownPart():
             yield _medium(part)
 
 
-def _medium(part: Image | Blob | Other) -> str:
+def _medium(part: Image | Blob | UnknownPart) -> str:
     if isinstance(part, Image) and part.data is not None and part.media_type in _SHOWN:
         data = b64encode(part.data).decode("ascii")
         return f'<p><img alt="" src="data:{part.media_type};base64,{data}"></p>'

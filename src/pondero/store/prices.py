@@ -29,7 +29,7 @@ def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
 
     Thinking is billed as output; what was read from or written to a cache has prices of its own.
     """
-    if usage.input is None or usage.output is None or usage.counted == 0:
+    if usage.input is None or usage.output is None or usage.known_total == 0:
         return None
     found = lookup().catalog.providers.get(provider)
     read, wrote = usage.cache_read or 0, usage.cache_write or 0

@@ -9,7 +9,7 @@ from sqlite3 import Connection, IntegrityError
 from time import time
 from typing import Any
 
-from ..canon import Json, Message, Usage, dumped, loaded
+from ..canon import Json, Message, Usage, dump_json, load_json
 from ..errors import StoreError
 from ..handoff import Refusal
 from .database import Database
@@ -46,7 +46,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         messages=messages,
         usage=Usage(**dict(zip(COUNTS, counts, strict=True))),
         cost=cost,
-        refusals=loaded(refusals, tuple[Refusal, ...]),
+        refusals=load_json(refusals, tuple[Refusal, ...]),
     )
 
 
@@ -80,7 +80,7 @@ def row_of(
 def kept_of(body: str) -> Kept:
     """Return the message in a row's body."""
     try:
-        return loaded(body, Kept)
+        return load_json(body, Kept)
     except ValueError as error:
         message = f"a message of this thread is not readable: {error}"
         raise StoreError(message) from None
@@ -89,7 +89,7 @@ def kept_of(body: str) -> Kept:
 def text_of(value: Json) -> str:
     """Return a value as JSON text; raises StoreError where it cannot be encoded."""
     try:
-        return dumped(value)
+        return dump_json(value)
     except (ValueError, TypeError, RecursionError) as error:
         message = f"this cannot be kept: {error}"
         raise StoreError(message) from None
@@ -124,7 +124,7 @@ def money(cost: str | None) -> Decimal | None:
 
 
 def _value(text: str) -> Json:
-    return loaded(text, object)
+    return load_json(text, object)
 
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like others

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ..canon import HIDDEN, LEAST_LEARNED, Json, converted, decoded, secrets_of
+from ..canon import HIDDEN, LEAST_LEARNED, Json, convert_json, decode_json, find_secrets
 from ..errors import StoreError
 from .files import config_folder, write_whole
 
@@ -37,7 +37,7 @@ class Hider:
     """Replaces these secrets, and those this process knows, in values that are written."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {*secrets, *secrets_of(os.environ), *_in_use}
+        known = {*secrets, *find_secrets(os.environ), *_in_use}
         self._secrets = sorted(known, key=len, reverse=True)  # one may begin with another
 
     def text(self, text: str) -> str:
@@ -52,7 +52,7 @@ class Hider:
             return value
         plain = msgspec.to_builtins(value, builtin_types=(bytes,))
         clean = self._clean(plain)
-        return value if clean == plain else converted(clean, type(value), builtins=(bytes,))
+        return value if clean == plain else convert_json(clean, type(value), builtins=(bytes,))
 
     def _clean(self, value: Json) -> Json:
         if isinstance(value, str):
@@ -122,7 +122,7 @@ def forget_key(variable: str) -> bool:
 def _read() -> dict[str, str | None]:
     path = keys_file()
     try:
-        return decoded(path.read_bytes(), dict[str, str | None])
+        return decode_json(path.read_bytes(), dict[str, str | None])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

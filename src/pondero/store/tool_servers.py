@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from ..canon import converted
+from ..canon import convert_json
 from ..errors import BadConfig, BadParameter
 from .config import config_table
 from .secrets import hidden, remember
@@ -111,7 +111,7 @@ def _commanded(line: str, known: Mapping[str, ToolServer]) -> ToolServer:
 
 def _server(raw: dict[str, Any]) -> ToolServer:
     try:
-        server: ToolServer = converted(raw, ToolServer)
+        server: ToolServer = convert_json(raw, ToolServer)
     except msgspec.ValidationError as error:
         message = f"this MCP server cannot be: {error}"
         raise BadParameter(message) from None

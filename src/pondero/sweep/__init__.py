@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Unpack
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
@@ -138,7 +138,7 @@ __all__ = [
 ]
 
 # Load what asks and counts on first use.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
 
 
 class _Room(ModuleType):

@@ -15,7 +15,7 @@ from string import ascii_uppercase
 
 from msgspec import Struct
 
-from ..canon import Json, dumped
+from ..canon import Json, dump_json
 from ..client import messages_of
 from ..errors import BadParameter, UsageError
 
@@ -48,7 +48,7 @@ class Question(Struct, frozen=True):
     def words(self) -> str:
         """Return the question as a text, for judges and reports."""
         prompt = self.prompt
-        return prompt if isinstance(prompt, str) else dumped(prompt)
+        return prompt if isinstance(prompt, str) else dump_json(prompt)
 
 
 Data = str | Path | Iterable[Mapping[str, Json]]
@@ -82,7 +82,7 @@ def shuffled(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
 
 def digest(questions: Iterable[Question]) -> str:
     """Return a hash of the questions, whatever their order."""
-    whole = dumped(sorted(questions, key=lambda each: each.id))
+    whole = dump_json(sorted(questions, key=lambda each: each.id))
     return blake2b(whole.encode(), digest_size=16).hexdigest()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..canon import Json, dumped
+from ..canon import Json, dump_json
 from .results import Answer, Results, Row
 
 
@@ -16,7 +16,7 @@ def jsonl_of(results: Results) -> Iterator[str]:
     for row in results.rows:
         for number, cell in enumerate(row.cells):
             for answer in cell.answers if cell is not None else ():
-                yield dumped(_record(results, row, number, answer))
+                yield dump_json(_record(results, row, number, answer))
 
 
 def _record(results: Results, row: Row, number: int, answer: Answer) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 
 import msgspec
 
-from ..canon import Json, Usage, dumped
+from ..canon import Json, Usage, dump_json
 from .data import Question
 from .results import Answer, ArmResult, Results
 
@@ -42,7 +42,7 @@ def inspect_logs(results: Results) -> Iterator[tuple[str, str]]:
         samples = list(_samples(results, number))
         if samples:
             id_ = _id(results.run, arm.name)
-            yield f"{stamp}_{TASK}_{id_}.json", dumped(_log(results, arm, samples, id_))
+            yield f"{stamp}_{TASK}_{id_}.json", dump_json(_log(results, arm, samples, id_))
 
 
 def _log(results: Results, arm: ArmResult, samples: list[dict[str, Json]], id_: str) -> Json:
@@ -235,7 +235,7 @@ def _usage(usage: Usage, cost: str | None) -> dict[str, Json]:
     return {
         "input_tokens": known["input"] or 0,
         "output_tokens": output,
-        "total_tokens": usage.counted,
+        "total_tokens": usage.known_total,
         "input_tokens_cache_write": known["cache_write"],
         "input_tokens_cache_read": known["cache_read"],
         "reasoning_tokens": known["thinking"],

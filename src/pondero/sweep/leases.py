@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..canon import dumped
+from ..canon import dump_json
 from ..exchange import Allowance
 from .engine import Ask, Purse, Settled, Spent
 from .limiter import START, Limiter
@@ -198,5 +198,5 @@ def taken(asks: list[Ask], purse: Purse, most: int) -> list[Ask]:
 
 def tokens_of(ask: Ask) -> int:
     """Return about the most tokens that an ask takes: a byte of its prompt is one at most."""
-    prompt = len(dumped(ask.prompt).encode()) + len((ask.system or "").encode())
+    prompt = len(dump_json(ask.prompt).encode()) + len((ask.system or "").encode())
     return prompt + (ask.max_tokens or _USUAL_ANSWER)

@@ -12,7 +12,7 @@ from random import random
 from time import monotonic, time
 from typing import cast
 
-from ..canon import Head, HttpRequest, Reply
+from ..canon import HttpRequest, Reply, ResponseHead
 from ..client import AsyncClient, cost_of
 from ..emulator import Emulator, Fallible
 from ..errors import (
@@ -201,7 +201,7 @@ class LiveEngine:
             self._lanes[model] = _Lane(self._limiter(model), self._client, self._change)
         return self._lanes[model]
 
-    def _client(self, repeat: int, heard: Callable[[Head], None]) -> AsyncClient:
+    def _client(self, repeat: int, heard: Callable[[ResponseHead], None]) -> AsyncClient:
         if self._given is not None:
             inner = self._given(repeat)
         else:
@@ -220,7 +220,7 @@ class _Lane:
     def __init__(
         self,
         limiter: Limiter,
-        client: Callable[[int, Callable[[Head], None]], AsyncClient],
+        client: Callable[[int, Callable[[ResponseHead], None]], AsyncClient],
         change: asyncio.Event,
     ) -> None:
         self._limiter = limiter
@@ -278,13 +278,13 @@ class _Lane:
         self._change.set()
 
     def end(self, settled: Settled) -> None:
-        self._limiter.end(settled.usage.counted or None)
+        self._limiter.end(settled.usage.known_total or None)
         self._change.set()
 
     def slow(self, error: ServiceError) -> None:
         self._limiter.slow(monotonic(), error.retry_after)
 
-    def _heard(self, head: Head) -> None:
+    def _heard(self, head: ResponseHead) -> None:
         if found := allowances(head.headers, now=time()):
             self._limiter.hint(found, monotonic())
 
@@ -296,7 +296,7 @@ class _Lane:
 class _Listening:
     """A transport that tells what the head of every answer says."""
 
-    def __init__(self, inner: AsyncTransport, heard: Callable[[Head], None]) -> None:
+    def __init__(self, inner: AsyncTransport, heard: Callable[[ResponseHead], None]) -> None:
         self._inner = inner
         self._heard = heard
 

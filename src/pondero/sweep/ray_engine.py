@@ -243,7 +243,7 @@ class RayEngine:
             budget.leave.remote(lease.model, 1)
         else:
             self._deaths = 0
-            budget.end.remote(lease.model, settled.usage.counted or None)
+            budget.end.remote(lease.model, settled.usage.known_total or None)
         todo.leased -= 1
         if settled is None:
             todo.asks.append(ask)

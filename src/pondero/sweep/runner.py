@@ -12,7 +12,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from ..batch import factor_of
-from ..canon import Usage, dumped
+from ..canon import Usage, dump_json
 from ..errors import BadParameter, PonderoError
 from ..store import cost, lookup
 from .agreement import agreement, labels
@@ -254,7 +254,7 @@ def bound_of(
             "give --max-tokens"
         )
         raise BadParameter(message)
-    words = len(dumped(question.prompt).encode()) + len((system or "").encode())
+    words = len(dump_json(question.prompt).encode()) + len((system or "").encode())
     usage = Usage(input=words + _ENVELOPE, output=most)
     price = cost(entry.provider.name, entry.model, usage)
     if price is None:

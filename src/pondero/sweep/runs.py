@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import Struct
 
-from ..canon import dumped, loaded
+from ..canon import dump_json, load_json
 from ..errors import StoreError, UsageError
 from ..store import FACTS, Database, Jobs, Schema, locked
 from .agreement import Agreement
@@ -131,16 +131,16 @@ class Run:
         )
         database = _RUNS.create(name)
         with database.writing() as connection:
-            rows = ((n, dumped(question)) for n, question in enumerate(questions))
+            rows = ((n, dump_json(question)) for n, question in enumerate(questions))
             connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
-            connection.execute("INSERT INTO facts VALUES ('facts', ?)", (dumped(facts),))
+            connection.execute("INSERT INTO facts VALUES ('facts', ?)", (dump_json(facts),))
         return cls(database, facts)
 
     @classmethod
     def open(cls, name: str) -> "Run":
         """Return a run that is on disk."""
         database, facts = _RUNS.open(name)
-        return cls(database, loaded(facts, Facts))
+        return cls(database, load_json(facts, Facts))
 
     def __enter__(self) -> Self:
         return self
@@ -213,7 +213,7 @@ class Run:
     def settle(self, settled: Settled, grade: "Graded | None" = None) -> None:
         """Keep an answer, and its grade where there is one already."""
         with self._database.writing() as connection:
-            row = (settled.key, dumped(settled))
+            row = (settled.key, dump_json(settled))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
             if grade is not None:
                 connection.execute(_GRADE, msgspec.structs.astuple(grade))
@@ -252,12 +252,12 @@ class Run:
     def questions(self) -> tuple[Question, ...]:
         """Return the questions in the order they are asked."""
         rows = self._database.rows("SELECT body FROM questions ORDER BY position")
-        return tuple(loaded(body, Question) for (body,) in rows)
+        return tuple(load_json(body, Question) for (body,) in rows)
 
     def answers(self) -> dict[str, Settled]:
         """Return every answer by its key."""
         rows = self._database.rows("SELECT body FROM answers")
-        return {(found := loaded(body, Settled)).key: found for (body,) in rows}
+        return {(found := load_json(body, Settled)).key: found for (body,) in rows}
 
     def grade(self, grade: "Graded") -> None:
         """Keep a grade."""
@@ -280,12 +280,12 @@ class Run:
 
     def keep_agreement(self, judge: str, agreement: Agreement) -> None:
         """Keep how a judge agrees with what people labelled."""
-        self._set(f"agreement of {judge}", dumped(agreement))
+        self._set(f"agreement of {judge}", dump_json(agreement))
 
     def agreement(self, judge: str) -> Agreement | None:
         """Return how a judge agrees with people; None where nobody looked."""
         found = self._rows("SELECT value FROM facts WHERE name = ?", f"agreement of {judge}")
-        return loaded(found[0][0], Agreement) if found else None
+        return load_json(found[0][0], Agreement) if found else None
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, values)

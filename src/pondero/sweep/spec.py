@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, converted
+from ..canon import Json, convert_json
 from ..errors import BadParameter
 from .arms import ALL
 from .decision import MARGIN
@@ -84,7 +84,7 @@ def spec_of(**options: Json) -> Spec:
             message = f"unknown option {name!r}; use {' '.join(Spec.__struct_fields__)}"
             raise BadParameter(message)
     try:
-        spec = converted(msgspec.to_builtins(given), Spec)
+        spec = convert_json(msgspec.to_builtins(given), Spec)
     except msgspec.ValidationError as error:
         message = f"this sweep cannot be: {error}"
         raise BadParameter(message) from None

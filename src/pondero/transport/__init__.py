@@ -1,6 +1,6 @@
 """The room that does the network I/O and the waiting between retries; cassettes are here too."""
 
-from ..lazy import Loader, lazily
+from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ __all__ = [
 ]
 
 # Load a transport on first use: each needs another library.
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..canon import Head, HttpRequest, Json, converted
+from ..canon import HttpRequest, Json, ResponseHead, convert_json
 from ..errors import CassetteError
 
 YAML = (".yaml", ".yml")
@@ -39,7 +39,7 @@ class Recorded(Struct, frozen=True):
     """
 
     request: HttpRequest
-    head: Head | None = None
+    head: ResponseHead | None = None
     pieces: tuple[bytes, ...] = ()
     end: Ending | None = None
     line: int = 0
@@ -177,7 +177,7 @@ def _exchange(name: str, lines: list[_Line], source: str | None) -> Recorded:
     )
     head = end = None
     if rest and rest[0].key == "_response":
-        head = _convert(name, rest.pop(0), Head)
+        head = _convert(name, rest.pop(0), ResponseHead)
     if rest and rest[-1].key == "_end":
         end = _convert(name, rest.pop(), Ending)
     last = lines[-1].number
@@ -208,7 +208,7 @@ def _bytes(name: str, number: int, written: str | Base64) -> bytes:
 
 def _convert(name: str, line: _Line, type_: type[_T]) -> _T:
     try:
-        return converted(line.value, type_)
+        return convert_json(line.value, type_)
     except msgspec.ValidationError as error:
         _broken(name, line.number, f"{line.key} is not one: {error}")
 

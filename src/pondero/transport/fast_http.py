@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
 from .proxies import Proxies
@@ -74,7 +74,7 @@ class FastAnswer:
 
     def __init__(self, response: aiohttp.ClientResponse, url: str, seconds: float) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        self.head: Head = Head(response.status, headers)
+        self.head: ResponseHead = ResponseHead(response.status, headers)
         self._response = response
         self._content = response.content
         self._url = url

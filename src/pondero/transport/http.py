@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import httpx2
 
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .proxies import Proxies
@@ -91,7 +91,7 @@ class HttpAnswer:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
-        self.head: Head = _head(response)
+        self.head: ResponseHead = _head(response)
         self._response = response
         self._timeouts = timeouts
 
@@ -151,7 +151,7 @@ class AsyncHttpAnswer:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
-        self.head: Head = _head(response)
+        self.head: ResponseHead = _head(response)
         self._response = response
         self._pieces = self._read(timeouts)
 
@@ -228,8 +228,8 @@ def _built(request: HttpRequest, timeouts: Timeouts) -> tuple[httpx2.Request, di
     return built, waits
 
 
-def _head(response: httpx2.Response) -> Head:
-    return Head(response.status_code, dict(response.headers))
+def _head(response: httpx2.Response) -> ResponseHead:
+    return ResponseHead(response.status_code, dict(response.headers))
 
 
 @contextmanager

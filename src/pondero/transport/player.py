@@ -5,7 +5,7 @@ from threading import Lock
 from types import coroutine
 
 from .. import errors
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
 from .cassette_file import Ending, Recorded
 from .redaction import Redactor, of_exchange
@@ -91,7 +91,7 @@ class Played:
         self._end = recorded.end
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers."""
         return self._head
 
@@ -113,7 +113,7 @@ class AsyncPlayed:
         self._played = Played(recorded)
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers."""
         return self._played.head
 
@@ -129,7 +129,7 @@ class AsyncPlayed:
         self._played.close()
 
 
-def _begun(recorded: Recorded) -> Head:
+def _begun(recorded: Recorded) -> ResponseHead:
     """Return the head of the answer, or raise the recorded failure to get one."""
     if recorded.head is not None:
         return recorded.head

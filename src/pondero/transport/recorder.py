@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..canon import Head, HttpRequest
+from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
 from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
 from .cassette_file import YAML, Ending, Recorded, dump
@@ -30,11 +30,11 @@ class Take:
         self._request = request
         self._source = source
         self._show = show
-        self._head: Head | None = None
+        self._head: ResponseHead | None = None
         self._pieces: list[bytes] = []
         self._end: Ending | None = Ending(closed=True)  # until it ends in another way
 
-    def begin(self, head: Head) -> None:
+    def begin(self, head: ResponseHead) -> None:
         """Take the head of the answer."""
         self._head = head
 
@@ -75,7 +75,7 @@ class Taken:
         self._take = take
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers."""
         return self._answer.head
 
@@ -105,7 +105,7 @@ class AsyncTaken:
         self._take = take
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         """Return status and headers."""
         return self._answer.head
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urluns
 import msgspec
 from msgspec.structs import replace
 
-from ..canon import LEAST_LEARNED, Head, HttpRequest, secrets_of
+from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, sniff, write_aws_event
 from .cassette_file import OF_THE_JOURNEY, Ending, Recorded
@@ -51,7 +51,7 @@ _NESTED = re.compile(
 
 def of_environment(environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yield the values of variables whose names say that they hold a key."""
-    yield from secrets_of(os.environ if environment is None else environment)
+    yield from find_secrets(os.environ if environment is None else environment)
 
 
 def of_exchange(exchange: Recorded) -> Iterator[str]:
@@ -226,9 +226,9 @@ class Redactor:
         for field in fields(whole):
             yield field.span("value")
 
-    def _head(self, head: Head) -> Head:
+    def _head(self, head: ResponseHead) -> ResponseHead:
         told = {k: v for k, v in head.headers.items() if k.lower() not in OF_THE_JOURNEY}
-        return Head(head.status, self.headers(told))
+        return ResponseHead(head.status, self.headers(told))
 
     def _ending(self, end: Ending) -> Ending:
         return replace(end, message=self.text(end.message))

@@ -7,7 +7,7 @@ decision is the flow's (``exchange/steps``). The client makes one shell for each
 from collections.abc import AsyncIterator, Iterator
 from time import sleep
 
-from ..canon import Head, Reply
+from ..canon import Reply, ResponseHead
 from ..errors import TransportError
 from ..exchange import (
     Answer,
@@ -38,7 +38,7 @@ class Shell:
     def next(self) -> Emit | Reply:
         """Do what the flow asks for until it emits events or has its reply."""
         flow = self._flow
-        heard: Head | bytes | None = None
+        heard: ResponseHead | bytes | None = None
         try:
             step: Step = _READ if self._pieces else next(flow)
             while not isinstance(step, Emit):
@@ -63,7 +63,7 @@ class Shell:
         if self._answer is not None:
             self._answer.close()
 
-    def _sent(self, step: Send) -> Head:
+    def _sent(self, step: Send) -> ResponseHead:
         if self._answer is not None:  # of the try before
             self._answer.close()
         answer = self._answer = self._transport.send(step.request, self._timeouts)
@@ -85,7 +85,7 @@ class AsyncShell:
     async def next(self) -> Emit | Reply:
         """Do what the flow asks for until it emits events or has its reply."""
         flow = self._flow
-        heard: Head | bytes | None = None
+        heard: ResponseHead | bytes | None = None
         try:
             step: Step = _READ if self._has_more else flow.send(None)
             while not isinstance(step, Emit):
@@ -113,7 +113,7 @@ class AsyncShell:
         if self._answer is not None:
             await self._answer.aclose()
 
-    async def _sent(self, step: Send) -> Head:
+    async def _sent(self, step: Send) -> ResponseHead:
         if self._answer is not None:  # of the try before
             await self._answer.aclose()
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
@@ -122,13 +122,13 @@ class AsyncShell:
         return _dated(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
-def _dated(head: Head) -> Head:
+def _dated(head: ResponseHead) -> ResponseHead:
     """Return a head that says when it came, where it names only a date to try again at."""
     if head.headers["retry-after"][:1].isdigit() or "date" in head.headers:
         return head
     from email.utils import formatdate  # noqa: PLC0415 - dates are rare
 
-    return Head(head.status, {**head.headers, "date": formatdate(usegmt=True)})
+    return ResponseHead(head.status, {**head.headers, "date": formatdate(usegmt=True)})
 
 
 async def _sleep(seconds: float) -> None:

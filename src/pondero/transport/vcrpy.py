@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from ..canon import Head, HttpRequest, Json
+from ..canon import HttpRequest, Json, ResponseHead
 from ..errors import CassetteError, MissingExtra
 from ..framing import MAX_FRAME
 from .cassette_file import OF_THE_JOURNEY, Recorded
@@ -87,7 +87,7 @@ def _recorded(interaction: Json, where: str) -> Recorded:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         _broken(where, f"it is not an interaction ({type(error).__name__}: {error})")
     kept = {name: value for name, value in told.items() if name not in OF_THE_JOURNEY}
-    return Recorded(request, Head(code, kept), (body,) if body else ())
+    return Recorded(request, ResponseHead(code, kept), (body,) if body else ())
 
 
 def _headers(raw: Json) -> dict[str, str]:

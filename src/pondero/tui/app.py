@@ -17,7 +17,7 @@ from textual.driver import Driver
 from textual.events import Resize
 from textual.timer import Timer
 
-from ..canon import visible
+from ..canon import escape_controls
 from ..errors import PonderoError
 from ..store import hidden
 from ..transport import AsyncTap
@@ -276,7 +276,7 @@ class ChatApp(App[None]):
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
-        self._exit_renderables.append(Text(visible(hidden(unforeseen(error)))))
+        self._exit_renderables.append(Text(escape_controls(hidden(unforeseen(error)))))
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 
-from ..canon import visible
+from ..canon import escape_controls
 
 _PROGRAMS = (
     ("pbcopy", None, ("pbcopy",)),
@@ -67,7 +67,7 @@ def copy(text: str, what: str, send: Callable[[str], None]) -> tuple[bool, str]:
 
     ``send`` sends it to the terminal.
     """
-    shown = visible(text)
+    shown = escape_controls(text)
     letters = f"{what}, {len(shown):,} characters"
     if call := program(os.environ):
         try:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from ..canon import visible
+from ..canon import escape_controls
 from .files import dropped
 from .state import COMMANDS, State, waiting
 from .views import content
@@ -179,7 +179,7 @@ class Prompt(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         """Return a line to draw: words that were pasted, or come from a thread, made visible."""
-        return Text(visible(self.document.get_line(line_index)), end="", no_wrap=True)
+        return Text(escape_controls(self.document.get_line(line_index)), end="", no_wrap=True)
 
     # -- keys: one function each, which says whether it did something ------------------------------
 

@@ -23,7 +23,7 @@ from textual.widgets import Markdown, OptionList, Static
 from textual.widgets.markdown import MarkdownBlock
 from textual.widgets.option_list import Option
 
-from ..canon import visible
+from ..canon import escape_controls
 from .state import (
     BETWEEN,
     Called,
@@ -42,7 +42,7 @@ from .state import (
 
 def content(text: str, style: str = "") -> Content:
     """Return words to draw, in a style."""
-    return Content.styled(visible(text), style) if style else Content(visible(text))
+    return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
 
 
 def document() -> Markdown:
@@ -76,7 +76,7 @@ def _make_visible(state: StateCore) -> None:
     waiting: list[Token] = list(state.tokens)
     while waiting:
         token = waiting.pop()
-        token.content = visible(token.content)
+        token.content = escape_controls(token.content)
         waiting += token.children or ()
 
 
@@ -209,12 +209,14 @@ class SpokenView(Vertical):
 
     def _is_due(self) -> bool:
         """Return whether there is more to draw, or a finished answer stands there in pieces."""
-        return visible(self._cell.text) != self._drawn or (self._pieced and not self._cell.live)
+        return escape_controls(self._cell.text) != self._drawn or (
+            self._pieced and not self._cell.live
+        )
 
     async def _draw(self) -> None:
         while self._is_due():
             began = perf_counter()
-            await self._add(visible(self._cell.text), live=self._cell.live)
+            await self._add(escape_controls(self._cell.text), live=self._cell.live)
             if self._cell.live:
                 await self._laid_out()
                 # Laying out Markdown is slow: half of the time is left to everything else.
@@ -286,7 +288,7 @@ class ToldView(Static):
         """Draw the cell as it is now."""
         self._cell = cell
         width = self._width or _USUAL_WIDTH
-        lines = [piece for line in cell.lines for piece in _folded(visible(line), width)]
+        lines = [piece for line in cell.lines for piece in _folded(escape_controls(line), width)]
         self.update(content("\n".join(lines)))
 
     def on_resize(self) -> None:
@@ -336,7 +338,7 @@ def _thought(cell: Thought, width: int = 0) -> Content:
 def _tail(text: str, width: int) -> str:
     """Return the last lines of a text, wrapped to this width."""
     lines: list[str] = []
-    for line in visible(text[-_TAIL * width :]).splitlines():
+    for line in escape_controls(text[-_TAIL * width :]).splitlines():
         lines += wrap(line, width) or [""]
     return "\n".join(lines[-_TAIL:]).strip()
 

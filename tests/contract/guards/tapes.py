@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.hazards.talking import calling, chat_with
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.contract import Finding, Report, guard
 from pondero.emulator import Emulator
 from pondero.exchange import Timeouts
@@ -40,7 +40,7 @@ class Tape:
 
 
 class _Played:
-    def __init__(self, head: Head, pieces: tuple[bytes, ...]) -> None:
+    def __init__(self, head: ResponseHead, pieces: tuple[bytes, ...]) -> None:
         self.head = head
         self._pieces = pieces
 

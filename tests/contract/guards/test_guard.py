@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.contract.guards.tapes import changed, found, guarded, in_loop, taped
 from tests.hazards.talking import calling, chat_with
 
-from pondero.canon import Head, Message, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Message, ResponseHead, Text, Thinking, ToolCall, ToolResult
 from pondero.contract import guard
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, UnknownModel
@@ -66,7 +66,7 @@ def _lines(*exchanges):
 
 def test_a_refusal_that_a_trap_explains_is_counted():
     exchanges = changed(in_loop("claude-sonnet-4-5/high"), _without("thinking"))
-    refused = replace(exchanges[-1], head=Head(400), pieces=(b'{"type":"error"}',))
+    refused = replace(exchanges[-1], head=ResponseHead(400), pieces=(b'{"type":"error"}',))
     report = guarded([*exchanges[:-1], refused])
     assert (report.errors, report.explained) == (1, 1)
     assert report.traps[0].status == 400
@@ -74,7 +74,7 @@ def test_a_refusal_that_a_trap_explains_is_counted():
 
 def test_a_refusal_for_another_reason_is_not_explained():
     *before, last = in_loop(CLAUDE)
-    refused = replace(last, head=Head(429), pieces=(b'{"type":"error"}',))
+    refused = replace(last, head=ResponseHead(429), pieces=(b'{"type":"error"}',))
     report = guarded([*before, refused])
     assert (report.errors, report.explained, report.findings) == (1, 0, ())
 

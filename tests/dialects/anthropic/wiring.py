@@ -9,10 +9,10 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Request,
+    ResponseHead,
     Target,
     Text,
 )
@@ -63,13 +63,13 @@ def sse(*events: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked", route: str | None = "here") -> list[Event]:
-    stream = WIRE.caller().stream(Head(200), Where(model, route))
+    stream = WIRE.caller().stream(ResponseHead(200), Where(model, route))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.caller().decode(Head(200), data, Where("asked", "here"))
+    return WIRE.caller().decode(ResponseHead(200), data, Where("asked", "here"))
 
 
 def message(content: list[Json], **more: Json) -> Json:

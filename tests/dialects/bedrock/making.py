@@ -12,10 +12,10 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Request,
+    ResponseHead,
     Target,
     Text,
 )
@@ -71,13 +71,13 @@ def exception(name: str, **said: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked") -> list[Event]:
-    stream = WIRE.caller().stream(Head(200, HEADERS), Where(model, "here"))
+    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), Where(model, "here"))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.caller().decode(Head(200), data, Where("asked", "here"))
+    return WIRE.caller().decode(ResponseHead(200), data, Where("asked", "here"))
 
 
 def answer(*content: Json, **more: Json) -> Json:

@@ -11,11 +11,11 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Part,
     Request,
+    ResponseHead,
     Target,
     Text,
 )
@@ -24,7 +24,7 @@ from pondero.dialects.cohere.caller import CALLER
 from pondero.dialects.cohere.service import SERVICE
 
 NAME = "cohere"
-OK = Head(200)
+OK = ResponseHead(200)
 THINKER, PLAIN, SEES = "command-a-reasoning-08-2025", "command-a-03-2025", "command-a-plus-05-2026"
 HOME = Target("cohere", "https://api.cohere.com", {"authorization": "Bearer k"})
 USAGE = {

@@ -11,10 +11,10 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Request,
+    ResponseHead,
     Seal,
     Target,
     Text,
@@ -26,7 +26,7 @@ from pondero.dialects.gemini.service.seals import sign
 
 NAME = "gemini"
 OLD, NEW = "gemini-2.5-flash", "gemini-3-flash-preview"
-OK = Head(200)
+OK = ResponseHead(200)
 URL = "https://generativelanguage.googleapis.com/v1beta"
 GOOGLE = Target("google", URL, {"x-goog-api-key": "k"})
 VERTEX = Target(

@@ -11,11 +11,11 @@ from pondero.canon import (
     Assembler,
     Event,
     Finished,
-    Head,
     HttpRequest,
     Message,
     Part,
     Request,
+    ResponseHead,
     Target,
     Text,
 )
@@ -24,7 +24,7 @@ from pondero.dialects.ollama.caller import CALLER
 from pondero.dialects.ollama.service import SERVICE
 
 NAME = "ollama"
-OK = Head(200)
+OK = ResponseHead(200)
 THINKER, PLAIN, ALWAYS = "qwen3:8b", "llama3.2", "gpt-oss:20b"
 LOCAL = Target("ollama", "http://localhost:11434")
 PNG = b"\x89PNG\r\n\x1a\n"

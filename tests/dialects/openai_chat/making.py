@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.grammar import grammar
 
-from pondero.canon import Assembler, Event, Finished, Head, Message, Part, Seal
+from pondero.canon import Assembler, Event, Finished, Message, Part, ResponseHead, Seal
 from pondero.dialects import Where, dialect
 
 Json = Any
@@ -45,14 +45,16 @@ def stream_of(*deltas: Json, finish: str = "stop", **fields: Json) -> bytes:
 
 def streamed(data: bytes, *pieces: bytes, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a stream."""
-    stream = CHAT.caller().stream(Head(200), Where(quirks=quirks or {}, **(ASKED | asked)))
+    stream = CHAT.caller().stream(ResponseHead(200), Where(quirks=quirks or {}, **(ASKED | asked)))
     return [event for piece in (data, *pieces) for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(answer: Json, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a whole answer."""
     data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return CHAT.caller().decode(Head(200), data, Where(quirks=quirks or {}, **(ASKED | asked)))
+    return CHAT.caller().decode(
+        ResponseHead(200), data, Where(quirks=quirks or {}, **(ASKED | asked))
+    )
 
 
 def assembled(events: list[Event]) -> tuple[Message, Finished]:

@@ -6,10 +6,10 @@ from typing import Any
 from pondero.canon import (
     Assembler,
     Event,
-    Head,
     HttpRequest,
     Message,
     Request,
+    ResponseHead,
     Seal,
     Started,
     Target,
@@ -22,7 +22,7 @@ from pondero.thinking import Facts, Plan
 
 NAME = "openai_responses"
 MODEL = "gpt-5.6-sol"
-OK = Head(200)
+OK = ResponseHead(200)
 TARGET = Target("openai", "https://api.openai.com/v1", {"authorization": "Bearer k"})
 HELLO = (Message("user", (Text("Hello"),)),)
 

@@ -1,6 +1,6 @@
 """What the service said was wrong, as one of our errors."""
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -22,7 +22,7 @@ _BY_STATUS: dict[int, type[ServiceError]] = {
 }
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error; survives HTML and nothing at all."""
     raw = json_of(body)
     said = raw.get("message") if isinstance(raw, dict) else None
@@ -31,6 +31,6 @@ def error(head: Head, body: bytes) -> ServiceError:
     return kind(message, status=head.status, retry_after=head.retry_after, body=body)
 
 
-def in_stream(_head: Head, message: str) -> ServiceError:
+def in_stream(_head: ResponseHead, message: str) -> ServiceError:
     """Return the error that came in the middle of an answer."""
     return ServerFailed(message or "the service failed in the middle of its answer")

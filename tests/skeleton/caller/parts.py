@@ -17,8 +17,8 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     Usage,
-    arguments_of,
-    only_thought,
+    is_thinking_only,
+    parse_arguments,
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
@@ -106,7 +106,7 @@ class Parts:
             return Text(text)
         if piece.type == "thinking":
             return Thinking(text, self._seal(proof))
-        return ToolCall(piece.id, piece.name, arguments_of(text))
+        return ToolCall(piece.id, piece.name, parse_arguments(text))
 
     def _seal(self, proof: str | None) -> Seal | None:
         return Seal(NAME, proof, self._where.model, self._where.route) if proof else None
@@ -115,6 +115,6 @@ class Parts:
 def finished(word: str, counts: Counts, model: str | None, parts: list[Part]) -> Finished:
     """Return the end of an answer; one that spent all its tokens on thinking is exhausted."""
     finish = _FINISHES.get(word, "other")
-    if finish == "length" and only_thought(parts, counts.usage()):
+    if finish == "length" and is_thinking_only(parts, counts.usage()):
         finish = "exhausted"
     return Finished(finish, usage=counts.usage(), raw_finish=word, model=model)

@@ -9,16 +9,16 @@ from pondero.canon import (
     Json,
     Message,
     Part,
+    ReplayRules,
     Request,
     Seal,
-    Takes,
     Target,
     Text,
     Thinking,
     Tool,
     ToolCall,
     ToolResult,
-    overlaid,
+    merge_json,
 )
 from pondero.thinking import Plan
 
@@ -37,14 +37,14 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         "stream": request.stream,
     }
     said = {name: value for name, value in body.items() if value is not None}
-    whole = overlaid(overlaid(said, request.extras or {}), plan.fields)
+    whole = merge_json(merge_json(said, request.extras or {}), plan.fields)
     headers = {"content-type": "application/json", **target.headers, **plan.headers}
     return HttpRequest("POST", f"{target.url}/talk", headers, msgspec.json.encode(whole))
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back."""
-    return Takes(media=(), result_media=())
+    return ReplayRules(media=(), result_media=())
 
 
 def _message(message: Message) -> Json:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pondero.canon import Event, Head, Json, Started, decoder
+from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
@@ -19,10 +19,10 @@ class Answer(Struct):
     counts: Counts = Counts()
 
 
-_ANSWER = decoder(Answer)
+_ANSWER = get_decoder(Answer)
 
 
-def decode(_head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer."""
     answer = parse(body, _ANSWER)
     events: list[Event] = [Started(answer.model, answer.id)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from pondero.canon import Event, Head, Started, decoder
+from pondero.canon import Event, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import FrameStream, SseReader, parse
@@ -27,10 +27,10 @@ class Frame(Struct):
     message: str = ""
 
 
-_FRAME = decoder(Frame)
+_FRAME = get_decoder(Frame)
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, where))
 
@@ -38,7 +38,7 @@ def stream(head: Head, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One short method for each kind of event; kinds we do not know are passed over."""
 
-    def __init__(self, head: Head, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: Where) -> None:
         self.over = False
         self._head = head
         self._parts = Parts(where)

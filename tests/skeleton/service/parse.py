@@ -13,7 +13,7 @@ from pondero.canon import (
     Tool,
     ToolCall,
     ToolResult,
-    decoded,
+    decode_json,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -46,7 +46,7 @@ def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
     try:
         if unknown is not None:
             return unknown.decode(data, types.Body)
-        return decoded(data, types.Body)
+        return decode_json(data, types.Body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise refuse(str(error)) from None
 

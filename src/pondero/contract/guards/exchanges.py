@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from ...canon import Head, HttpRequest, Json
+from ...canon import HttpRequest, Json, ResponseHead
 from ...catalog import Provider
 from ...client import lookup
 from ...emulator import route
@@ -219,7 +219,7 @@ def _line(value: Mapping[str, Json], number: int) -> Line | None:
     provider = value.get("provider")
     if answered is None:
         return Line(Recorded(request, line=number), _text(provider))
-    head = Head(int(answered.get("status", 200)), _headers(answered.get("headers")))
+    head = ResponseHead(int(answered.get("status", 200)), _headers(answered.get("headers")))
     return Line(Recorded(request, head, _pieces(answered), line=number), _text(provider))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from ...canon import Json, Message, Other, Part, Seal, Text, Thinking, ToolCall
+from ...canon import Json, Message, Part, Seal, Text, Thinking, ToolCall, UnknownPart
 from ...dialects import EarlierAnswer, Sent, Trap, dialect
 from .exchanges import Kind, Seen
 
@@ -72,7 +72,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 _LONG = 20  # letters; a shorter text of a seal is a word of the wire, not a proof
-_SEALED = Text | Thinking | ToolCall | Other
+_SEALED = Text | Thinking | ToolCall | UnknownPart
 
 
 class Answers:

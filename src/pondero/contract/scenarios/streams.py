@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ...canon import Event, Head, Message, PartEnd, TextDelta, ThinkingDelta, ToolDelta
+from ...canon import Event, Message, PartEnd, ResponseHead, TextDelta, ThinkingDelta, ToolDelta
 from ...dialects import Where
 from ...emulator import Turn
 from ...errors import WireError
@@ -130,7 +130,7 @@ def _asked_to_stream(seen: Seen) -> Iterator[Check]:
 
 def _parts(bench: Bench, seen: Seen, pieces: list[bytes]) -> list[object] | None:
     """Return the parts of a stream cut like this; None where it is refused."""
-    entry, head = bench.entry, seen.exchange.head or Head(200)
+    entry, head = bench.entry, seen.exchange.head or ResponseHead(200)
     where = Where(entry.model, entry.provider.name, entry.provider.quirks)
     stream = bench.wire.caller().stream(head, where)
     events: list[Event] = []

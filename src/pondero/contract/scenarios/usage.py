@@ -48,7 +48,7 @@ def thinking_tokens(bench: Bench) -> Iterator[Check]:
 
 def _adds_up(seen: Seen, usage: Usage) -> Iterator[Check]:
     if usage.total is not None:
-        yield same("sum of the counts", usage.total, usage.counted)
+        yield same("sum of the counts", usage.total, usage.known_total)
     there = figures(seen.body)
     for name in ("input", "output", "thinking", "total"):
         count = getattr(usage, name)
@@ -63,7 +63,7 @@ def _derived(count: int, usage: Usage, there: set[int]) -> bool:
     """Return whether a count is on the wire, or is the difference or sum of others there."""
     others = (usage.thinking or 0, (usage.cache_read or 0) + (usage.cache_write or 0))
     beside = {0, *others, sum(others), usage.cache_read or 0, usage.cache_write or 0}
-    return any(count + each in there for each in beside) or count == usage.counted
+    return any(count + each in there for each in beside) or count == usage.known_total
 
 
 def _splits(seen: Seen) -> bool:

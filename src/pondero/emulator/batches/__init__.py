@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ...lazy import Loader, lazily
+from ...lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,4 +38,4 @@ class BatchSettings(Struct, frozen=True, kw_only=True):
     states: Literal["BATCH_STATE", "JOB_STATE"] = "BATCH_STATE"
 
 
-__getattr__: Loader = lazily(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from ...canon import HttpResponse, Json, decoded
+from ...canon import HttpResponse, Json, decode_json
 from .desk import Desk, Stored
 from .job import Complaint, Item, Job
 from .visit import Endpoint, Visit, after, page, said, said_of
@@ -135,7 +135,7 @@ def read_lines(visit: Visit, data: bytes, *, endpoint: str, where: str, model: s
         if not text.strip():
             continue
         try:
-            line: Line = decoded(text, Line)
+            line: Line = decode_json(text, Line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             wrong.append(Complaint(said_of(error), "invalid_json_line", number))
             continue

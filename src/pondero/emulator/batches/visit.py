@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
-from ...canon import HttpRequest, HttpResponse, Json, converted, decoded
+from ...canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
 from . import BatchSettings
@@ -42,7 +42,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _limits() -> dict[str, Limits]:
     text = files(__package__).joinpath("limits.toml").read_text(encoding="utf-8")
-    return converted(tomllib.loads(text), dict[str, Limits])
+    return convert_json(tomllib.loads(text), dict[str, Limits])
 
 
 def limits_of(provider: str) -> Limits:
@@ -100,7 +100,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     def read(self, data: bytes, kind: Any) -> Any:
         """Return JSON as a type; refuse what does not fit."""
         try:
-            return decoded(data, kind)
+            return decode_json(data, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             self.refuse(400, said_of(error))
 

@@ -8,7 +8,7 @@ are spelled out, as on a terminal.
 from collections.abc import Iterable
 from html import escape
 
-from ...canon import visible
+from ...canon import escape_controls
 
 Attribute = str | int | float | bool | None
 
@@ -21,7 +21,7 @@ class Html(str):
 
 def text(words: str) -> Html:
     """Return a text as markup; it reads the same, and nothing in it is obeyed."""
-    return Html(escape(visible(words), quote=True))
+    return Html(escape(escape_controls(words), quote=True))
 
 
 def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:

@@ -11,12 +11,12 @@ from ...canon import (
     Image,
     Json,
     Message,
-    Other,
     Part,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from ...errors import PonderoError
 from . import actions, effects
@@ -158,7 +158,7 @@ def _answer(
         )
 
 
-def _words(part: Text | Image | Blob | Other) -> str:
+def _words(part: Text | Image | Blob | UnknownPart) -> str:
     match part:
         case Text():
             return part.text
@@ -234,7 +234,7 @@ def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
 
 def _tally(action: actions.Opened) -> Tally:
     """Return what the thread used; the newest counted answer tells how full the context is."""
-    counted = (each for each in reversed(action.past) if each.usage.counted)
+    counted = (each for each in reversed(action.past) if each.usage.known_total)
     if (last := next(counted, None)) is None:
         return action.tally
     return replace(action.tally, last=last.usage, last_cost=last.cost)

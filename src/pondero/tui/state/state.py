@@ -31,7 +31,7 @@ class Tally(Struct, frozen=True):
     @property
     def context(self) -> int | None:
         """Return the tokens of the conversation so far; None before anything was counted."""
-        return self.last.counted or None
+        return self.last.known_total or None
 
     @property
     def all_input(self) -> int | None:

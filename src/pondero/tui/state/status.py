@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import visible
+from ...canon import escape_controls
 from .history import attachment_said
 from .state import State, money
 from .turn import said_of
@@ -64,7 +64,7 @@ def _pieces(state: State) -> list[Piece]:
     verdict = _VERDICTS.get(state.verdict or "", "")
     odd = state.verdict != "as_planned"
     return [
-        Piece(visible(state.name), 0, "model"),
+        Piece(escape_controls(state.name), 0, "model"),
         Piece(_level(state), 1, "level"),
         Piece("unsaved" if state.unsaved else "", 2, "warning"),
         Piece(_context(state), 8),

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.dialects.anthropic.wiring import WIRE
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -24,7 +24,7 @@ from pondero.errors import (
 def error(status, body=b"", **headers):
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return WIRE.caller().error(Head(status, given), body)
+    return WIRE.caller().error(ResponseHead(status, given), body)
 
 
 def said(kind, message="words", **details):

@@ -6,11 +6,10 @@ from tests.plans import plan
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Seal,
     Target,
@@ -20,6 +19,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.errors import BadParameter
 
@@ -37,14 +37,14 @@ def test_a_whole_request_is_said_as_the_service_says_it():
     }
     body = body_of(
         ask(
-            Text("hi", cache=Cache()),
-            system=(Text("Be kind."), Text("Be brief.", cache=Cache("1h"))),
+            Text("hi", cache=CacheBreakpoint()),
+            system=(Text("Be kind."), Text("Be brief.", cache=CacheBreakpoint("1h"))),
             tools=(
-                Tool("look", "Look.", schema, strict=True, cache=Cache()),
+                Tool("look", "Look.", schema, strict=True, cache=CacheBreakpoint()),
                 Tool("w", raw={"type": "web_search_20260318", "name": "w"}),
             ),
             tool_choice=ToolChoice("required", parallel=False),
-            output=Output(schema),
+            output=OutputFormat(schema),
             temperature=0.5,
             top_p=0.9,
             top_k=40,
@@ -111,7 +111,7 @@ def test_betas_of_the_plan_join_those_of_the_target():
 
 def test_the_plans_fields_are_written_over_extras_and_extras_over_ours():
     request = ask(
-        output=Output({"type": "string"}),
+        output=OutputFormat({"type": "string"}),
         extras={"metadata": {"user_id": "u"}, "output_config": {"effort": "low"}, "max_tokens": 1},
     )
     fields = {
@@ -181,13 +181,16 @@ def test_thinking_without_a_seal_of_ours_is_left_out():
 
 def test_what_the_service_said_beside_a_call_goes_back_with_it():
     seal = Seal("anthropic", {"caller": {"type": "code_execution_20260120", "tool_id": "s"}})
-    block = assistant(ToolCall("t", "n", {}, seal, cache=Cache()))[0]["content"][0]
+    block = assistant(ToolCall("t", "n", {}, seal, cache=CacheBreakpoint()))[0]["content"][0]
     assert block["caller"] == {"type": "code_execution_20260120", "tool_id": "s"}
     assert block["cache_control"] == {"type": "ephemeral"}
 
 
 def test_unknown_blocks_go_back_to_their_maker_only():
-    own, foreign = Other("anthropic", {"type": "novelty", "n": 1}), Other("gemini", {"x": 1})
+    own, foreign = (
+        UnknownPart("anthropic", {"type": "novelty", "n": 1}),
+        UnknownPart("gemini", {"x": 1}),
+    )
     assert assistant(own, foreign)[0]["content"] == [{"type": "novelty", "n": 1}]
 
 
@@ -211,7 +214,7 @@ def test_ids_of_another_alphabet_are_made_fit_alike_in_call_and_result():
 
 def test_results_come_before_words_and_carry_errors_and_pictures():
     picture = Image("image/png", b"\x89PNG")
-    result = ToolResult("t", (Text("no"), Text(""), picture), error=True, cache=Cache())
+    result = ToolResult("t", (Text("no"), Text(""), picture), error=True, cache=CacheBreakpoint())
     empty = ToolResult("u", ())
     content = body_of(ask(Text("and?"), result, Text("well?"), empty))["messages"][0]["content"]
     assert [block["type"] for block in content] == ["tool_result", "tool_result", "text", "text"]
@@ -274,7 +277,7 @@ def test_a_medium_the_wire_cannot_carry_is_refused_before_it_is_sent():
     with pytest.raises(BadParameter, match="audio/wav"):
         encoded(ask(Blob("audio/wav", b"RIFF")))
     with pytest.raises(BadParameter, match="schema"):
-        encoded(ask(output=Output()))
+        encoded(ask(output=OutputFormat()))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.dialects.anthropic.wiring import (
     whole,
 )
 
-from pondero.canon import Finished, Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.canon import Finished, ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import Where
 from pondero.errors import Malformed, Overloaded
 
@@ -55,7 +55,7 @@ def test_every_kind_of_block_becomes_its_part():
         Thinking("", seal("b3A="), redacted=True),
         Text("Hello", citations=({"type": "x"},)),
         ToolCall("toolu_1", "look", {"a": [1]}),
-        Other("anthropic", CONTENT[4]),
+        UnknownPart("anthropic", CONTENT[4]),
     )
     assert (finished.finish, finished.usage) == ("tool_calls", Usage(10, None, None, 20, None, 30))
 
@@ -113,7 +113,7 @@ def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answere
         found, _ = assembled(whole({**body, "model": answered}))
         assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
     data = json.dumps(body).encode()
-    events = WIRE.caller().decode(Head(200), data, Where(None, "here"))
+    events = WIRE.caller().decode(ResponseHead(200), data, Where(None, "here"))
     found, _ = assembled(events)
     assert found.parts[0].seal == Seal("anthropic", "c2ln", "claude-test-1", "here")
 
@@ -150,7 +150,7 @@ CALL = (
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{" * 9_999, CALL])
 def test_a_body_that_is_no_json_is_malformed(body):
     with pytest.raises(Malformed):
-        WIRE.caller().decode(Head(200), body, Where())
+        WIRE.caller().decode(ResponseHead(200), body, Where())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from tests.dialects.anthropic.wiring import START, STOP, assembled, begin, end, 
 
 from pondero.canon import (
     Finished,
-    Other,
     PartEnd,
     PartStart,
     Seal,
@@ -18,8 +17,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects import Where
 from pondero.errors import Malformed, Overloaded, ServerFailed, Truncated
@@ -54,7 +54,7 @@ def test_thinking_text_and_a_call_come_in_the_streams_order():
     )
     assert events[:-1] == [
         Started("claude-test-1", "msg_1"),
-        UsageNow(Usage(input=10, cache_read=2, output=1, total=13)),
+        UsageUpdate(Usage(input=10, cache_read=2, output=1, total=13)),
         PartStart(0, "thinking"),
         ThinkingDelta(0, "Let me "),
         ThinkingDelta(0, "think."),
@@ -206,8 +206,8 @@ def test_a_block_we_do_not_know_is_kept_with_what_its_deltas_added():
         )
     )
     assert message.parts == (
-        Other("anthropic", {**search, "input": {"query": "x"}}),
-        Other("anthropic", {"type": "novelty", "content": "ab", "n": 2, "seal": "s"}),
+        UnknownPart("anthropic", {**search, "input": {"query": "x"}}),
+        UnknownPart("anthropic", {"type": "novelty", "content": "ab", "n": 2, "seal": "s"}),
     )
 
 
@@ -343,9 +343,9 @@ def test_an_error_after_200_raises_what_it_says():
 def test_events_before_an_error_in_the_same_bytes_are_not_lost():
     from tests.dialects.anthropic.wiring import WIRE
 
-    from pondero.canon import Head
+    from pondero.canon import ResponseHead
 
-    stream = WIRE.caller().stream(Head(200), Where())
+    stream = WIRE.caller().stream(ResponseHead(200), Where())
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     assert stream.feed(sse(START, error, STOP))[0] == Started("claude-test-1", "msg_1")
     for again in (lambda: stream.feed(b""), stream.eof):

@@ -11,7 +11,6 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
     PartEnd,
     Reply,
     Started,
@@ -20,6 +19,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.dialect import Answering
@@ -109,7 +109,7 @@ def test_a_function_without_a_schema_is_kept_as_it_came():
 def test_a_block_that_nobody_can_read_is_kept_as_it_came(block):
     found = parsed(raw(user(block, {"type": "text", "text": "hi"})))
 
-    assert found.request.messages[0].parts == (Other("anthropic", block), Text("hi"))
+    assert found.request.messages[0].parts == (UnknownPart("anthropic", block), Text("hi"))
     assert "messages.0.content.0" in found.unknown
 
 
@@ -122,7 +122,7 @@ def test_calls_and_results_are_read_unpaired_and_with_the_ids_of_other_services(
 
     assert found.request.messages[0].parts == (ToolCall("functions.look:0", "a.b", {"x": 1}),)
     assert found.request.messages[1].parts == (
-        ToolResult("other:1", (Image(url="https://x/y.png"), Other("anthropic", odd))),
+        ToolResult("other:1", (Image(url="https://x/y.png"), UnknownPart("anthropic", odd))),
     )
     assert set(found.unknown) == {"messages.1.content.0.new", "messages.1.content.0.content.1"}
 

@@ -8,7 +8,6 @@ from tests.dialects.anthropic.wiring import WIRE, raw, sent
 from pondero.canon import (
     Finished,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
@@ -19,6 +18,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
 )
 
@@ -166,9 +166,9 @@ def test_redacted_thinking_and_unknown_blocks_come_whole_in_their_start():
         PartStart(0, "thinking"),
         PartEnd(0, Thinking("", redacted=True)),
         PartStart(1, "other"),
-        PartEnd(1, Other("anthropic", block)),
+        PartEnd(1, UnknownPart("anthropic", block)),
         PartStart(2, "other"),
-        PartEnd(2, Other("gemini", {"x": 1})),
+        PartEnd(2, UnknownPart("gemini", {"x": 1})),
         Finished("stop"),
     )
     kinds = [event["type"] for event in found]

@@ -7,12 +7,11 @@ from tests.dialects.anthropic.wiring import WIRE, ask, body_of, raw, refusal, se
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Reply,
     Seal,
     Text,
@@ -21,6 +20,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.thinking import Intent
@@ -655,7 +655,11 @@ def test_every_form_of_the_wire_is_read_as_what_it_means():
     assert request.messages == (
         Message(
             "user",
-            (Text("hi", cache=Cache("5m")), Other("anthropic", image), Other("anthropic", cited)),
+            (
+                Text("hi", cache=CacheBreakpoint("5m")),
+                UnknownPart("anthropic", image),
+                UnknownPart("anthropic", cited),
+            ),
         ),
         Message(
             "assistant",
@@ -687,13 +691,13 @@ def test_what_we_encode_is_read_as_we_meant_it():
         Image(url="https://x/a.png"),
         Blob("application/pdf", b"%PDF", name="a.pdf"),
         Blob("text/plain", b"words"),
-        Other("anthropic", {"type": "container_upload", "file_id": "file_1"}),
-        system=(Text("Be kind.", cache=Cache()),),
+        UnknownPart("anthropic", {"type": "container_upload", "file_id": "file_1"}),
+        system=(Text("Be kind.", cache=CacheBreakpoint()),),
         tools=(
             Tool("look", "Look.", schema, strict=True),
             Tool("web_search", raw={"type": "web_search_20260318", "name": "web_search"}),
         ),
-        output=Output(schema),
+        output=OutputFormat(schema),
         stop=("###",),
         extras={"service_tier": "auto"},
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -50,7 +50,9 @@ CASES = [
 @pytest.mark.parametrize(("status", "name", "message", "kind"), CASES)
 def test_every_exception_has_its_error(status, name, message, kind):
     headers = {"x-amzn-requestid": "r-1"} | ({"x-amzn-errortype": name} if name else {})
-    error = WIRE.caller().error(Head(status, headers), json.dumps({"message": message}).encode())
+    error = WIRE.caller().error(
+        ResponseHead(status, headers), json.dumps({"message": message}).encode()
+    )
     assert type(error) is kind
     assert (error.status, error.message, error.request_id) == (status, message, "r-1")
     assert error.code == (name.partition(":")[0] if name else None)
@@ -72,7 +74,7 @@ def test_every_exception_has_its_error(status, name, message, kind):
     ],
 )
 def test_a_hint_when_to_come_back_is_read(headers, seconds):
-    assert WIRE.caller().error(Head(429, headers), b"{}").retry_after == seconds
+    assert WIRE.caller().error(ResponseHead(429, headers), b"{}").retry_after == seconds
 
 
 @pytest.mark.parametrize(
@@ -85,4 +87,4 @@ def test_a_hint_when_to_come_back_is_read(headers, seconds):
     ],
 )
 def test_any_body_is_survived(body, words):
-    assert WIRE.caller().error(Head(502), body).message == words
+    assert WIRE.caller().error(ResponseHead(502), body).message == words

@@ -6,11 +6,10 @@ import pytest
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Seal,
     Text,
     Thinking,
@@ -18,6 +17,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.errors import BadParameter
 
@@ -59,7 +59,7 @@ def test_the_model_stands_in_the_path_encoded(model, stream, path):
 
 def test_the_plain_parameters_have_their_places():
     request = ask(
-        system=(Text("Be brief."), Text("Be kind.", cache=Cache("1h"))),
+        system=(Text("Be brief."), Text("Be kind.", cache=CacheBreakpoint("1h"))),
         temperature=0.2,
         top_p=0.9,
         top_k=5,
@@ -105,7 +105,9 @@ def test_thinking_goes_back_nested_and_in_place():
 
 
 def test_calls_and_results():
-    failed = ToolResult("a/b", (Text("no"), Image("image/png", b"x")), error=True, cache=Cache())
+    failed = ToolResult(
+        "a/b", (Text("no"), Image("image/png", b"x")), error=True, cache=CacheBreakpoint()
+    )
     assert contents(Message("assistant", (CALL,)), Message("user", (failed,))) == [
         [{"toolUse": {"toolUseId": "t1", "name": "weather", "input": {"city": "Oslo"}}}],
         [
@@ -192,7 +194,7 @@ def test_media_that_cannot_be_sent_are_told(part, words):
 
 def test_what_cannot_be_said_is_left_out_and_our_own_is_kept():
     guarded = {"guardContent": {"text": {"text": "x"}}}
-    parts = (Text(""), Other("bedrock", guarded), Other("gemini", {"a": 1}), Text("\n"))
+    parts = (Text(""), UnknownPart("bedrock", guarded), UnknownPart("gemini", {"a": 1}), Text("\n"))
     assert contents(Message("user", parts), Message("assistant", (Text(""),))) == [
         [guarded, {"text": "\n"}]
     ]
@@ -211,7 +213,7 @@ def test_citations_go_back_with_their_words():
 
 def test_tools_and_who_must_be_called():
     ground = Tool("ground", raw={"systemTool": {"name": "ground"}})
-    tools = (WEATHER, Tool("bare", cache=Cache()), ground)
+    tools = (WEATHER, Tool("bare", cache=CacheBreakpoint()), ground)
     assert body_of(ask(tools=tools, tool_choice=ToolChoice("tool", "bare")))["toolConfig"] == {
         "tools": [
             {
@@ -258,7 +260,7 @@ def test_calls_of_the_past_need_tools_beside_them():
 
 
 def test_a_shape_for_the_answer_is_json_text():
-    body = body_of(ask(output=Output({"type": "object"}, "city")))
+    body = body_of(ask(output=OutputFormat({"type": "object"}, "city")))
     assert body["outputConfig"] == {
         "textFormat": {
             "type": "json_schema",
@@ -266,4 +268,4 @@ def test_a_shape_for_the_answer_is_json_text():
         }
     }
     with pytest.raises(BadParameter, match="give Output a schema"):
-        body_of(ask(output=Output()))
+        body_of(ask(output=OutputFormat()))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import Where
 from pondero.errors import Malformed
 
@@ -50,7 +50,7 @@ def test_every_kind_of_block():
         Text("Let me look."),
         Text("So.", citations=(CITED,)),
         ToolCall("t1", "look", {"a": [1]}),
-        Other("bedrock", {"guardContent": {"text": {"text": "x"}}}),
+        UnknownPart("bedrock", {"guardContent": {"text": {"text": "x"}}}),
     )
     assert (finished.finish, finished.raw_finish, finished.model) == (
         "tool_calls",
@@ -139,4 +139,4 @@ def test_the_dialect_knows_its_own():
     assert recognises({"output": [], "stopReason": "x"}, stream=False) == 0
     assert recognises([], stream=True) == 0
     with pytest.raises(Malformed):
-        WIRE.caller().decode(Head(200), json.dumps([]).encode(), Where())
+        WIRE.caller().decode(ResponseHead(200), json.dumps([]).encode(), Where())

@@ -5,10 +5,9 @@ from tests.framing.aws import aws_event, aws_frame
 
 from pondero.canon import (
     Finished,
-    Head,
-    Other,
     PartEnd,
     PartStart,
+    ResponseHead,
     Seal,
     Started,
     Text,
@@ -17,6 +16,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Where
@@ -153,7 +153,7 @@ def test_what_the_service_runs_itself_is_no_call_of_ours():
     )
     assert message.tool_calls == ()
     assert message.parts == (
-        Other(
+        UnknownPart(
             "bedrock",
             {
                 "toolUse": {
@@ -164,7 +164,7 @@ def test_what_the_service_runs_itself_is_no_call_of_ours():
                 }
             },
         ),
-        Other(
+        UnknownPart(
             "bedrock",
             {
                 "toolResult": {
@@ -191,7 +191,7 @@ def test_what_we_do_not_know_is_kept_and_what_comes_between_is_passed_over():
             *DONE,
         )
     )
-    assert message.parts == (Other("bedrock", {"novelty": {"a": 1, "b": 2}}),)
+    assert message.parts == (UnknownPart("bedrock", {"novelty": {"a": 1, "b": 2}}),)
 
 
 def test_counts_may_come_before_the_end():
@@ -286,7 +286,7 @@ def test_the_counts_add_up_and_thinking_is_unknown_unless_it_was_asked_for():
     ],
 )
 def test_an_exception_in_the_stream_is_raised_after_what_came_before_it(name, said, kind):
-    stream = WIRE.caller().stream(Head(200, HEADERS), Where("m"))
+    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), Where("m"))
     events = stream.feed(START + more(0, text="He") + exception(name, **said))
     assert events[-1] == TextDelta(0, "He")
     with pytest.raises(ServiceError) as raised:

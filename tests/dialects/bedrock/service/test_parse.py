@@ -11,7 +11,6 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
     Reply,
     Seal,
     Text,
@@ -20,6 +19,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Rejected
@@ -86,7 +86,10 @@ def test_blocks_and_tools_of_a_kind_nobody_knows_are_kept():
         toolConfig={"tools": [{"toolSpec": SPEC}, {"robot": {"name": "arm"}}]},
     )
     found = parsed(body)
-    assert found.request.messages[0].parts == (Other("bedrock", {"hologram": {"a": 1}}), Text("hi"))
+    assert found.request.messages[0].parts == (
+        UnknownPart("bedrock", {"hologram": {"a": 1}}),
+        Text("hi"),
+    )
     assert found.request.system == (Text("be"),)
     arm = Tool("arm", raw={"robot": {"name": "arm"}}, dialect="bedrock", kind="other")
     assert found.request.tools[1] == arm

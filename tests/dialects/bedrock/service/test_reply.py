@@ -9,11 +9,11 @@ from tests.laws.strategies import told
 from pondero.canon import (
     HttpResponse,
     Message,
-    Other,
     Reply,
     Text,
     Thinking,
     ToolCall,
+    UnknownPart,
     Usage,
 )
 from pondero.framing import AwsEventsReader
@@ -128,7 +128,7 @@ def test_each_maker_shows_its_thinking_its_own_way(model, fields, blocks):
 
 def test_what_only_the_service_knows_is_said_as_it_is():
     result = {"toolResult": {"toolUseId": "t", "type": "x", "content": [{"text": "y"}]}}
-    part = Other("bedrock", result)
+    part = UnknownPart("bedrock", result)
     assert content(part) == [result]
     start, delta = aws_objects(streamed(part))[1:3]
     assert start["contentBlockStart"]["start"] == {"toolResult": {"toolUseId": "t", "type": "x"}}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Blob, Cache, HttpRequest, Image, Other, Text, ToolChoice
+from pondero.canon import Blob, CacheBreakpoint, HttpRequest, Image, Text, ToolChoice, UnknownPart
 from pondero.dialects import Rejected
 
 from ..making import BOUND, CLAUDE, OLDER, WIRE, raw, refusal, said, sent
@@ -341,14 +341,14 @@ def test_what_was_said_is_read_as_it_was_meant():
     ).request
     document = {"document": {"name": "n", "source": {"text": "b"}, "context": "c"}}
     assert accepted.messages[0].parts == (
-        Text("a", cache=Cache("5m")),
+        Text("a", cache=CacheBreakpoint("5m")),
         Image("image/png", b"x"),
         Blob("text/plain", b"x", name="n"),
-        Other("bedrock", document),
-        Other("bedrock", {"guardContent": {"text": {"text": "g"}}}),
+        UnknownPart("bedrock", document),
+        UnknownPart("bedrock", {"guardContent": {"text": {"text": "g"}}}),
         Blob("video/3gpp", b"x"),
     )
-    assert accepted.system == (Text("s", cache=Cache()),)
+    assert accepted.system == (Text("s", cache=CacheBreakpoint()),)
     assert accepted.tool_choice == ToolChoice("none")
     assert [tool.name for tool in accepted.tools] == ["look", "ground"]
 

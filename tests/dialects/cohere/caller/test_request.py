@@ -8,8 +8,7 @@ from pondero.canon import (
     Blob,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Seal,
     Text,
     Thinking,
@@ -17,6 +16,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import BadParameter, BadRequest
@@ -72,9 +72,9 @@ def test_strictness_is_said_of_all_tools_at_once():
 
 def test_the_shape_of_an_answer_is_not_sent_beside_tools():
     shape = {"type": "json_object", "json_schema": {"type": "object"}}
-    assert sent(output=Output({"type": "object"}))["response_format"] == shape
-    assert sent(output=Output())["response_format"] == {"type": "json_object"}
-    assert "response_format" not in sent(output=Output(), tools=TOOLS)
+    assert sent(output=OutputFormat({"type": "object"}))["response_format"] == shape
+    assert sent(output=OutputFormat())["response_format"] == {"type": "json_object"}
+    assert "response_format" not in sent(output=OutputFormat(), tools=TOOLS)
     assert "output_beside_tools" in CALLER.unsaid
 
 
@@ -133,9 +133,9 @@ def test_pictures_and_system_prompts_have_their_forms():
 
 
 def test_what_is_unknown_goes_back_to_its_maker_only():
-    (message,) = sent(said(Other(NAME, {"type": "map"}), Other("another", {"type": "x"})))[
-        "messages"
-    ]
+    (message,) = sent(
+        said(UnknownPart(NAME, {"type": "map"}), UnknownPart("another", {"type": "x"}))
+    )["messages"]
     assert message["content"] == [{"type": "map"}]
 
 

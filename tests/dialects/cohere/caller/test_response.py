@@ -19,7 +19,7 @@ from tests.dialects.cohere.making import (
     whole,
 )
 
-from pondero.canon import Head, Other, Seal, Text, Thinking, ToolCall, Usage
+from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import Where
 from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import (
@@ -166,7 +166,7 @@ def test_a_part_nobody_knows_is_kept():
     new = {"type": "map", "map": {"x": 1}}
     data = sse(begin(), event("content-start", 0, content=new), event("content-end", 0), end())
     assert assembled(streamed(data)) == assembled(whole(body(new)))
-    assert assembled(whole(body(new)))[0].parts == (Other(NAME, new),)
+    assert assembled(whole(body(new)))[0].parts == (UnknownPart(NAME, new),)
 
 
 def test_an_event_nobody_knows_is_passed_over():
@@ -265,7 +265,7 @@ def test_arguments_of_no_call_are_a_broken_contract():
 )
 def test_an_error_is_an_id_and_a_message_and_its_status_says_what_it_is(status, words, kind):
     raw = json.dumps({"id": "r-1", "message": words}).encode()
-    error = CALLER.error(Head(status), raw)
+    error = CALLER.error(ResponseHead(status), raw)
     assert (type(error), error.message, error.request_id) == (kind, words, "r-1")
 
 

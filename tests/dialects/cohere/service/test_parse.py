@@ -9,13 +9,13 @@ from tests.laws.strategies import told
 from pondero.canon import (
     HttpRequest,
     Message,
-    Other,
     Reply,
     Text,
     Thinking,
     Tool,
     ToolCall,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Answering, Rejected
@@ -72,7 +72,7 @@ def test_unknown_kinds_of_parts_and_tools_are_kept_as_they_are():
         ],
         tools=[search, {"type": "function", "function": FUNCTION}],
     )
-    other = Other(NAME, scent)
+    other = UnknownPart(NAME, scent)
     assert found.request.system == (Text("Be brief."),)
     assert found.request.messages == (
         Message("user", (other, Text("hi"))),

@@ -6,8 +6,7 @@ from tests.dialects.cohere.making import NAME, PLAIN, SEES, THINKER, asked, call
 from pondero.canon import (
     HttpRequest,
     Image,
-    Other,
-    Output,
+    OutputFormat,
     Seal,
     Text,
     Thinking,
@@ -15,6 +14,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.cohere.service import SERVICE
@@ -110,7 +110,7 @@ def test_tools_choices_shapes_and_the_rest_are_read():
     assert accepted.request.tool_choice == ToolChoice("required")
     assert accepted.request.extras == {"seed": 7}
     shape = {"type": "json_object", "json_schema": {"type": "object"}}
-    assert asked(response_format=shape).request.output == Output({"type": "object"})
+    assert asked(response_format=shape).request.output == OutputFormat({"type": "object"})
     assert asked(response_format={"type": "text"}).request.output is None
 
 
@@ -137,7 +137,7 @@ def test_a_conversation_is_read():
     assert question.parts == (Image(url="https://x/y.png"),)
     plan = Text("I look", Seal(NAME, {"tool_plan": True}))
     assert turn.parts == (Thinking("hm"), plan, ToolCall("f_1", "f", {}))
-    assert results.parts == (ToolResult("f_1", (Other(NAME, document),)), Text("well?"))
+    assert results.parts == (ToolResult("f_1", (UnknownPart(NAME, document),)), Text("well?"))
     assert (amid.role, amid.text) == ("system", "amid")
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.dialects.gemini.caller import CALLER
 from pondero.errors import (
     AuthFailed,
@@ -29,7 +29,7 @@ def error_of(status, message="words", word=None, details=None, *, headers=None, 
     if details:
         fault["details"] = details
     body = [{"error": fault}] if in_array else {"error": fault}
-    return CALLER.error(Head(status, headers or {}), json.dumps(body).encode())
+    return CALLER.error(ResponseHead(status, headers or {}), json.dumps(body).encode())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_request_id_is_kept():
     ],
 )
 def test_a_body_of_any_shape_is_survived(status, body, kind, word):
-    error = CALLER.error(Head(status), body)
+    error = CALLER.error(ResponseHead(status), body)
     assert type(error) is kind
     assert word in error.message
     assert error.body == body
@@ -172,4 +172,4 @@ def test_a_body_of_any_shape_is_survived(status, body, kind, word):
 
 def test_an_error_wrapped_by_cloud_code_assist_is_unwrapped():
     body = b'{"response": {"error": {"code": 404, "message": "m", "status": "NOT_FOUND"}}}'
-    assert type(CALLER.error(Head(404), body)) is NotFound
+    assert type(CALLER.error(ResponseHead(404), body)) is NotFound

@@ -28,8 +28,7 @@ from pondero.canon import (
     Blob,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Seal,
     Target,
@@ -39,6 +38,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects.gemini.caller import CALLER
 
@@ -135,7 +135,7 @@ def test_a_request_with_everything():
         system=(Text("Be brief"), Text("Be kind")),
         tools=(Tool("f", "does f", SCHEMA), Tool("google_search", raw={"googleSearch": {}})),
         tool_choice=ToolChoice("tool", "f"),
-        output=Output(SCHEMA),
+        output=OutputFormat(SCHEMA),
         max_tokens=100,
         temperature=0.5,
         top_p=0.9,
@@ -246,7 +246,9 @@ def test_a_system_message_amid_the_others_joins_the_instruction():
     ],
 )
 def test_a_schema_beyond_the_wires_own_form_goes_whole_as_json_schema(schema):
-    request = Request(NEW, (HELLO,), tools=(Tool("f", parameters=schema),), output=Output(schema))
+    request = Request(
+        NEW, (HELLO,), tools=(Tool("f", parameters=schema),), output=OutputFormat(schema)
+    )
     body = sent(request)
     assert body["tools"][0]["functionDeclarations"][0] == {
         "name": "f",
@@ -256,7 +258,7 @@ def test_a_schema_beyond_the_wires_own_form_goes_whole_as_json_schema(schema):
 
 
 def test_any_json_is_asked_for_by_its_type_alone():
-    body = sent(Request(NEW, (HELLO,), output=Output()))
+    body = sent(Request(NEW, (HELLO,), output=OutputFormat()))
     assert body["generationConfig"] == {"responseMimeType": "application/json"}
 
 
@@ -273,7 +275,7 @@ def test_any_json_is_asked_for_by_its_type_alone():
         ),
         (Image(url="https://x/y.png"), {"fileData": {"fileUri": "https://x/y.png"}}),
         (Blob("audio/wav", b"hi"), {"inlineData": {"mimeType": "audio/wav", "data": "aGk="}}),
-        (Other(NAME, {"videoThing": 1}), {"videoThing": 1}),
+        (UnknownPart(NAME, {"videoThing": 1}), {"videoThing": 1}),
     ],
 )
 def test_media_go_inline_or_by_their_address(part, expected):
@@ -287,7 +289,7 @@ def test_seals_go_back_byte_for_byte_on_their_own_parts_and_never_inside_a_call(
     parts = model_parts(
         Thinking("hm"),
         Text("a", seal("S1")),
-        Other(NAME, {"executableCode": {"code": "1"}}, seal("S2")),
+        UnknownPart(NAME, {"executableCode": {"code": "1"}}, seal("S2")),
         ToolCall("id-1", "f", {"x": 1}, seal("S3")),
         ToolCall("id-2", "g", {}),
         Text("", seal("S4")),
@@ -343,7 +345,7 @@ def test_a_seal_of_another_dialect_or_route_never_leaves(foreign):
         Text("a", foreign),
         Text("", foreign),
         ToolCall("c", "f", {}, foreign),
-        Other(NAME, {"toolCall": {}}, foreign),
+        UnknownPart(NAME, {"toolCall": {}}, foreign),
         Image("image/png", b"hi", seal=foreign),
     )
     assert [part.get("thoughtSignature") for part in parts] == [None, STAND_IN, None, None]
@@ -360,7 +362,7 @@ def test_a_seal_goes_back_to_the_surface_that_made_it():
 
 
 def test_parts_of_another_dialect_are_left_out():
-    assert model_parts(Other("anthropic", {"type": "x"}), Text("a")) == [{"text": "a"}]
+    assert model_parts(UnknownPart("anthropic", {"type": "x"}), Text("a")) == [{"text": "a"}]
 
 
 def test_an_id_we_minted_is_sent_on_neither_side_and_a_given_one_on_both():
@@ -393,7 +395,7 @@ def test_results_in_messages_of_their_own_stand_in_one_content_with_the_role_of_
         (ToolResult("a", (Text("no"),), error=True), {"error": "no"}),
         (ToolResult("a", (), error=True), {"error": ""}),
         (ToolResult("a", ()), {}),
-        (ToolResult("a", (Other(NAME, {"result": [1]}),)), {"result": [1]}),
+        (ToolResult("a", (UnknownPart(NAME, {"result": [1]}),)), {"result": [1]}),
     ],
 )
 def test_a_result_is_an_output_or_an_error(result, response):

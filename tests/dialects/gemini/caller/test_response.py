@@ -20,13 +20,13 @@ from pondero.canon import (
     Blob,
     Finished,
     Image,
-    Other,
     Started,
     Text,
     Thinking,
     ToolCall,
+    UnknownPart,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects import Where
 from pondero.dialects.gemini.caller import CALLER
@@ -49,7 +49,7 @@ def test_half_of_a_character_becomes_the_replacement_character(wrapped):
 
     parts = parts_of(whole({"response": body} if wrapped else body))
 
-    assert parts == (Text("a\ufffd"), Other(NAME, {"other": "\ufffd"}))
+    assert parts == (Text("a\ufffd"), UnknownPart(NAME, {"other": "\ufffd"}))
 
 
 def test_thinking_as_one_string_beside_the_parts_is_read_too():
@@ -68,8 +68,11 @@ def test_thinking_as_one_string_beside_the_parts_is_read_too():
         ({"text": "hm", "thought": True}, Thinking("hm", seal())),
         ({"text": "", "thought": True}, Thinking("", seal())),
         ({"functionCall": {"id": "a", "name": "f"}}, ToolCall("a", "f", {}, seal())),
-        ({"executableCode": {"code": "1"}}, Other(NAME, {"executableCode": {"code": "1"}}, seal())),
-        ({"toolResponse": {"id": "t"}}, Other(NAME, {"toolResponse": {"id": "t"}}, seal())),
+        (
+            {"executableCode": {"code": "1"}},
+            UnknownPart(NAME, {"executableCode": {"code": "1"}}, seal()),
+        ),
+        ({"toolResponse": {"id": "t"}}, UnknownPart(NAME, {"toolResponse": {"id": "t"}}, seal())),
         (
             {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
             Image("image/png", b"hi", seal=seal()),
@@ -113,12 +116,12 @@ def test_an_empty_unsigned_text_is_no_part():
 
 def test_a_part_nobody_knows_is_kept_as_it_came():
     parts = parts_of(whole(chunk({"hologram": {"size": 3}}, {"text": "so"})))
-    assert parts == (Other(NAME, {"hologram": {"size": 3}}), Text("so"))
+    assert parts == (UnknownPart(NAME, {"hologram": {"size": 3}}), Text("so"))
 
 
 def test_an_image_thought_of_on_the_way_is_kept_and_not_shown():
     part = {"inlineData": {"mimeType": "image/png", "data": "aGk="}, "thought": True}
-    assert parts_of(whole(chunk(part))) == (Other(NAME, part),)
+    assert parts_of(whole(chunk(part))) == (UnknownPart(NAME, part),)
 
 
 def test_only_the_first_candidate_is_read():
@@ -136,7 +139,7 @@ def test_a_candidate_that_stands_there_twice_is_read_once():
 
 def test_an_answer_wrapped_by_cloud_code_assist_is_unwrapped():
     body = {"response": chunk({"toolCall": {"id": "t"}}), "traceId": "t-1"}
-    assert parts_of(whole(body)) == (Other(NAME, {"toolCall": {"id": "t"}}),)
+    assert parts_of(whole(body)) == (UnknownPart(NAME, {"toolCall": {"id": "t"}}),)
 
 
 def test_the_model_and_the_id_of_the_answer_are_told():
@@ -339,7 +342,7 @@ def test_counts_are_disjoint_and_add_up_to_the_services_total(counts, expected):
     _, finished = assembled(whole(chunk({"text": "a"}) | {"usageMetadata": counts}))
     assert finished.usage == expected
     if expected.total is not None:
-        assert expected.counted == expected.total
+        assert expected.known_total == expected.total
 
 
 def test_an_answer_without_counts_has_none_and_not_zero():
@@ -351,7 +354,7 @@ def test_the_count_of_thinking_is_told_as_soon_as_thinking_is_over():
     events = whole(
         chunk({"text": "hm", "thought": True}, {"text": "so"}) | {"usageMetadata": counts}
     )
-    told = [event for event in events if isinstance(event, UsageNow)]
+    told = [event for event in events if isinstance(event, UsageUpdate)]
     assert [event.usage.thinking for event in told] == [6]
 
 

@@ -21,7 +21,7 @@ from tests.dialects.gemini.making import (
     whole,
 )
 
-from pondero.canon import Other, Text, TextDelta, Thinking, ToolCall, Usage
+from pondero.canon import Text, TextDelta, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import Where
 from pondero.dialects.gemini.caller import CALLER
 from pondero.errors import Malformed, Overloaded, RateLimited, ServerFailed, Truncated
@@ -114,7 +114,7 @@ def test_thinking_in_a_string_of_its_own_goes_on_as_well():
                 chunk({"executableCode": {"code": "1"}, "thoughtSignature": "S"}),
                 chunk({"text": "1"}),
             ],
-            (Other(NAME, {"executableCode": {"code": "1"}}, seal("S")), Text("1")),
+            (UnknownPart(NAME, {"executableCode": {"code": "1"}}, seal("S")), Text("1")),
         ),
     ],
 )

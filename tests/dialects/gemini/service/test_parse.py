@@ -9,7 +9,6 @@ from tests.dialects.gemini.making import NAME, NEW, URL, call, parts_of, posted,
 from pondero.canon import (
     HttpRequest,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
@@ -20,6 +19,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Answering, Rejected
 from pondero.dialects.gemini.service import SERVICE
@@ -196,7 +196,7 @@ def test_a_model_may_have_any_name(before, written, model):
 def test_unknown_kinds_of_parts_and_tools_are_kept_as_they_are():
     contents = [{"role": "user", "parts": [{"hologram": {"depth": 3}}]}]
     found = parsed({"contents": contents, "tools": [{"teleport": {}}]})
-    assert found.request.messages[0].parts == (Other(NAME, {"hologram": {"depth": 3}}),)
+    assert found.request.messages[0].parts == (UnknownPart(NAME, {"hologram": {"depth": 3}}),)
     other = Tool("teleport", raw={"teleport": {}}, dialect=NAME, kind="other")
     assert found.request.tools == (other,)
     assert found.unknown == ("contents[0].parts[0].hologram", "tools[0].teleport")

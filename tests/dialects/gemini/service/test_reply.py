@@ -19,7 +19,6 @@ from pondero.canon import (
     Finished,
     Image,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
@@ -29,8 +28,9 @@ from pondero.canon import (
     Thinking,
     ThinkingDelta,
     ToolCall,
+    UnknownPart,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects import Where
 from pondero.dialects.gemini.caller import CALLER
@@ -212,7 +212,7 @@ def test_grounding_and_extras_stand_in_the_candidate():
 PARTS = (
     Thinking("thinking of it"),
     Text("one two"),
-    Other("gemini", {"codeExecutionResult": {"outcome": "OUTCOME_OK"}}),
+    UnknownPart("gemini", {"codeExecutionResult": {"outcome": "OUTCOME_OK"}}),
     Text("signed", seal(signed())),
     ToolCall("a", "f", {"q": "Grüße 🙂"}, seal(signed())),
     ToolCall("b", "g", {}),
@@ -264,7 +264,7 @@ def test_the_last_piece_always_has_parts(parts):
 
 
 def test_server_sent_pieces_have_the_services_line_ends_and_counts_on_each():
-    events = [Started("gemini-y", "r-9"), UsageNow(USED), *told(Text("ab"), pieces=2)[1:]]
+    events = [Started("gemini-y", "r-9"), UsageUpdate(USED), *told(Text("ab"), pieces=2)[1:]]
     frames = streamed(*events).split(b"\r\n\r\n")
     assert frames.pop() == b""
     chunks = [json.loads(frame.removeprefix(b"data: ")) for frame in frames]

@@ -26,8 +26,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Seal,
     Text,
@@ -36,6 +35,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.gemini.caller import CALLER
@@ -606,7 +606,7 @@ def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
                 (
                     Thinking("hm"),
                     Text("so", own),
-                    Other(NAME, {"executableCode": {"code": "1", "language": "PYTHON"}}, own),
+                    UnknownPart(NAME, {"executableCode": {"code": "1", "language": "PYTHON"}}, own),
                     ToolCall("i1", "f", {"x": [1, None]}, own),
                     ToolCall("i2", "g", {}),
                 ),
@@ -625,7 +625,7 @@ def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
             Tool("googleSearch", raw={"googleSearch": {}}),
         ),
         tool_choice=ToolChoice("tool", "f"),
-        output=Output({"type": "object", "additionalProperties": False}),
+        output=OutputFormat({"type": "object", "additionalProperties": False}),
         max_tokens=10,
         temperature=0.5,
         top_p=0.5,
@@ -697,10 +697,10 @@ def test_vertex_addresses_are_understood():
 
 
 def test_refusals_decode_to_our_own_errors():
-    from pondero.canon import Head
+    from pondero.canon import ResponseHead
 
     for where, kind in (({"x_goog_api_key": "bad"}, AuthFailed), ({"model": "nope"}, NotFound)):
         with pytest.raises(Rejected) as refused:
             accepted({"contents": [USER]}, **where)
         answer = refused.value.response
-        assert type(CALLER.error(Head(answer.status, answer.headers), answer.body)) is kind
+        assert type(CALLER.error(ResponseHead(answer.status, answer.headers), answer.body)) is kind

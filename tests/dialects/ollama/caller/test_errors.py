@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import (
     AuthFailed,
@@ -33,12 +33,12 @@ from ..making import whole
     ],
 )
 def test_an_error_is_a_string_and_its_status_says_what_it_is(status, words, kind):
-    error = CALLER.error(Head(status), json.dumps({"error": words}).encode())
+    error = CALLER.error(ResponseHead(status), json.dumps({"error": words}).encode())
     assert (type(error), error.message, error.status) == (kind, words, status)
 
 
 def test_an_error_as_another_layer_says_it_is_read_too():
-    error = CALLER.error(Head(400), b'{"error": {"message": "no", "type": "api_error"}}')
+    error = CALLER.error(ResponseHead(400), b'{"error": {"message": "no", "type": "api_error"}}')
     assert error.message == "no"
 
 

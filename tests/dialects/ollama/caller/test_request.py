@@ -8,7 +8,7 @@ from pondero.canon import (
     Blob,
     Image,
     Message,
-    Output,
+    OutputFormat,
     Seal,
     Target,
     Text,
@@ -56,8 +56,8 @@ def test_nothing_is_said_of_thinking_where_the_plan_says_nothing():
 
 
 def test_the_shape_of_an_answer_is_its_schema_or_the_word_json():
-    assert sent(output=Output({"type": "object"}))["format"] == {"type": "object"}
-    assert sent(output=Output())["format"] == "json"
+    assert sent(output=OutputFormat({"type": "object"}))["format"] == {"type": "object"}
+    assert sent(output=OutputFormat())["format"] == "json"
 
 
 def test_tools_are_functions_and_none_are_offered_where_none_may_be_called():

@@ -8,7 +8,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Output,
+    OutputFormat,
     Text,
     Thinking,
     Tool,
@@ -106,7 +106,7 @@ def test_tools_and_shapes_are_read():
     function = {"name": "f", "description": "d", "parameters": {"type": "object"}}
     accepted = asked(tools=[{"type": "function", "function": function}], format="json")
     assert accepted.request.tools == (Tool("f", "d", {"type": "object"}),)
-    assert accepted.request.output == Output()
+    assert accepted.request.output == OutputFormat()
 
 
 def test_a_conversation_is_read_with_its_results_where_their_calls_are():

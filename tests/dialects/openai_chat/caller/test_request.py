@@ -7,11 +7,10 @@ from tests.plans import plan
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Seal,
     Target,
@@ -21,6 +20,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.errors import BadCatalog
 
@@ -61,7 +61,7 @@ def test_everything_at_once():
         system=(Text("Be brief."),),
         tools=(tool, Tool("g")),
         tool_choice=ToolChoice("tool", "f", parallel=False),
-        output=Output({"type": "object"}, "shape", strict=True),
+        output=OutputFormat({"type": "object"}, "shape", strict=True),
         max_tokens=100,
         temperature=0.5,
         top_p=0.9,
@@ -127,7 +127,7 @@ def test_a_choice_without_tools_is_not_sent():
 
 def test_any_json_and_a_tool_as_its_service_writes_it():
     raw = {"type": "web_search"}
-    body = sent(output=Output(), tools=(Tool("web_search", raw=raw),))
+    body = sent(output=OutputFormat(), tools=(Tool("web_search", raw=raw),))
     assert (body["response_format"], body["tools"]) == ({"type": "json_object"}, [raw])
 
 
@@ -239,7 +239,7 @@ def test_one_text_is_a_string_and_several_parts_are_a_list():
             Blob("video/mp4", url="https://x.test/v"),
             {"type": "video_url", "video_url": {"url": "https://x.test/v"}},
         ),
-        (Other("openai_chat", {"type": "odd"}), {"type": "odd"}),
+        (UnknownPart("openai_chat", {"type": "odd"}), {"type": "odd"}),
     ],
 )
 def test_media(part, wire):
@@ -248,7 +248,9 @@ def test_media(part, wire):
 
 def test_what_another_wire_could_not_name_stays_home():
     assert (
-        messages(Message("user", (Text("a"), Other("another", {"type": "odd"}))))[0]["content"]
+        messages(Message("user", (Text("a"), UnknownPart("another", {"type": "odd"}))))[0][
+            "content"
+        ]
         == "a"
     )
 
@@ -262,7 +264,7 @@ def test_what_another_wire_could_not_name_stays_home():
     ],
 )
 def test_cache_marks_are_sent_where_they_are_known(marks, mark):
-    marked = Message("user", (Text("a", cache=Cache("1h")),))
+    marked = Message("user", (Text("a", cache=CacheBreakpoint("1h")),))
     content = messages(marked, quirks={"cache_marks": marks})[0]["content"]
     assert content == ("a" if mark is None else [{"type": "text", "text": "a", marks: mark}])
 
@@ -379,7 +381,7 @@ def test_custom_and_older_calls_go_back_in_their_form():
 
 
 def test_sound_goes_back_by_its_id():
-    (wire,) = messages(turn(Other("openai_chat", {"audio": {"id": "au", "data": "AA"}})))
+    (wire,) = messages(turn(UnknownPart("openai_chat", {"audio": {"id": "au", "data": "AA"}})))
     assert wire["audio"] == {"id": "au"}
 
 

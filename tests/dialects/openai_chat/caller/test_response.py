@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from pondero.canon import Image, Other, PartStart, Started, Text, TextDelta, ToolCall, ToolDelta
+from pondero.canon import (
+    Image,
+    PartStart,
+    Started,
+    Text,
+    TextDelta,
+    ToolCall,
+    ToolDelta,
+    UnknownPart,
+)
 from pondero.errors import Malformed, ServerFailed
 
 from ..making import assembled, body, chunk, end, parts, seal, sse, stream_of, streamed, whole
@@ -204,7 +213,7 @@ def test_content_may_be_a_list_of_chunks_or_the_object_itself():
 
 def test_a_chunk_nobody_knows_is_kept_as_it_came():
     odd = {"type": "reference", "reference_ids": [1]}
-    assert parts(whole(body({"content": [odd]}))) == (Other("openai_chat", odd),)
+    assert parts(whole(body({"content": [odd]}))) == (UnknownPart("openai_chat", odd),)
 
 
 def test_a_picture_in_an_answer_is_a_picture():
@@ -216,7 +225,7 @@ def test_a_picture_in_an_answer_is_a_picture():
 
 def test_sound_is_kept_for_its_maker():
     events = streamed(stream_of({"audio": {"id": "au", "data": "AA"}}, {"audio": {"data": "BB"}}))
-    assert parts(events) == (Other("openai_chat", {"audio": {"id": "au", "data": "AABB"}}),)
+    assert parts(events) == (UnknownPart("openai_chat", {"audio": {"id": "au", "data": "AABB"}}),)
 
 
 def test_a_refusal_is_text_sealed_as_one_and_ends_as_one():

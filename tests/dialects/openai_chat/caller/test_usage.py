@@ -59,7 +59,7 @@ def cached(read, write=None):
 def test_buckets_are_disjoint_and_add_up(raw, buckets):
     usage = counted(raw)
     assert usage == Usage(*buckets)
-    assert usage.counted == usage.total
+    assert usage.known_total == usage.total
 
 
 def test_where_no_total_tells_the_deployment_says_where_thinking_is_counted():

@@ -7,14 +7,13 @@ from tests.dialects.openai_chat.making import CHAT
 
 from pondero.canon import (
     Finished,
-    Head,
     HttpRequest,
     Image,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
+    ResponseHead,
     Seal,
     Started,
     Text,
@@ -24,6 +23,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     ToolResult,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects import Where
@@ -157,7 +157,7 @@ def test_pictures_and_pages_are_said_and_what_only_another_wire_has_is_not():
             citations=({"type": "web_search_result_location", "url": "https://x", "title": "X"},),
         ),
         Image("image/png", b"1"),
-        Other("elsewhere", {"secret": 1}),
+        UnknownPart("elsewhere", {"secret": 1}),
     )
     body = json.loads(
         CHAT.service().reply(answering(), Reply(Message("assistant", parts), "stop")).body
@@ -267,7 +267,7 @@ def test_the_seal_of_a_call_is_told_as_it_begins():
         "extra_content": {"google": {"thought_signature": "s"}},
     }
     chunk = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
-    stream = CHAT.caller().stream(Head(200), Where("m", "r"))
+    stream = CHAT.caller().stream(ResponseHead(200), Where("m", "r"))
     events = stream.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
     (start,) = [event for event in events if isinstance(event, PartStart)]
     assert start.seal.value == {"extra_content": call["extra_content"]}

@@ -10,7 +10,6 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
@@ -22,6 +21,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Answering, Rejected
 from pondero.thinking import Intent
@@ -97,7 +97,7 @@ def test_values_of_the_wrong_type_are_passed_over_and_listed():
 def test_unknown_kinds_of_parts_stay_as_they_are():
     odd = {"type": "hologram", "hologram": {"n": 1}}
     parsed = parse(messages=[{"role": "user", "content": [{"type": "text", "text": "x"}, odd]}])
-    assert parsed.request.messages[0].parts == (Text("x"), Other("openai_chat", odd))
+    assert parsed.request.messages[0].parts == (Text("x"), UnknownPart("openai_chat", odd))
     assert parsed.unknown == ()
 
 
@@ -106,7 +106,7 @@ def test_a_part_that_lacks_what_it_needs_stays_as_it_is():
     cut = {"type": "image_url", "image_url": {"url": "data:image/png;base64,@@"}}
     parsed = parse(messages=[{"role": "user", "content": [broken, cut]}])
     kinds = [type(part) for part in parsed.request.messages[0].parts]
-    assert kinds == [Other, Other]
+    assert kinds == [UnknownPart, UnknownPart]
 
 
 def test_a_picture_in_a_result_is_a_picture():

@@ -8,12 +8,11 @@ from tests.plans import plan
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Seal,
     Target,
@@ -23,6 +22,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.openai_chat.service import models
@@ -512,8 +512,10 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
             ),
             Message("assistant", (ToolCall("c", "shell", "ls", ours({"type": "custom"})),)),
             Message("user", (ToolResult("c", ()),)),
-            Message("assistant", (Other("openai_chat", {"audio": {"id": "au"}}),)),
-            Message("user", (Other("openai_chat", {"type": "file", "file": {"file_id": "f1"}}),)),
+            Message("assistant", (UnknownPart("openai_chat", {"audio": {"id": "au"}}),)),
+            Message(
+                "user", (UnknownPart("openai_chat", {"type": "file", "file": {"file_id": "f1"}}),)
+            ),
         ),
         system=(Text("x"), Text("y")),
         tools=(
@@ -526,7 +528,7 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
             ),
         ),
         tool_choice=ToolChoice("tool", "f", parallel=False),
-        output=Output({"type": "object"}, "shape", strict=False),
+        output=OutputFormat({"type": "object"}, "shape", strict=False),
         max_tokens=9,
         temperature=0.5,
         top_p=0.25,
@@ -539,8 +541,13 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
 
 def test_cache_marks_arrive_in_either_form():
     for service, marks in ((OPENAI, "prompt_cache_breakpoint"), (COMPATIBLE, "cache_control")):
-        parts = (Text("a", cache=Cache()), Image(url="https://x.test", cache=Cache("30m")))
-        request = Request("gpt-4o", (Message("user", parts),), (Text("s", cache=Cache()),))
+        parts = (
+            Text("a", cache=CacheBreakpoint()),
+            Image(url="https://x.test", cache=CacheBreakpoint("30m")),
+        )
+        request = Request(
+            "gpt-4o", (Message("user", parts),), (Text("s", cache=CacheBreakpoint()),)
+        )
         assert made(request, service=service, quirks={"cache_marks": marks}) == request
 
 

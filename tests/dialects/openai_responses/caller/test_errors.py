@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import Head
+from pondero.canon import ResponseHead
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.errors import (
     AuthFailed,
@@ -26,7 +26,7 @@ from pondero.errors import (
 def failed(status, body=b"", **headers):
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return CALLER.error(Head(status, named), raw)
+    return CALLER.error(ResponseHead(status, named), raw)
 
 
 def saying(message="m", **fields):

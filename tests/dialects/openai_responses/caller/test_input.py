@@ -16,7 +16,7 @@ from tests.dialects.openai_responses.making import (
     seal,
 )
 
-from pondero.canon import Message, Origin, Other, Seal, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Message, Origin, Seal, Text, Thinking, ToolCall, ToolResult, UnknownPart
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.handoff import Destination, handoff
 
@@ -178,7 +178,7 @@ def test_a_seal_of_another_dialect_is_never_opened():
         Thinking("hm", foreign),
         Text("42", foreign, citations=({"a": 1},)),
         ToolCall("c", "f", {}, foreign),
-        Other("another", {"type": "x"}),
+        UnknownPart("another", {"type": "x"}),
     )
 
     assert back(Message("assistant", parts)) == [

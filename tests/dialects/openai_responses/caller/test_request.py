@@ -15,17 +15,17 @@ from tests.dialects.openai_responses.making import (
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Target,
     Text,
     Tool,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects.openai_responses.caller import CALLER
 
@@ -54,7 +54,7 @@ def test_a_full_request():
         system=(Text("Be brief."),),
         tools=(WEATHER,),
         tool_choice=ToolChoice("tool", "weather", parallel=False),
-        output=Output({"type": "object"}, "thing", strict=True),
+        output=OutputFormat({"type": "object"}, "thing", strict=True),
         max_tokens=100,
         temperature=0.5,
         top_p=0.9,
@@ -204,13 +204,15 @@ def test_a_services_own_tool_is_sent_as_it_is_written():
 
 
 def test_json_without_a_schema():
-    body = encoded(Request(MODEL, HELLO, output=Output()))
+    body = encoded(Request(MODEL, HELLO, output=OutputFormat()))
 
     assert body["text"] == {"format": {"type": "json_object"}}
 
 
 def test_a_system_prompt_of_several_texts_is_a_developers_message():
-    body = encoded(Request(MODEL, HELLO, system=(Text("One."), Text("Two.", cache=Cache("30m")))))
+    body = encoded(
+        Request(MODEL, HELLO, system=(Text("One."), Text("Two.", cache=CacheBreakpoint("30m"))))
+    )
 
     assert "instructions" not in body
     assert body["input"][0] == {
@@ -268,7 +270,9 @@ def test_media():
 
 
 def test_cache_marks_are_breakpoints_with_a_lifetime_this_service_knows():
-    items = items_of(said(Text("a", cache=Cache("12h")), Text("b", cache=Cache("5m"))))
+    items = items_of(
+        said(Text("a", cache=CacheBreakpoint("12h")), Text("b", cache=CacheBreakpoint("5m")))
+    )
 
     marks = [part["prompt_cache_breakpoint"] for part in items[0]["content"]]
 
@@ -276,7 +280,7 @@ def test_cache_marks_are_breakpoints_with_a_lifetime_this_service_knows():
 
 
 def test_cache_marks_can_be_left_out():
-    message = said(Text("a", cache=Cache()))
+    message = said(Text("a", cache=CacheBreakpoint()))
     target = Target("x", TARGET.url, {}, quirks={"cache_marks": False})
 
     for body in (
@@ -292,7 +296,7 @@ def test_results_of_tools():
             ToolResult("c1", (Text("sunny"),)),
             ToolResult("c2", (Text("a"), Image("image/png", data=b"\x01"))),
             ToolResult("c3", ()),
-            ToolResult("c4", (Text("x"),), cache=Cache()),
+            ToolResult("c4", (Text("x"),), cache=CacheBreakpoint()),
             Text("Thanks."),
         )
     )
@@ -314,7 +318,14 @@ def test_items_of_the_callers_own_stand_where_they_were_put():
     approval = {"type": "mcp_approval_response", "approval_request_id": "m", "approve": True}
     odd = {"type": "input_hologram", "data": "x"}
 
-    items = items_of(said(Other(NAME, approval), Text("a"), Other(NAME, odd), Other("another", {})))
+    items = items_of(
+        said(
+            UnknownPart(NAME, approval),
+            Text("a"),
+            UnknownPart(NAME, odd),
+            UnknownPart("another", {}),
+        )
+    )
 
     assert items == [
         approval,

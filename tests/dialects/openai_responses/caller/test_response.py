@@ -12,7 +12,16 @@ from tests.dialects.openai_responses.making import (
     seal,
 )
 
-from pondero.canon import Finished, Other, PartEnd, PartStart, Started, Text, Thinking, ToolCall
+from pondero.canon import (
+    Finished,
+    PartEnd,
+    PartStart,
+    Started,
+    Text,
+    Thinking,
+    ToolCall,
+    UnknownPart,
+)
 from pondero.dialects import Where
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.errors import Malformed, QuotaSpent, ServerFailed
@@ -194,7 +203,7 @@ def test_a_free_text_call_is_a_call():
 def test_what_the_service_does_itself_is_kept_as_it_came(kind):
     item = {"id": "x_1", "type": kind, "status": "completed", "anything": [1, {"b": None}]}
 
-    assert parts_of(decoded(answer(item))) == (Other(NAME, item),)
+    assert parts_of(decoded(answer(item))) == (UnknownPart(NAME, item),)
 
 
 SEARCH = {
@@ -213,7 +222,7 @@ SHELL = {"type": "custom", "name": "shell"}
 def test_a_custom_call_that_the_service_ran_itself_is_not_the_callers(tools):
     events = decoded(answer(SEARCH, SAID, tools=tools))
 
-    assert parts_of(events)[0] == Other(NAME, SEARCH)
+    assert parts_of(events)[0] == UnknownPart(NAME, SEARCH)
     assert assembled(events).finished.finish == "stop"
 
 
@@ -268,7 +277,7 @@ def test_the_contents_of_one_message_are_parts_of_their_own_with_one_seal():
 def test_an_unknown_content_is_kept():
     content = {"type": "output_hologram", "data": "x"}
 
-    assert parts_of(decoded(answer(SAID | {"content": [content]}))) == (Other(NAME, content),)
+    assert parts_of(decoded(answer(SAID | {"content": [content]}))) == (UnknownPart(NAME, content),)
 
 
 def test_thinking_written_into_the_message_is_thinking_too():

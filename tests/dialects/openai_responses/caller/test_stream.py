@@ -17,7 +17,6 @@ from tests.dialects.openai_responses.making import (
 
 from pondero.canon import (
     Finished,
-    Other,
     PartEnd,
     PartStart,
     Started,
@@ -27,6 +26,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
 )
 from pondero.dialects import Where
 from pondero.dialects.openai_responses.caller import CALLER
@@ -369,7 +369,7 @@ def test_server_tools_are_kept_as_they_end():
 
     events = streamed(sse(CREATED, added(search), done(final), completed(final)))
 
-    assert begun(events)[:2] == [PartStart(0, "other"), PartEnd(0, Other(NAME, final))]
+    assert begun(events)[:2] == [PartStart(0, "other"), PartEnd(0, UnknownPart(NAME, final))]
 
 
 def test_a_refusal_streams_as_text():
@@ -443,7 +443,7 @@ def test_a_custom_call_that_the_service_runs_itself_streams_as_no_call():
     )
 
     (part,) = parts_of(events)
-    assert part == Other(NAME, item | {"input": '{"query":"a"}', "status": "completed"})
+    assert part == UnknownPart(NAME, item | {"input": '{"query":"a"}', "status": "completed"})
     assert not [event for event in events if isinstance(event, ToolDelta)]
     assert events[-1].finish == "stop"
 

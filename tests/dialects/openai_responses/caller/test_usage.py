@@ -77,7 +77,7 @@ def test_the_details_are_inside_the_totals():
     )
 
     assert used == Usage(500, 100, 13, 26, 35, 674)
-    assert used.counted == used.total
+    assert used.known_total == used.total
 
 
 def test_what_is_not_said_is_unknown_and_not_nothing():

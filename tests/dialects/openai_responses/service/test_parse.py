@@ -11,7 +11,6 @@ from pondero.canon import (
     Finished,
     HttpRequest,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
@@ -23,6 +22,7 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.dialect import Answering
@@ -84,14 +84,14 @@ def test_an_unknown_kind_of_content_is_kept_as_it_came():
     hologram = {"type": "input_hologram", "data": "x"}
     body = asking({"role": "user", "content": [hologram, {"type": "input_text", "text": "See?"}]})
 
-    assert parts(body)[1:] == [Other("openai_responses", hologram), Text("See?")]
+    assert parts(body)[1:] == [UnknownPart("openai_responses", hologram), Text("See?")]
     assert parsed(body).unknown == ("input[1].content[0]",)
 
 
 def test_an_unknown_kind_of_item_is_kept_as_it_came():
     item = {"type": "dream", "about": "sheep"}
 
-    assert [part.raw for part in parts(asking(item)) if isinstance(part, Other)] == [item]
+    assert [part.raw for part in parts(asking(item)) if isinstance(part, UnknownPart)] == [item]
     assert parsed(asking(item)).unknown == ("input[1]",)
     assert refused(asking(item))["param"] == "input[1].type"
 
@@ -107,7 +107,7 @@ def test_an_unreadable_picture_is_kept_as_it_came():
     picture = {"type": "input_image", "image_url": "data:image/png;base64,not base64"}
     found = parts(asking({"role": "user", "content": [picture]}))
 
-    assert found[1:] == [Other("openai_responses", picture)]
+    assert found[1:] == [UnknownPart("openai_responses", picture)]
 
 
 def test_a_word_of_tomorrow_is_left_out_with_its_field():

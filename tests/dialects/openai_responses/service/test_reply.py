@@ -18,12 +18,11 @@ from tests.laws.strategies import told
 
 from pondero.canon import (
     Finished,
-    Head,
     Message,
-    Other,
     PartEnd,
     PartStart,
     Reply,
+    ResponseHead,
     Started,
     Text,
     TextDelta,
@@ -31,6 +30,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects.openai_responses.caller import CALLER
@@ -206,7 +206,7 @@ def test_what_has_a_seal_goes_out_as_the_seal_says():
             {"a": 1},
             seal({"item": {"id": "fc_9"}, "after": "rs_9", "arguments": '{"a": 1}'}),
         ),
-        Other(NAME, {"type": "web_search_call", "id": "ws_9"}, seal({"after": "rs_9"})),
+        UnknownPart(NAME, {"type": "web_search_call", "id": "ws_9"}, seal({"after": "rs_9"})),
     )
     asked = accepted(asking(**SHOWN))
 
@@ -308,7 +308,7 @@ def test_a_quota_that_is_spent_says_so_twice():
 
 def test_retry_hints_are_read_back():
     response = SERVICE.error(429, "words", code=None, retry_after=1.5)
-    error = CALLER.error(Head(response.status, response.headers), response.body)
+    error = CALLER.error(ResponseHead(response.status, response.headers), response.body)
 
     assert error.retry_after == 1.5
     assert response.headers["retry-after"] == "2"

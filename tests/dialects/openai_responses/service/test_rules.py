@@ -17,16 +17,16 @@ from tests.dialects.openai_responses.making import (
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Request,
     Text,
     Tool,
     ToolChoice,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects import Rejected
 from pondero.dialects.openai_responses.caller import CALLER
@@ -83,13 +83,13 @@ def test_a_full_request_is_what_it_was():
             Message(
                 "user",
                 (
-                    Text("Look", cache=Cache("30m")),
+                    Text("Look", cache=CacheBreakpoint("30m")),
                     Image("image/png", data=b"\x01", detail="low"),
-                    Image(url="https://x.example/a.png", cache=Cache()),
+                    Image(url="https://x.example/a.png", cache=CacheBreakpoint()),
                     Blob("application/pdf", data=b"\x02", name="a.pdf"),
                     Blob("application/pdf", url="https://x.example/a.pdf"),
                     Blob("audio/wav", data=b"\x03"),
-                    Other(NAME, {"type": "input_file", "file_id": "file-1"}),
+                    UnknownPart(NAME, {"type": "input_file", "file_id": "file-1"}),
                 ),
             ),
             Message("system", (Text("Now in French."),)),
@@ -102,7 +102,7 @@ def test_a_full_request_is_what_it_was():
             Tool("sh", raw={"type": "custom", "name": "sh"}, dialect=NAME, kind="text"),
         ),
         tool_choice=ToolChoice("tool", "sh", parallel=True),
-        output=Output({"type": "object"}, "thing", strict=True),
+        output=OutputFormat({"type": "object"}, "thing", strict=True),
         max_tokens=100,
         temperature=0.5,
         top_p=0.9,
@@ -588,7 +588,7 @@ def test_items_that_only_the_service_knows_are_kept_on_their_side():
     messages = accepted(asking(search, approval)).request.messages
 
     assert [message.role for message in messages] == ["user", "assistant", "user"]
-    assert messages[1].parts == (Other(NAME, search),)
+    assert messages[1].parts == (UnknownPart(NAME, search),)
 
 
 def test_results_and_words_of_one_turn_are_one_message():

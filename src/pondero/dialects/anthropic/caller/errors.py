@@ -8,7 +8,7 @@ are both ``invalid_request_error``.
 import re
 from collections.abc import Mapping
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -22,7 +22,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -51,12 +51,12 @@ _TOO_LONG = re.compile(
 _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of a response that is not 200; any body will do."""
     return failure(json_of(body), head, body=body, status=head.status)
 
 
-def failure(said: Json, head: Head, *, body: bytes, status: int | None) -> ServiceError:
+def failure(said: Json, head: ResponseHead, *, body: bytes, status: int | None) -> ServiceError:
     """Return the error a parsed body stands for; ``status`` is None inside a stream."""
     if isinstance(said, list) and said:  # Vertex wraps its errors in an array
         said = said[0]
@@ -81,7 +81,7 @@ def failure(said: Json, head: Head, *, body: bytes, status: int | None) -> Servi
 def _class(
     code: str | None, kind: str | None, status: int | None, message: str
 ) -> type[ServiceError]:
-    found = _CODES.get(code or "") or _TYPES.get(kind or "") or by_status(status or 500)
+    found = _CODES.get(code or "") or _TYPES.get(kind or "") or error_for_status(status or 500)
     if found is BadRequest and _NO_CREDIT.search(message):
         return BillingFailed
     if found is BadRequest and _TOO_LONG.search(message):

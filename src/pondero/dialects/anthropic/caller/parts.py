@@ -12,7 +12,6 @@ from msgspec import Raw, Struct
 from pondero.canon import (
     Event,
     Json,
-    Other,
     Part,
     PartStart,
     Seal,
@@ -22,8 +21,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    arguments_of,
-    decoder,
+    UnknownPart,
+    get_decoder,
+    parse_arguments,
 )
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -95,13 +95,13 @@ class _Frame(Struct):
     delta: dict[str, Json]
 
 
-_TYPE = decoder(_Type)
-_TEXT = decoder(_Text)
-_THINKING = decoder(_Thinking)
-_REDACTED = decoder(_Redacted)
-_TOOL_USE = decoder(_ToolUse)
-_ANY = decoder(dict[str, Json])
-_FRAME = decoder(_Frame)
+_TYPE = get_decoder(_Type)
+_TEXT = get_decoder(_Text)
+_THINKING = get_decoder(_Thinking)
+_REDACTED = get_decoder(_Redacted)
+_TOOL_USE = get_decoder(_ToolUse)
+_ANY = get_decoder(dict[str, Json])
+_FRAME = get_decoder(_Frame)
 
 
 class TextBlock:
@@ -234,7 +234,7 @@ class ToolUseBlock:
         return ToolCall(
             self._id,
             self._name,
-            arguments_of("".join(self._pieces) or self._input),
+            parse_arguments("".join(self._pieces) or self._input),
             seal(self._further) if self._further else None,
         )
 
@@ -268,8 +268,8 @@ class OtherBlock:
     def end(self, _seal: Sealer) -> Part:
         """Return the block."""
         if self._pieces:
-            self._raw["input"] = arguments_of("".join(self._pieces))
-        return Other(NAME, self._raw)
+            self._raw["input"] = parse_arguments("".join(self._pieces))
+        return UnknownPart(NAME, self._raw)
 
 
 _BLOCKS: Mapping[str, Callable[..., Block]] = {

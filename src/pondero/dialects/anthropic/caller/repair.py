@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json
+from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -25,22 +25,22 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     return None if cure is None else cured(request, cure)
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
 
 
-def _cure(message: str) -> Cure | None:
+def _cure(message: str) -> SavedRepair | None:
     if bound := _BOUND.search(message):
-        return Cure("drop bound blocks", at=int(bound[1]))
+        return SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
-        return Cure("unseal", at=int(invalid[1]))
+        return SavedRepair("unseal", at=int(invalid[1]))
     words = offered_levels(message)
-    return Cure("lower", words) if words and "effort" in message else None
+    return SavedRepair("lower", words) if words and "effort" in message else None
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
+def _unbound(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
     """Return the request with ``drop_block`` set, which the service takes beside adaptive alone.
 
     It stays set for the rest of the thread, and the blocks stay in: blocks made later are bound to
@@ -56,7 +56,7 @@ def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     return Repair(_sent(request, body, headers), note, cure, "thread")
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
+def _bare(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
     """Return the request without thinking from the bad block on: the rest may be bound to it."""
     unsealed = _unseal(body["messages"][cure.at :])
     why = "a thinking signature was not accepted; the conversation goes on without that thinking"
@@ -99,7 +99,7 @@ def _with_beta(headers: Mapping[str, str]) -> dict[str, str]:
     return {**headers, "anthropic-beta": f"{before},{_BETA}" if before else _BETA}
 
 
-def _lower(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
+def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
     asked = (body.get("output_config") or {}).get("effort")
     words = cure.words
     if asked is None or asked in words:
@@ -115,7 +115,7 @@ def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpR
     return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))
 
 
-_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], Cure], Repair | None]] = {
+_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
     "drop bound blocks": _unbound,
     "unseal": _bare,
     "lower": _lower,

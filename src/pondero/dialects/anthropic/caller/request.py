@@ -13,15 +13,14 @@ import msgspec
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Text,
     Thinking,
@@ -29,8 +28,9 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    converted,
-    overlaid,
+    UnknownPart,
+    convert_json,
+    merge_json,
 )
 from pondero.dialects.paths import resource, segment
 from pondero.errors import BadCatalog, BadParameter
@@ -76,8 +76,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     for name in plan.dropped:
         body.pop(name, None)
     if request.extras:
-        body = overlaid(body, request.extras)
-    body = overlaid(body, plan.fields)
+        body = merge_json(body, request.extras)
+    body = merge_json(body, plan.fields)
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
     version = {"anthropic-version": _VERSION}
@@ -89,9 +89,9 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
-def takes(_: Mapping[str, Json]) -> Takes:
+def takes(_: Mapping[str, Json]) -> ReplayRules:
     """Return which seals, call ids and media of a past this wire takes."""
-    return Takes(
+    return ReplayRules(
         seals="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
         trailing_space=False,
@@ -109,7 +109,7 @@ def _quirks(raw: Mapping[str, Json]) -> Quirks:
     if not raw:
         return _NONE
     try:
-        return converted(raw, Quirks)
+        return convert_json(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
@@ -272,11 +272,11 @@ def _media_type(data: bytes) -> str:
     return "image/png"
 
 
-def _other(part: Other) -> Block | None:
+def _other(part: UnknownPart) -> Block | None:
     return part.raw if part.dialect == NAME else None
 
 
-def _marked(block: Block, cache: Cache | None) -> Block:
+def _marked(block: Block, cache: CacheBreakpoint | None) -> Block:
     if cache is not None:
         mark = {"type": "ephemeral"}
         block["cache_control"] = mark | {"ttl": cache.ttl} if cache.ttl else mark
@@ -290,7 +290,7 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
     ToolResult: _tool_result,
     Image: _image,
     Blob: _document,
-    Other: _other,
+    UnknownPart: _other,
 }
 
 
@@ -319,7 +319,7 @@ def _tool_choice(choice: ToolChoice) -> Block:
     return block
 
 
-def _format(output: Output) -> Block:
+def _format(output: OutputFormat) -> Block:
     if output.schema is None:
         raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
     return {"type": "json_schema", "schema": compilable(output.schema)}

@@ -12,16 +12,16 @@ from pondero.canon import (
     Event,
     Finish,
     Finished,
-    Head,
     Json,
     Part,
     PartEnd,
+    ResponseHead,
     Seal,
     Started,
     Usage,
-    UsageNow,
-    decoder,
-    only_thought,
+    UsageUpdate,
+    get_decoder,
+    is_thinking_only,
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
@@ -62,11 +62,11 @@ class _Whole(Opening):
     context_management: Json = None
 
 
-_WHOLE = decoder(_Whole)
+_WHOLE = get_decoder(_Whole)
 _ANY: Decoder[Json] = Decoder()
 
 
-def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; raise what a 200 with an error in it says."""
     whole = parse(body, _WHOLE)
     if whole.type == "error":
@@ -104,7 +104,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 class Answer:
     """The answer as far as it was read."""
 
-    def __init__(self, head: Head, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: Where) -> None:
         self.head = head
         self.parts: list[Part] = []
         self._model, self._route = where.model, where.route
@@ -125,7 +125,7 @@ class Answer:
         if opening.usage is not None:
             self._counts = opening.usage
             self._usage = opening.usage.usage()
-            events.append(UsageNow(self._usage))
+            events.append(UsageUpdate(self._usage))
         return events
 
     def begun(self, opened: Block) -> list[Event]:
@@ -171,4 +171,4 @@ class Answer:
 def _finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
     """Return our word for the service's; ``exhausted`` where the cap left no room to answer."""
     ended = _FINISH.get(word or "", "other")
-    return "exhausted" if ended == "length" and only_thought(parts, usage) else ended
+    return "exhausted" if ended == "length" and is_thinking_only(parts, usage) else ended

@@ -7,7 +7,7 @@ the model still reads it. A schema that can be compiled comes back equal.
 
 from collections.abc import Callable, Mapping
 
-from pondero.canon import Json, dumped
+from pondero.canon import Json, dump_json
 
 _LIMITS = frozenset(
     {
@@ -28,7 +28,7 @@ def compilable(schema: Json) -> Json:
     }
     if _is_object(schema):
         closed["additionalProperties"] = False
-    told = ", ".join(f"{key}: {dumped(schema[key])}" for key in schema if key in _LIMITS)
+    told = ", ".join(f"{key}: {dump_json(schema[key])}" for key in schema if key in _LIMITS)
     if told:
         described = schema.get("description")
         before = f"{described}\n\n" if isinstance(described, str) and described else ""

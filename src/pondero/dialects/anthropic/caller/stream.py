@@ -6,7 +6,7 @@ from typing import ClassVar
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Head, Json, decoder, fold
+from pondero.canon import Event, Json, ResponseHead, get_decoder, join_pieces
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse
@@ -33,15 +33,15 @@ class _Type(Struct):
     type: str
 
 
-_FRAME = decoder(Frame)
+_FRAME = get_decoder(Frame)
 _decode = _FRAME.decode
 _WORDS = (TextBlock, ThinkingBlock)
-_OPENING = decoder(Opening)
-_TYPE = decoder(_Type)
+_OPENING = get_decoder(Opening)
+_TYPE = get_decoder(_Type)
 _ANY: Decoder[Json] = Decoder()
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, where), unit="a frame")
 
@@ -49,7 +49,7 @@ def stream(head: Head, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One answer, frame by frame."""
 
-    def __init__(self, head: Head, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: Where) -> None:
         self._answer = Answer(head, where)
         self._open: dict[int, Block] = {}
         self._begun = 0
@@ -79,7 +79,7 @@ class _Reading:
                 self._stencil.cut(payload, self._words)
         for opened in self._open.values():
             if isinstance(opened, _WORDS):
-                fold(opened.texts)
+                join_pieces(opened.texts)
 
     def end(self, _events: list[Event]) -> None:
         """Raise Truncated where message_stop never came."""

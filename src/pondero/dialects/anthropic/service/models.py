@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import Listed
 
 from .address import check_key
@@ -60,7 +60,7 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 def _families() -> dict[str | None, dict[str, Family]]:
     text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
     found: dict[str | None, dict[str, Family]] = {}
-    for row in converted(tomllib.loads(text), _Service).family:
+    for row in convert_json(tomllib.loads(text), _Service).family:
         found.setdefault(row.at, {}).update(dict.fromkeys(row.match, row))
     return found
 

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Seal,
@@ -34,7 +33,8 @@ from pondero.canon import (
     ToolChoice,
     ToolKind,
     ToolResult,
-    decoded,
+    UnknownPart,
+    decode_json,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed, Rejected
@@ -277,11 +277,11 @@ def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
             return _own(raw, unknown)
 
 
-def _own(raw: Raw, unknown: Unknown | None) -> Text | Other:
+def _own(raw: Raw, unknown: Unknown | None) -> Text | UnknownPart:
     """Return a block of the service's own; on the lenient road its words, if it has any."""
     block: Json = decode(raw)
     said = words(block) if unknown is not None and isinstance(block, dict) else None
-    return Other(NAME, block) if said is None else Text(said)
+    return UnknownPart(NAME, block) if said is None else Text(said)
 
 
 def _text(fields: types.TextBlock) -> Text:
@@ -317,16 +317,16 @@ def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> 
     )
 
 
-def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | Other:
+def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | UnknownPart:
     if typed(raw, types.TypeOnly, at).type in types.UNTYPED_RESULTS:
         return _own(raw, unknown)
     part = _part(raw, at, unknown)
-    if isinstance(part, Text | Image | Blob | Other):
+    if isinstance(part, Text | Image | Blob | UnknownPart):
         return part
     if unknown is None:
         raise refuse(f"{at}: a tool result holds text, images and documents")
     unknown.paths.append(at)
-    return Other(NAME, decode(raw))
+    return UnknownPart(NAME, decode(raw))
 
 
 def _medium(
@@ -343,7 +343,7 @@ def _medium(
         title = fields.title
     special = [name for name, value in settings.items() if value is not None]
     if special and unknown is None:
-        return Other(NAME, decode(raw))
+        return UnknownPart(NAME, decode(raw))
     if unknown is not None:
         unknown.paths += [f"{at}.{name}" for name in special]
     match source:
@@ -353,7 +353,7 @@ def _medium(
                 if unknown is None:
                     raise refuse(f"{at}.source.base64.data: Invalid base64 data")
                 unknown.paths.append(at)
-                return Other(NAME, decode(raw))
+                return UnknownPart(NAME, decode(raw))
             if picture:
                 return Image(source.media_type, data, cache=cache)
             return Blob(source.media_type, data, name=title, cache=cache)
@@ -373,8 +373,8 @@ def _bytes(data: str) -> bytes | None:
         return None
 
 
-def _cache(mark: types.CacheControl | None) -> Cache | None:
-    return None if mark is None else Cache(mark.ttl)
+def _cache(mark: types.CacheControl | None) -> CacheBreakpoint | None:
+    return None if mark is None else CacheBreakpoint(mark.ttl)
 
 
 def _choice(choice: types.ToolChoice) -> ToolChoice:
@@ -394,9 +394,9 @@ def _parallel(choice: types.OneTool | types.AnyTool | types.Auto) -> bool | None
     return None if disabled is None else not disabled
 
 
-def _output(body: types.Body) -> Output | None:
+def _output(body: types.Body) -> OutputFormat | None:
     shape = (body.output_config and body.output_config.format) or body.output_format
-    return None if shape is None else Output(shape.schema)
+    return None if shape is None else OutputFormat(shape.schema)
 
 
 def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
@@ -412,7 +412,7 @@ def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
 def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
     """Return the JSON as this type, or raise the refusal that names where it does not fit."""
     try:
-        return decoded(raw, kind)
+        return decode_json(raw, kind)
     except ValidationError as error:
         raise refuse(_misfit(str(error), at, raw)) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -430,7 +430,7 @@ def _fitting(data: bytes | Raw, kind: type[T], unknown: Unknown, at: str = "") -
         known = Unknown().known(decode(data), kind)
     while True:
         try:
-            return decoded(encode(known), kind)
+            return decode_json(encode(known), kind)
         except ValidationError as error:
             if (left := _left_out(known, str(error))) is None:
                 raise refuse(_misfit(str(error), at, encode(known))) from None

@@ -14,7 +14,6 @@ from pondero.canon import (
     Finished,
     HttpResponse,
     Json,
-    Other,
     Part,
     PartEnd,
     PartStart,
@@ -26,8 +25,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
@@ -109,7 +109,7 @@ class Stream:
                 return self._call(event)
             case PartEnd():
                 return self._end(event)
-            case UsageNow():
+            case UsageUpdate():
                 self._usage = event.usage
             case Started():
                 return self._start(event)
@@ -235,7 +235,7 @@ class _Blocks:
                 block = self._thinking(part)
             case ToolCall():
                 block = self.call(part)
-            case Other() if part.dialect == NAME:
+            case UnknownPart() if part.dialect == NAME:
                 block = part.raw
             case _:
                 block = None

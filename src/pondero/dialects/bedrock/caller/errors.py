@@ -7,7 +7,7 @@ a message, which is read where one name stands for several errors.
 import re
 from collections.abc import Mapping
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -20,7 +20,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -53,14 +53,16 @@ _NO_KEY = re.compile(r"security token|signature|authentication|api key", re.IGNO
 _BY_DAY = re.compile(r"too many tokens per day", re.IGNORECASE)
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of a response that is not 200; any body will do."""
     # ThrottlingException:http://internal... : the name ends at the colon
     name = head.headers.get("x-amzn-errortype", "").partition(":")[0] or None
     return failure(name, head, body=body, status=head.status)
 
 
-def failure(name: str | None, head: Head, *, body: bytes, status: int | None) -> ServiceError:
+def failure(
+    name: str | None, head: ResponseHead, *, body: bytes, status: int | None
+) -> ServiceError:
     """Return the error of this name and body; ``status`` is None inside a stream."""
     said = json_of(body)
     said = said if isinstance(said, dict) else {}
@@ -79,7 +81,7 @@ def failure(name: str | None, head: Head, *, body: bytes, status: int | None) ->
 def _class(
     name: str | None, status: int | None, message: str, original: Json
 ) -> type[ServiceError]:
-    by_number = ServerFailed if status == _OF_THE_MODEL else by_status(status or 500)
+    by_number = ServerFailed if status == _OF_THE_MODEL else error_for_status(status or 500)
     found = _NAMES.get((name or "").lower(), by_number)
     if found is BadRequest:
         if _TOO_LONG.search(message):

@@ -15,7 +15,6 @@ from msgspec.json import Decoder
 from pondero.canon import (
     Event,
     Json,
-    Other,
     Part,
     PartStart,
     Seal,
@@ -25,8 +24,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    arguments_of,
-    decoder,
+    UnknownPart,
+    get_decoder,
+    parse_arguments,
 )
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -63,7 +63,7 @@ class _Delta(Struct):
     delta: dict[str, Json]
 
 
-_DELTA = decoder(_Delta)
+_DELTA = get_decoder(_Delta)
 
 
 class Block(Protocol):
@@ -175,7 +175,7 @@ class CallBlock:
 
     def end(self, _seal: Sealer) -> Part:
         """Return the call."""
-        return ToolCall(self._id, self._name, arguments_of("".join(self._pieces)))
+        return ToolCall(self._id, self._name, parse_arguments("".join(self._pieces)))
 
 
 class OtherBlock:
@@ -205,8 +205,8 @@ class OtherBlock:
     def end(self, _seal: Sealer) -> Part:
         """Return the block."""
         if self._pieces and isinstance(self._fields, dict):
-            self._fields["input"] = arguments_of("".join(self._pieces))
-        return Other(NAME, {self._kind: self._fields})
+            self._fields["input"] = parse_arguments("".join(self._pieces))
+        return UnknownPart(NAME, {self._kind: self._fields})
 
 
 def _joined(pieces: list[str]) -> str:
@@ -243,10 +243,10 @@ class _Thought(Struct, rename="camel"):
     redacted_content: str | None = None
 
 
-_CALL = decoder(_Call)
-_CITED = decoder(_Cited)
-_THOUGHT = decoder(_Thought)
-_STRING = decoder(str)
+_CALL = get_decoder(_Call)
+_CITED = get_decoder(_Cited)
+_THOUGHT = get_decoder(_Thought)
+_STRING = get_decoder(str)
 _ANY: Decoder[Json] = Decoder()
 
 

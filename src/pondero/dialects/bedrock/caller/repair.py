@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json
+from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -30,27 +30,27 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     return next(filter(None, (cured(request, each) for each in _cures(error.message))), None)
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
 
 
-def _cures(message: str) -> Iterator[Cure]:
+def _cures(message: str) -> Iterator[SavedRepair]:
     """Yield the cures that a refusal names, the likeliest first."""
     if bound := _BOUND.search(message):
-        yield Cure("drop bound blocks", at=int(bound[1]))
+        yield SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
-        yield Cure("unseal", at=int(invalid[1]))
+        yield SavedRepair("unseal", at=int(invalid[1]))
     if _UNSIGNED.search(message):
-        yield Cure("unseal")
+        yield SavedRepair("unseal")
     if _DISPLAY.search(message):
-        yield Cure("leave out display")
+        yield SavedRepair("leave out display")
     if words := offered_levels(message):
-        yield Cure("lower", words)
+        yield SavedRepair("lower", words)
 
 
-def _unshown(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
+def _unshown(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
     """Return it without ``display``, which GovCloud does not know."""
     thinking = (body.get(_OWN) or {}).get("thinking")
     if not isinstance(thinking, dict) or "display" not in thinking:
@@ -61,7 +61,7 @@ def _unshown(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair 
     return Repair(_sent(request, body), note, cure, "model")
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
+def _unbound(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
     """Return it asking the service to drop such blocks; only adaptive thinking can ask so."""
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
@@ -75,7 +75,7 @@ def _unbound(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
     return Repair(_sent(request, body), _dropped(why), cure, "thread", tuple(unsealed))
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair:
+def _bare(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
     """Return it without thinking from the bad block on: later blocks may be bound to it."""
     unsealed = _unthink(body["messages"][cure.at :])
     why = "earlier thinking was not accepted; the conversation goes on without that thinking"
@@ -113,7 +113,7 @@ def _seal(thought: dict[str, Json]) -> str:
     return str(text.get("signature") or thought.get("redactedContent") or "")
 
 
-def _lower(request: HttpRequest, body: dict[str, Json], cure: Cure) -> Repair | None:
+def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
     """Return it with the next of the levels that the refusal lists, in its maker's field."""
     words = cure.words
     found = _word(body.get(_OWN) or {})
@@ -153,7 +153,7 @@ def _sent(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], Cure], Repair | None]] = {
+_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
     "drop bound blocks": _unbound,
     "unseal": _bare,
     "leave out display": _unshown,

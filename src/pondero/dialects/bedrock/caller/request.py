@@ -14,16 +14,15 @@ from msgspec import json
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Text,
     Thinking,
@@ -31,8 +30,9 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    converted,
-    overlaid,
+    UnknownPart,
+    convert_json,
+    merge_json,
 )
 from pondero.dialects.paths import segment
 from pondero.errors import BadCatalog, BadParameter
@@ -148,7 +148,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
     beside = quirks_of(target.quirks).takes_messages_fields(request.model)
     own = _body(request, plan, beside=beside)
-    body = overlaid(overlaid(own, request.extras or {}), plan.fields)
+    body = merge_json(merge_json(own, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
         "POST",
@@ -210,7 +210,7 @@ def _blocks(part: Part) -> list[Block]:
     block = _BLOCKS[type(part)](part)
     if block is None:
         return []
-    cache = None if isinstance(part, Thinking | Other) else part.cache
+    cache = None if isinstance(part, Thinking | UnknownPart) else part.cache
     return [block] if cache is None else [block, _point(cache)]
 
 
@@ -277,7 +277,7 @@ def _id(id: str) -> str:
     return f"tooluse_{digest[:22].decode()}"
 
 
-def _other(part: Other) -> Block | None:
+def _other(part: UnknownPart) -> Block | None:
     return part.raw if part.dialect == NAME else None
 
 
@@ -288,11 +288,11 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
     ToolResult: _tool_result,
     Image: image_block,
     Blob: blob_block,
-    Other: _other,
+    UnknownPart: _other,
 }
 
 
-def _point(cache: Cache) -> Block:
+def _point(cache: CacheBreakpoint) -> Block:
     point: Block = {"type": "default"}
     return {"cachePoint": {**point, "ttl": cache.ttl} if cache.ttl else point}
 
@@ -345,7 +345,7 @@ def _choice(choice: ToolChoice) -> Block:
     return {_CHOICES[choice.mode]: named}
 
 
-def _format(output: Output | None) -> Block:
+def _format(output: OutputFormat | None) -> Block:
     if output is None:
         return {}
     if output.schema is None:
@@ -361,9 +361,9 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return who may read a seal again, and which ids and media this wire takes."""
-    return Takes(
+    return ReplayRules(
         seals="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,
@@ -399,6 +399,6 @@ def marks(model: str, raw: Mapping[str, Json]) -> bool:
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     """Return the quirks in a mapping; raises BadCatalog where a value has the wrong type."""
     try:
-        return converted(raw, Quirks)
+        return convert_json(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None

@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct
 
-from pondero.canon import Event, Head, Json, Started, decoder
+from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.framing import parse
 
@@ -24,10 +24,10 @@ class _Whole(Metadata, kw_only=True, rename="camel"):
     additional_model_response_fields: Json = None
 
 
-_WHOLE = decoder(_Whole)
+_WHOLE = get_decoder(_Whole)
 
 
-def decode(_head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer."""
     whole = parse(body, _WHOLE)
     answer = Answer(where.model, where.route)

@@ -5,7 +5,17 @@ from collections.abc import Callable
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from pondero.canon import Event, Finished, Head, Json, Part, PartEnd, Seal, Started, decoder
+from pondero.canon import (
+    Event,
+    Finished,
+    Json,
+    Part,
+    PartEnd,
+    ResponseHead,
+    Seal,
+    Started,
+    get_decoder,
+)
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, ServiceError, Truncated
 from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse
@@ -46,11 +56,11 @@ class _Stop(Struct, rename="camel"):
     content_block_index: int
 
 
-_START = decoder(_Start)
-_MORE = decoder(_More)
-_STOP = decoder(_Stop)
-_ENDING = decoder(Ending)
-_METADATA = decoder(Metadata)
+_START = get_decoder(_Start)
+_MORE = get_decoder(_More)
+_STOP = get_decoder(_Stop)
+_ENDING = get_decoder(Ending)
+_METADATA = get_decoder(Metadata)
 _more = _MORE.decode
 
 
@@ -93,7 +103,7 @@ class Answer:
         return Seal(NAME, value, self._model, self._route)
 
 
-def stream(head: Head, where: Where) -> FrameStream[AwsEvent]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[AwsEvent]:
     """Return a decoder for one streamed answer."""
     answer = _StreamedAnswer(head, where)
     return FrameStream(_Frames(answer), answer, unit=None)
@@ -123,7 +133,7 @@ class _StreamedAnswer:
     An answer that is cut between the two is whole, and its counts are unknown.
     """
 
-    def __init__(self, head: Head, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: Where) -> None:
         self.over = False
         self._head = head
         self._answer = Answer(where.model, where.route)

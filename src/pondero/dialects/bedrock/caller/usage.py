@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Finish, HttpRequest, Json, Part, Usage, only_thought
+from pondero.canon import Finish, HttpRequest, Json, Part, Usage, is_thinking_only
 
 
 class Counts(Struct, rename="camel"):
@@ -75,7 +75,7 @@ _FINISH: Mapping[str, Finish] = {
 def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
     """Return our word for the stop reason; ``exhausted`` where thinking used up the cap."""
     ended = _FINISH.get(word or "", "other")
-    return "exhausted" if ended == "length" and only_thought(parts, usage) else ended
+    return "exhausted" if ended == "length" and is_thinking_only(parts, usage) else ended
 
 
 _VERB = re.compile(r"/converse(?:-stream)?$")

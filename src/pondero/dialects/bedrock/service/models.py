@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import Listed
 
 from .errors import refuse, request_id
@@ -50,7 +50,7 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 def _families() -> dict[str, Family]:
     """Return the rows by name, the longest name first."""
     text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    service = converted(tomllib.loads(text), _Service)
+    service = convert_json(tomllib.loads(text), _Service)
     rows = {name: row for row in service.family for name in row.match}
     return {name: rows[name] for name in sorted(rows, key=len, reverse=True)}
 

@@ -6,7 +6,7 @@ with another model keeps it. Blocks in which only the service itself can read ar
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pondero.canon import Json, dumped
+from pondero.canon import Json, dump_json
 
 
 def words(kind: str, fields: Json) -> str | None:
@@ -18,7 +18,7 @@ def words(kind: str, fields: Json) -> str | None:
 
 def _json(fields: Json) -> Iterator[Json]:
     """Yield a tool's result that is JSON, as its text."""
-    yield dumped(fields)
+    yield dump_json(fields)
 
 
 def _search_result(fields: Json) -> Iterator[Json]:

@@ -18,13 +18,12 @@ from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Seal,
@@ -34,7 +33,8 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    converted,
+    UnknownPart,
+    convert_json,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -173,7 +173,7 @@ def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
     if all(field.encode_name != name for field in fields_of(shape)):
         return False
     try:
-        converted(Unknown().known({name: value}, shape), shape)
+        convert_json(Unknown().known({name: value}, shape), shape)
     except ValidationError:
         return False
     return True
@@ -221,7 +221,7 @@ class _Reader:
         for number, union in enumerate(content):
             kind, fields = block(union, f"{at}.{number}", self._unknown)
             if isinstance(fields, types.CachePoint) and parts and _can_mark(parts[-1]):
-                parts[-1] = replace(parts[-1], cache=Cache(fields.ttl))
+                parts[-1] = replace(parts[-1], cache=CacheBreakpoint(fields.ttl))
             else:
                 parts.append(self._part(fields, kind, union[kind], f"{at}.{number}"))
         return tuple(parts)
@@ -245,11 +245,11 @@ class _Reader:
                 return self._medium(fields, kind, raw, at)
         return self._own(kind, raw)
 
-    def _own(self, kind: str, raw: Raw) -> Text | Other:
+    def _own(self, kind: str, raw: Raw) -> Text | UnknownPart:
         """Return a block of the service's own; leniently its words, if it has any."""
         fields: Json = decode(raw)
         said = words(kind, fields) if self._unknown is not None else None
-        return Other(NAME, {kind: fields}) if said is None else Text(said)
+        return UnknownPart(NAME, {kind: fields}) if said is None else Text(said)
 
     def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
         text, redacted = fields.reasoning_text, fields.redacted_content
@@ -260,7 +260,7 @@ class _Reader:
             return Thinking(text.text, Seal(NAME, text.signature or "") if sealed else None)
         if redacted is not None:
             return Thinking("", Seal(NAME, redacted), redacted=True)
-        return Other(NAME, {"reasoningContent": decode(raw)})
+        return UnknownPart(NAME, {"reasoningContent": decode(raw)})
 
     def _result(self, fields: types.ToolResultBlock, at: str) -> ToolResult:
         content = tuple(
@@ -269,7 +269,7 @@ class _Reader:
         )
         return ToolResult(fields.tool_use_id, content, error=fields.status == "error")
 
-    def _inner(self, union: types.Union, at: str) -> Text | Image | Blob | Other:
+    def _inner(self, union: types.Union, at: str) -> Text | Image | Blob | UnknownPart:
         kind = _kind(union, at, types.RESULTS, self._unknown)
         if kind not in types.RESULTS and self._unknown is None:
             raise refuse_key(kind, at)
@@ -277,7 +277,7 @@ class _Reader:
             return self._own(kind, union[kind])
         fields = typed(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
-        if not isinstance(part, Text | Image | Blob | Other):
+        if not isinstance(part, Text | Image | Blob | UnknownPart):
             raise refuse(f"{at}: a tool result holds text, JSON, images, documents and videos")
         return part
 
@@ -316,7 +316,7 @@ class _Reader:
             kind, fields = block(union, f"system.{at}", self._unknown)
             if isinstance(fields, types.CachePoint):
                 if texts:
-                    texts[-1] = replace(texts[-1], cache=Cache(fields.ttl))
+                    texts[-1] = replace(texts[-1], cache=CacheBreakpoint(fields.ttl))
             elif kind == "text" and isinstance(fields, str):
                 texts.append(Text(fields))
             elif kind == "guardContent":
@@ -350,7 +350,7 @@ class _Reader:
                 tools.append(self._own_tool(kind, decode(union[kind]), named.name))
             elif kind == "cachePoint" and tools:
                 point = typed(union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown)
-                tools[-1] = replace(tools[-1], cache=Cache(point.ttl))
+                tools[-1] = replace(tools[-1], cache=CacheBreakpoint(point.ttl))
             elif kind == "cachePoint" or self._unknown is None:
                 self._pass_over(kind, where)
             else:
@@ -394,7 +394,7 @@ _Medium = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.Audi
 
 
 def _can_mark(part: Part) -> bool:
-    return not isinstance(part, Thinking | Other) and part.cache is None
+    return not isinstance(part, Thinking | UnknownPart) and part.cache is None
 
 
 def _call(fields: types.ToolUseBlock) -> ToolCall:
@@ -411,7 +411,7 @@ def _bytes(data: str, at: str) -> bytes:
         raise refuse_value(at, "it is not valid base64") from None
 
 
-def _output(config: types.OutputConfig | None) -> Output | None:
+def _output(config: types.OutputConfig | None) -> OutputFormat | None:
     """Return the schema that the answer must follow."""
     if config is None or config.text_format is None:
         return None
@@ -422,4 +422,4 @@ def _output(config: types.OutputConfig | None) -> Output | None:
         raise refuse(
             "The value at outputConfig.textFormat.structure.jsonSchema.schema is not valid JSON."
         ) from None
-    return Output(schema) if shape.name is None else Output(schema, shape.name)
+    return OutputFormat(schema) if shape.name is None else OutputFormat(schema, shape.name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.json import encode
 
-from pondero.canon import Image, Json, Other, Part, Text, Thinking, ToolCall
+from pondero.canon import Image, Json, Part, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
@@ -45,7 +45,7 @@ class BlockWriter:
             case Image(data=bytes(data), media_type=str(kind)) if kind in _FORMATS:
                 source = {"bytes": b64encode(data).decode()}
                 block = {"image": {"format": _FORMATS[kind], "source": source}}
-            case Other() if part.dialect == NAME:
+            case UnknownPart() if part.dialect == NAME:
                 block = part.raw
             case _:
                 return []

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
-from pondero.canon import Json, ToolKind, decoded
+from pondero.canon import Json, ToolKind, decode_json
 from pondero.dialects.bodies import Unknown, unchecked
 from pondero.dialects.dialect import Rejected
 
@@ -315,7 +315,7 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None
     ranges and patterns are not checked.
     """
     try:
-        return decoded(raw, kind)
+        return decode_json(raw, kind)
     except ValidationError as error:
         if unknown is None:
             raise _misfit(str(error), at) from None
@@ -325,7 +325,7 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None
         ) from None
     try:
         known = unknown.known(decode(raw), kind, at=at)
-        read: T = decoded(encode(known), unchecked(kind))
+        read: T = decode_json(encode(known), unchecked(kind))
     except ValidationError as error:
         raise _misfit(str(error), at) from None
     return read

@@ -5,7 +5,7 @@ A stream that fails has the same message in its last event, without a status.
 
 import re
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -14,7 +14,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -24,7 +24,7 @@ _SPENT = re.compile(r"\bmonth(?:ly)?\b", re.IGNORECASE)  # the limit of a trial 
 _ASKED_WRONG = re.compile(r"try updating", re.IGNORECASE)
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that an answer is; survives HTML and an empty body."""
     raw = json_of(body)
     fields = raw if isinstance(raw, dict) else {}
@@ -33,7 +33,7 @@ def error(head: Head, body: bytes) -> ServiceError:
     return _made(_kind(head.status, message), message, head=head, id=fields.get("id"), body=body)
 
 
-def in_stream(message: str, *, code: str | None, head: Head, body: bytes) -> ServiceError:
+def in_stream(message: str, *, code: str | None, head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that a stream ended with."""
     kind = BadRequest if _ASKED_WRONG.search(message) else ServerFailed
     if _TOO_LONG.search(message):
@@ -45,7 +45,7 @@ def _made(
     kind: type[ServiceError],
     message: str,
     *,
-    head: Head,
+    head: ResponseHead,
     code: str | None = None,
     id: Json = None,
     body: bytes,
@@ -67,4 +67,4 @@ def _kind(status: int, message: str) -> type[ServiceError]:
         return QuotaSpent
     if status == _BAD_TOKEN:
         return AuthFailed
-    return ServiceTimeout if status == _CANCELLED else by_status(status)
+    return ServiceTimeout if status == _CANCELLED else error_for_status(status)

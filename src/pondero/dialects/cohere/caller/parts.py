@@ -15,7 +15,6 @@ from pondero.canon import (
     Finish,
     Finished,
     Json,
-    Other,
     Part,
     PartEnd,
     PartStart,
@@ -27,9 +26,10 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UnknownPart,
     Usage,
-    decoder,
-    minted,
+    get_decoder,
+    make_call_id,
 )
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE, parse
@@ -95,8 +95,8 @@ class Body(Struct, gc=False):
     logprobs: Json = None
 
 
-FRAMES = decoder(Frame)
-BODIES = decoder(Body)
+FRAMES = get_decoder(Frame)
+BODIES = get_decoder(Body)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 
 
@@ -166,7 +166,7 @@ class Answer:
         """Take a part we do not know."""
         self.close(events)
         events.append(PartStart(self._next, "other"))
-        self._done(Other(NAME, raw), events)
+        self._done(UnknownPart(NAME, raw), events)
 
     def cite(self, citation: Json) -> None:
         """Take a citation; it goes with the text that is open, or with the next."""
@@ -250,7 +250,7 @@ class Answer:
         self._next += 1
 
     def _minted(self, name: str) -> str:
-        return minted(f"{self._id} {self._next} {name}".encode("utf-8", "replace"))
+        return make_call_id(f"{self._id} {self._next} {name}".encode("utf-8", "replace"))
 
 
 def _arguments(text: str) -> Json:

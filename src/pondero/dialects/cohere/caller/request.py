@@ -15,11 +15,10 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Text,
     Thinking,
@@ -27,7 +26,8 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    overlaid,
+    UnknownPart,
+    merge_json,
 )
 from pondero.errors import BadParameter
 from pondero.thinking import Plan
@@ -43,16 +43,16 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan.dropped)
     if isinstance(request.extras, Mapping):
-        body = overlaid(body, request.extras)
-    body = overlaid(body, plan.fields)
+        body = merge_json(body, request.extras)
+    body = merge_json(body, plan.fields)
     headers = {"content-type": "application/json", **target.headers, **plan.headers}
     url = f"{target.url.rstrip('/')}/v2/chat"
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back: which ids and media."""
-    return Takes(
+    return ReplayRules(
         id_pattern=r"\S+",
         unsealed=True,  # thinking is never signed here
         media=("image/",),
@@ -101,7 +101,7 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _format(output: Output) -> Json:
+def _format(output: OutputFormat) -> Json:
     asked: dict[str, Json] = {"type": "json_object"}
     return asked if output.schema is None else asked | {"json_schema": output.schema}
 
@@ -150,7 +150,7 @@ def _spoken(part: Part) -> Json:
             part.text and part.seal is None
         ):  # this wire seals no thinking: a seal is another dialect's
             return {"type": "thinking", "thinking": part.text}
-        case Other() if part.dialect == NAME:
+        case UnknownPart() if part.dialect == NAME:
             return part.raw
         case _:
             return None
@@ -195,7 +195,7 @@ def _shown(part: Part) -> Json:
             return {"type": "image_url", "image_url": image}
         case Blob():
             raise BadParameter(f"this wire takes pictures and no {part.media_type!r}")
-        case Other() if part.dialect == NAME:
+        case UnknownPart() if part.dialect == NAME:
             return part.raw
         case _:
             return None

@@ -1,6 +1,6 @@
 """Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
-from pondero.canon import Event, Head, Json
+from pondero.canon import Event, Json, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -18,7 +18,7 @@ _EVENTS = frozenset(
 )
 
 
-def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; the body may also be a finished stream."""
     if body.lstrip().startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
@@ -14,7 +14,7 @@ _decode = FRAMES.decode
 _NO_DELTA = Delta()
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, Answer(where.model, where.route)))
 
@@ -22,7 +22,7 @@ def stream(head: Head, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One short method for each kind of event."""
 
-    def __init__(self, head: Head, answer: Answer) -> None:
+    def __init__(self, head: ResponseHead, answer: Answer) -> None:
         self.over = False
         self._head = head
         self._answer = answer

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import Listed
 
 from .errors import refuse
@@ -51,7 +51,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return converted(tomllib.loads(text), Table)
+    return convert_json(tomllib.loads(text), Table)
 
 
 # -- lists of models -----------------------------------------------------------------------------

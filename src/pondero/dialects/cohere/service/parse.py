@@ -18,8 +18,7 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Seal,
@@ -29,8 +28,9 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    converted,
-    dumped,
+    UnknownPart,
+    convert_json,
+    dump_json,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -94,7 +94,7 @@ def body(raw: Json, unknown: Unknown | None = None) -> types.Body:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
     try:
         if unknown is None:
-            return converted(raw, types.Body)
+            return convert_json(raw, types.Body)
         return unknown.convert(raw, types.LooseBody)
     except msgspec.ValidationError as error:
         mistyped(error)
@@ -228,7 +228,7 @@ class _Talk:
 
     def _result(self, message: types.ToolAnswer, number: int) -> ToolResult:
         parts = self._parts(message.content or [], number)
-        content = tuple(part for part in parts if isinstance(part, Text | Other))
+        content = tuple(part for part in parts if isinstance(part, Text | UnknownPart))
         if self._lenient:
             content = tuple(map(_as_words, content))
         return ToolResult(message.tool_call_id, content)
@@ -244,7 +244,7 @@ class _Talk:
             return (Text(content),)
         places = (f"messages.{number}.content.{n}" for n in range(len(content)))
         return tuple(
-            Other(NAME, self._kept[at]) if at in self._kept else _part(part)
+            UnknownPart(NAME, self._kept[at]) if at in self._kept else _part(part)
             for at, part in zip(places, content, strict=True)
         )
 
@@ -259,16 +259,16 @@ def _part(part: types.Content) -> Part:
             return image_of(part)
         case types.DocumentPart():
             document = msgspec.to_builtins(part.document)
-            return Other(NAME, {"type": "document", "document": document})
+            return UnknownPart(NAME, {"type": "document", "document": document})
 
 
-def _as_words(part: Text | Other) -> Text | Other:
+def _as_words(part: Text | UnknownPart) -> Text | UnknownPart:
     """Return a document, which only this wire has, as its words; anything else as it is."""
-    document = part.raw.get("document") if isinstance(part, Other) else None
+    document = part.raw.get("document") if isinstance(part, UnknownPart) else None
     if not isinstance(document, dict):
         return part
     data = document.get("data")
-    return Text(data if isinstance(data, str) else dumped(data))
+    return Text(data if isinstance(data, str) else dump_json(data))
 
 
 def _call(call: types.Call) -> ToolCall:
@@ -301,5 +301,5 @@ def _choice(asked: str | None) -> ToolChoice | None:
     return None if mode is None else ToolChoice(mode)
 
 
-def _output(asked: types.TextFormat | types.ObjectFormat | None) -> Output | None:
-    return Output(asked.json_schema) if isinstance(asked, types.ObjectFormat) else None
+def _output(asked: types.TextFormat | types.ObjectFormat | None) -> OutputFormat | None:
+    return OutputFormat(asked.json_schema) if isinstance(asked, types.ObjectFormat) else None

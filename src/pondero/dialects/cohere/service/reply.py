@@ -21,7 +21,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     Usage,
-    dumped,
+    dump_json,
 )
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
@@ -54,7 +54,7 @@ def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     }
     if (counts := _counts(reply.usage)) is not None:
         body["usage"] = counts
-    return HttpResponse(200, {"content-type": "application/json"}, dumped(body).encode())
+    return HttpResponse(200, {"content-type": "application/json"}, dump_json(body).encode())
 
 
 def stream(answering: Answering[None]) -> "Stream":
@@ -186,7 +186,7 @@ def _framed(name: str, delta: Json = None, **more: Json) -> bytes:
     said: dict[str, Json] = {"type": name, **more}
     if delta is not None:
         said["delta"] = delta
-    return b"event: " + name.encode() + b"\ndata: " + dumped(said).encode() + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + dump_json(said).encode() + b"\n\n"
 
 
 def _spoken(part: Json, *, shown: bool) -> Json:
@@ -201,7 +201,7 @@ def _spoken(part: Json, *, shown: bool) -> Json:
 
 def _call(call: ToolCall) -> Json:
     arguments = call.arguments
-    text = arguments if isinstance(arguments, str) else dumped(arguments)
+    text = arguments if isinstance(arguments, str) else dump_json(arguments)
     return {
         "id": call.id,
         "type": "function",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json, converted, decoder
+from pondero.canon import Json, convert_json, get_decoder
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE, parse
 
@@ -106,7 +106,7 @@ class Chunk(Struct, rename="camel", gc=False):
     total_tokens: int | None = None
 
 
-_CHUNKS = decoder(Chunk)
+_CHUNKS = get_decoder(Chunk)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 # Raises UNREADABLE; then ``parsed`` tries again.
 decode_chunk: Callable[[bytes | str], Chunk] = _CHUNKS.decode
@@ -129,7 +129,7 @@ def _without_nulls(frame: bytes) -> Chunk:
         raw = _ANYTHING.decode(frame)
         raw = raw.get("response") or raw
         raw["usageMetadata"] = {k: v for k, v in raw["usageMetadata"].items() if v is not None}
-        return converted(raw, Chunk)
+        return convert_json(raw, Chunk)
     except (*UNREADABLE, AttributeError, KeyError, TypeError):
         return parse(frame, _CHUNKS)
 

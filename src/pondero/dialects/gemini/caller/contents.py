@@ -14,13 +14,13 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Other,
     Part,
     Seal,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 
 from .parts import NAME
@@ -97,7 +97,7 @@ class _Talk:
                 return self._signed(thought, part.seal, empty=not part.text)
             case Image() | Blob():
                 return self._signed(_medium(part), part.seal, empty=False)
-            case Other():
+            case UnknownPart():
                 if part.dialect != NAME:
                     return None
                 return self._signed(dict(part.raw), part.seal, empty=False)
@@ -155,7 +155,7 @@ def _left_before(parts: list[Json]) -> Json:
 def _response(result: ToolResult) -> Json:
     texts = []
     for part in result.content:
-        if isinstance(part, Other) and part.dialect == NAME:
+        if isinstance(part, UnknownPart) and part.dialect == NAME:
             return part.raw
         if isinstance(part, Text):
             texts.append(part.text)

@@ -6,7 +6,7 @@ A bad key is a 400 here, a spent daily quota a 429, and the time to wait is in t
 import re
 from collections.abc import Iterator
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -20,7 +20,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -63,7 +63,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])", re.IGNORECASE)
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that an answer is; survives HTML and an empty body."""
     raw = json_of(body)
     if isinstance(raw, list) and raw:
@@ -74,7 +74,7 @@ def error(head: Head, body: bytes) -> ServiceError:
     return from_error(error, head=head, body=body)
 
 
-def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
+def from_error(error: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error for a value of the field ``error``, whatever its type."""
     fields = error if isinstance(error, dict) else {}
     status = head.status
@@ -101,7 +101,7 @@ def _kind(
     for detail in details:
         if kind := _BY_REASON.get(str(detail.get("reason"))):
             return kind
-    coarse = by_status(status) if status >= 400 else ServiceError
+    coarse = error_for_status(status) if status >= 400 else ServiceError
     kind = _BY_WORD.get(word or "", coarse)
     if kind is RateLimited and any(_daily(detail) for detail in details):
         return QuotaSpent
@@ -125,7 +125,7 @@ def _daily(detail: dict[str, Json]) -> bool:
     )
 
 
-def _retry_after(head: Head, details: list[dict[str, Json]], message: str) -> float | None:
+def _retry_after(head: ResponseHead, details: list[dict[str, Json]], message: str) -> float | None:
     for detail in details:
         delay = detail.get("retryDelay")
         if isinstance(delay, str) and (found := _SECONDS.fullmatch(delay)):
@@ -137,7 +137,7 @@ def _retry_after(head: Head, details: list[dict[str, Json]], message: str) -> fl
     return None
 
 
-def _request_id(head: Head, details: list[dict[str, Json]]) -> str | None:
+def _request_id(head: ResponseHead, details: list[dict[str, Json]]) -> str | None:
     for detail in details:
         if isinstance(found := detail.get("requestId"), str):
             return found

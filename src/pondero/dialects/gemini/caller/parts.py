@@ -18,7 +18,6 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
-    Other,
     Part,
     PartEnd,
     PartKind,
@@ -31,8 +30,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    UsageNow,
-    minted,
+    UnknownPart,
+    UsageUpdate,
+    make_call_id,
 )
 from pondero.errors import Malformed, Truncated
 
@@ -203,7 +203,7 @@ class Answer:
     def _unknown(self, raw: dict[str, Json], signature: str | None, events: list[Event]) -> None:
         known = {key: value for key, value in raw.items() if key != "thoughtSignature"}
         if known.keys() - {"thought"}:
-            self._whole(Other(NAME, known, self._seal(signature)), events)
+            self._whole(UnknownPart(NAME, known, self._seal(signature)), events)
         elif signature is not None:
             self._signed("", signature, events, thinking=bool(known.get("thought")))
 
@@ -231,7 +231,9 @@ class Answer:
         elif not calling.may_be_sealed:
             self._close(events)
 
-    def _whole(self, part: Text | Thinking | Image | Blob | Other, events: list[Event]) -> None:
+    def _whole(
+        self, part: Text | Thinking | Image | Blob | UnknownPart, events: list[Event]
+    ) -> None:
         self._close(events)
         kind = _KINDS[type(part)]
         events.append(PartStart(self._next, kind, seal=part.seal))
@@ -260,7 +262,7 @@ class Answer:
         if isinstance(part, Thinking):
             self._thought = True
             if self._counts is not None:
-                events.append(UsageNow(usage(self._counts)))
+                events.append(UsageUpdate(usage(self._counts)))
         elif isinstance(part, Text):
             self._answered = self._answered or bool(part.text.strip())
         elif isinstance(part, Image | Blob):
@@ -297,7 +299,7 @@ class Answer:
             self._ids.add(call.id)
             return call.id
         answer = self._started.id if self._started else None
-        return minted(msgspec.json.encode([answer, self._next, call.name, call.args]))
+        return make_call_id(msgspec.json.encode([answer, self._next, call.name, call.args]))
 
 
 class _Calling:
@@ -337,7 +339,7 @@ _KINDS: dict[type, PartKind] = {
     Thinking: "thinking",
     Image: "image",
     Blob: "blob",
-    Other: "other",
+    UnknownPart: "other",
 }
 
 

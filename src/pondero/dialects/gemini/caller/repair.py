@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json
+from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment
@@ -27,17 +27,17 @@ _KEYS = ("thoughtSignature", "thought_signature")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
     if _REFUSED.search(error.message):
-        return _without_seals(request, Cure("unseal"))
-    return cured(request, Cure("hide thoughts")) if _NAMED.search(error.message) else None
+        return _without_seals(request, SavedRepair("unseal"))
+    return cured(request, SavedRepair("hide thoughts")) if _NAMED.search(error.message) else None
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, cure)
 
 
-def _without_thoughts(request: HttpRequest, cure: Cure) -> Repair | None:
+def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request that asks for no readable thinking.
 
     Deployments differ in whether they take the field (Cloud Code Assist, google.md G17), and none
@@ -56,7 +56,7 @@ def _without_thoughts(request: HttpRequest, cure: Cure) -> Repair | None:
     return Repair(_sent(request, body), note, cure, "model")
 
 
-def _without_seals(request: HttpRequest, cure: Cure) -> Repair:
+def _without_seals(request: HttpRequest, cure: SavedRepair) -> Repair:
     """Return the request with stand-ins for its signatures."""
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
@@ -90,7 +90,7 @@ def _unsigned(parts: list[Json]) -> Iterator[Json]:
             yield bare
 
 
-_CURES: dict[str, Callable[[HttpRequest, Cure], Repair | None]] = {
+_CURES: dict[str, Callable[[HttpRequest, SavedRepair], Repair | None]] = {
     "unseal": _without_seals,
     "hide thoughts": _without_thoughts,
 }

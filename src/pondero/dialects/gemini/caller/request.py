@@ -12,13 +12,13 @@ import msgspec
 from pondero.canon import (
     HttpRequest,
     Json,
-    Output,
+    OutputFormat,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Tool,
     ToolChoice,
-    overlaid,
+    merge_json,
 )
 from pondero.dialects.paths import resource, segment
 from pondero.thinking import Plan
@@ -61,8 +61,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan, target)
     if isinstance(request.extras, Mapping):
-        body = overlaid(body, request.extras)
-    body = overlaid(body, plan.fields)
+        body = merge_json(body, request.extras)
+    body = merge_json(body, plan.fields)
     url = _address(request.model, target.url)
     if target.quirks.get("wrapped"):  # Cloud Code Assist names the model inside, not in the address
         body = {"model": request.model, "project": target.quirks.get("project"), "request": body}
@@ -74,9 +74,9 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", f"{url}:{method}", headers, msgspec.json.encode(body))
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back: whose seals, which ids and media."""
-    return Takes(
+    return ReplayRules(
         seals="route+model",
         id_pattern=r"\S{1,64}",
         minted=False,
@@ -121,7 +121,7 @@ def _config(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     return config | _output(request.output) if request.output is not None else config
 
 
-def _output(output: Output) -> dict[str, Json]:
+def _output(output: OutputFormat) -> dict[str, Json]:
     asked: dict[str, Json] = {"responseMimeType": "application/json"}
     if output.schema is not None:
         plain = _is_plain(output.schema)

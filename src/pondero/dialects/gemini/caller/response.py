@@ -2,7 +2,7 @@
 
 import msgspec
 
-from pondero.canon import Event, Finished, Head, Json, Started, Usage, decoder
+from pondero.canon import Event, Finished, Json, ResponseHead, Started, Usage, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -12,10 +12,10 @@ from .errors import from_error
 from .parts import Answer
 from .stream import stream
 
-_ELEMENTS = decoder(list[msgspec.Raw])
+_ELEMENTS = get_decoder(list[msgspec.Raw])
 
 
-def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; the body may also be a finished stream."""
     start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"data:", b":", b"event:")):

@@ -1,6 +1,6 @@
 """Reads a streamed answer into events: server-sent events, a JSON array, or one object a line."""
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameReader, FrameStream, JsonArrayReader, SseReader
@@ -12,7 +12,7 @@ from .parts import Answer
 _BOM = b"\xef\xbb\xbf"
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     frames = _Frames()
     reading = _Reading(head, Answer(where.model, where.route), frames)
@@ -53,7 +53,7 @@ class _Reading:
 
     over = False  # some answers finish more than once, so only the end of the bytes is the end
 
-    def __init__(self, head: Head, answer: Answer, frames: _Frames) -> None:
+    def __init__(self, head: ResponseHead, answer: Answer, frames: _Frames) -> None:
         self._head = head
         self._answer = answer
         self._frames = frames

@@ -59,7 +59,7 @@ def usage(counts: Counts | None) -> Usage:
         thinking=max(thinking, 0),
         total=max(total, 0),
     )
-    return used if total >= 0 else replace(used, total=used.counted)
+    return used if total >= 0 else replace(used, total=used.known_total)
 
 
 _PARTS = (

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted, decoded
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
 from pondero.dialects.dialect import Listed
 
 from .address import COUNT, authorise
@@ -80,7 +80,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return converted(tomllib.loads(text), Table)
+    return convert_json(tomllib.loads(text), Table)
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
@@ -175,7 +175,7 @@ def _model(facts: Listed, *, max_output: int | None, thinks: bool) -> Json:
 def _object(body: bytes) -> dict[str, Json]:
     """Return the body; what is not an object is refused later, when the request is read."""
     try:
-        return decoded(body, dict)
+        return decode_json(body, dict)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 

@@ -19,8 +19,7 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Seal,
@@ -30,7 +29,8 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    dumped,
+    UnknownPart,
+    dump_json,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Parsed
@@ -194,7 +194,7 @@ class _Talk:
         if part.text is not None:
             return Thinking(part.text, seal) if part.thought else Text(part.text, seal)
         medium = _medium(part.inline_data, part.file_data, seal)
-        return medium or Other(NAME, _less(part.raw, {"thought_signature"}), seal)
+        return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), seal)
 
     def _seal(self, part: types.Part) -> Seal | None:
         if not part.thought_signature or is_stand_in(part.thought_signature):
@@ -223,7 +223,7 @@ class _Talk:
 
 def _content(
     response: types.Object, *, lenient: bool
-) -> tuple[list[Text | Image | Blob | Other], bool]:
+) -> tuple[list[Text | Image | Blob | UnknownPart], bool]:
     """Return the content of a result, and whether it means that the call failed.
 
     A result may be any object. Leniently it is text, as every service can read it.
@@ -234,9 +234,9 @@ def _content(
     if len(response) == 1 and key in ("output", "error") and _all_strings(texts):
         return [Text(text) for text in texts], key == "error"
     if not lenient or not response:
-        return [Other(NAME, response)] if response else [], False
+        return [UnknownPart(NAME, response)] if response else [], False
     words = said if len(response) == 1 and isinstance(said, str) else None
-    return [Text(words if words is not None else dumped(response))], "error" in response
+    return [Text(words if words is not None else dump_json(response))], "error" in response
 
 
 def _all_strings(values: list[Json]) -> bool:
@@ -288,13 +288,13 @@ def _choice(config: types.FunctionCallingConfig, *, lenient: bool) -> ToolChoice
     return ToolChoice(_MODES[config.mode]) if config.mode in _MODES else None
 
 
-def _output(config: types.GenerationConfig, *, lenient: bool) -> Output | None:
+def _output(config: types.GenerationConfig, *, lenient: bool) -> OutputFormat | None:
     if config.response_schema is not None:
-        return Output(json_schema(config.response_schema.raw))
+        return OutputFormat(json_schema(config.response_schema.raw))
     schema = config.response_json_schema
     if config.response_mime_type != "application/json" and not (lenient and schema is not None):
         return None
-    return Output(json_schema(schema))
+    return OutputFormat(json_schema(schema))
 
 
 def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) -> dict[str, Json]:

@@ -9,11 +9,11 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
-    Other,
     Part,
     Text,
     Thinking,
     ToolCall,
+    UnknownPart,
     Usage,
 )
 from pondero.dialects.citations import web_page
@@ -68,7 +68,7 @@ def _said(part: Part) -> dict[str, Json]:
         case Image() | Blob() if part.url:
             kind = {"mimeType": part.media_type} if part.media_type else {}
             return {"fileData": {**kind, "fileUri": part.url}}
-        case Other() if part.dialect == NAME:
+        case UnknownPart() if part.dialect == NAME:
             return dict(part.raw)
         case _:
             return {"text": ""}
@@ -87,7 +87,7 @@ def usage_of(usage: Usage) -> Json:
     }
     return {
         **{name: count for name, count in counts.items() if count},
-        "totalTokenCount": usage.counted if usage.total is None else usage.total,
+        "totalTokenCount": usage.known_total if usage.total is None else usage.total,
         "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}],
     }
 

@@ -21,7 +21,7 @@ from pondero.canon import (
     Thinking,
     ThinkingDelta,
     Usage,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects.dialect import Answering
 
@@ -112,7 +112,7 @@ class Stream:
                 return self._begin(event)
             case PartEnd():
                 return self._end(event.part)
-            case UsageNow():
+            case UsageUpdate():
                 self._usage = event.usage
                 self._around.clear()
             case Started():

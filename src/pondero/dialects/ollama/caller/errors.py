@@ -5,7 +5,7 @@ The status decides which error it is; inside a stream there is none, so the mess
 
 import re
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     ContextTooLong,
@@ -14,7 +14,7 @@ from pondero.errors import (
     RateLimited,
     ServerFailed,
     ServiceError,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -27,13 +27,13 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
 _TOO_LONG = re.compile(r"exceeds?\b.{0,40}\bcontext|context length exceeded", re.IGNORECASE)
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of a response; any body will do, also HTML or none."""
     raw = json_of(body)
     return from_error(raw.get("error") if isinstance(raw, dict) else None, head=head, body=body)
 
 
-def from_error(error: Json, *, head: Head, body: bytes) -> ServiceError:
+def from_error(error: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of an ``error`` value of any type."""
     told = error.get("message") if isinstance(error, dict) else error  # an object in the /v1 layer
     message = told if isinstance(told, str) and told else readable(body, status=head.status)
@@ -53,4 +53,4 @@ def _kind(status: int, message: str) -> type[ServiceError]:
         return ContextTooLong if _TOO_LONG.search(message) else next(told, ServerFailed)
     if status in (400, 413) and _TOO_LONG.search(message):
         return ContextTooLong
-    return by_status(status)
+    return error_for_status(status)

@@ -23,9 +23,9 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     Usage,
-    decoder,
-    dumped,
-    minted,
+    dump_json,
+    get_decoder,
+    make_call_id,
 )
 from pondero.framing import UNREADABLE
 
@@ -68,7 +68,7 @@ class Chunk(Struct, gc=False):
     error: Json = None
 
 
-CHUNKS = decoder(Chunk)
+CHUNKS = get_decoder(Chunk)
 
 
 _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "length"}
@@ -166,8 +166,10 @@ class Answer:
         self._close(events)
         self._called = True
         name, arguments = call.function.name, _arguments(call.function.arguments)
-        written = dumped(arguments)
-        id = call.id or minted(f"{at} {self._next} {name} {written}".encode("utf-8", "replace"))
+        written = dump_json(arguments)
+        id = call.id or make_call_id(
+            f"{at} {self._next} {name} {written}".encode("utf-8", "replace")
+        )
         events += (
             PartStart(self._next, "tool_call", id, name),
             ToolDelta(self._next, written),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json
+from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -20,14 +20,14 @@ _BAD_WORD = re.compile(r"invalid think value")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request as the server would take it; None where the refusal names no cure."""
     if _CANNOT_THINK.search(error.message):
-        return cured(request, Cure("do not think"))
+        return cured(request, SavedRepair("do not think"))
     words = offered_levels(error.message.replace("must be", "must be one of"))
     if not words or not _BAD_WORD.search(error.message):
         return None
-    return cured(request, Cure("lower", words))
+    return cured(request, SavedRepair("lower", words))
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the server takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     mend = _CURES.get(cure.kind)
@@ -39,7 +39,7 @@ def cured(request: HttpRequest, cure: Cure) -> Repair | None:
     return Repair(sent, note, cure, "model")
 
 
-def _silent(body: dict[str, Json], _cure: Cure) -> Adjustment | None:
+def _silent(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
     if not body.get("think"):
         return None
     asked = body.pop("think")
@@ -47,7 +47,7 @@ def _silent(body: dict[str, Json], _cure: Cure) -> Adjustment | None:
     return Adjustment("no_thinking", "level", "on" if asked is True else asked, "off", why)
 
 
-def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
+def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     """Take the next of the levels that an older server lists."""
     asked, words = body.get("think"), cure.words
     if not isinstance(asked, str) or asked in words:
@@ -57,7 +57,7 @@ def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 
-_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+_CURES: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
     "do not think": _silent,
     "lower": _lower,
 }

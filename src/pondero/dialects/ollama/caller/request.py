@@ -16,17 +16,17 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Output,
+    OutputFormat,
     Part,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Text,
     Thinking,
     Tool,
     ToolCall,
     ToolResult,
-    overlaid,
+    merge_json,
 )
 from pondero.errors import BadParameter
 from pondero.thinking import Plan
@@ -38,8 +38,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
     body = _body(request, plan.dropped)
     if isinstance(request.extras, Mapping):
-        body = overlaid(body, request.extras)
-    body = overlaid(body, plan.fields)
+        body = merge_json(body, request.extras)
+    body = merge_json(body, plan.fields)
     headers = {"content-type": "application/json", **target.headers, **plan.headers}
     url = f"{target.url.rstrip('/')}/api/chat"
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
@@ -89,7 +89,7 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _format(output: Output) -> Json:
+def _format(output: OutputFormat) -> Json:
     return "json" if output.schema is None else output.schema
 
 
@@ -190,9 +190,9 @@ def _picture(image: Image) -> str:
 # -- what of a past may be sent ------------------------------------------------------------------
 
 
-def takes(_quirks: Mapping[str, Json]) -> Takes:
+def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what this wire takes of messages that others wrote."""
-    return Takes(
+    return ReplayRules(
         minted=False,
         unsealed=True,  # nothing is sealed here
         media=("image/",),

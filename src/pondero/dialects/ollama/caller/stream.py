@@ -1,6 +1,6 @@
 """Reads a streamed answer into events: one JSON object a line."""
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
 from pondero.framing import UNREADABLE, FrameStream, NdjsonReader, parse
@@ -11,7 +11,7 @@ from .parts import CHUNKS, Answer
 _decode = CHUNKS.decode
 
 
-def stream(head: Head, _where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, _where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(NdjsonReader(), _Lines(head), unit="a line")
 
@@ -19,7 +19,7 @@ def stream(head: Head, _where: Where) -> FrameStream[bytes]:
 class _Lines:
     """Reads the lines of one answer; the line with ``done: true`` is the last."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: ResponseHead) -> None:
         self._head = head
         self._answer = Answer()
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.bodies import model_of
 from pondero.dialects.dialect import Listed
 
@@ -67,7 +67,7 @@ def _begins(beginning: str) -> re.Pattern[str]:
 def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return converted(tomllib.loads(text), Table)
+    return convert_json(tomllib.loads(text), Table)
 
 
 # -- lists of models -----------------------------------------------------------------------------

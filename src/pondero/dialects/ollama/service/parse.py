@@ -20,7 +20,7 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Text,
@@ -171,13 +171,13 @@ def _tool(raw: Json) -> Tool:
     return Tool(function["name"], function.get("description") or "", function.get("parameters"))
 
 
-def _output(said: Json, unknown: Unknown | None) -> Output | None:
+def _output(said: Json, unknown: Unknown | None) -> OutputFormat | None:
     if said is None or said == "":
         return None
     if said == "json":
-        return Output()
+        return OutputFormat()
     if isinstance(said, dict):
-        return Output(said)
+        return OutputFormat(said)
     if unknown is None:
         refuse(
             f"invalid format: {msgspec.json.encode(said).decode()}; "

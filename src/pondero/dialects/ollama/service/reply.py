@@ -14,7 +14,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     Usage,
-    dumped,
+    dump_json,
 )
 from pondero.dialects.dialect import Answering
 
@@ -41,7 +41,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     lines = Lines(answering)
     lines.model = reply.model or lines.model
     finished = Finished(reply.finish, reply.usage, reply.raw_finish)
-    body = dumped(lines.line(said) | _end(finished)).encode()
+    body = dump_json(lines.line(said) | _end(finished)).encode()
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
@@ -131,7 +131,7 @@ class Stream:
 
 
 def _written(line: dict[str, Json]) -> bytes:
-    return dumped(line).encode() + b"\n"
+    return dump_json(line).encode() + b"\n"
 
 
 def _end(finished: Finished) -> dict[str, Json]:

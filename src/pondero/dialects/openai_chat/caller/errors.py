@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pondero.canon import Head, Json
+from pondero.canon import Json, ResponseHead
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -134,12 +134,12 @@ class Said(msgspec.Struct, frozen=True):
     flagged: bool = False
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that an answer means; survives HTML, an empty body and any JSON."""
     return _error(_json(body), head=head, body=body)
 
 
-def error_in(head: Head, body: bytes) -> ServiceError | None:
+def error_in(head: ResponseHead, body: bytes) -> ServiceError | None:
     """Return the error in a body that should have been an answer; None where there is none."""
     raw = _json(body)
     return _error(raw, head=head, body=body) if _is_error(raw) else None
@@ -154,7 +154,7 @@ def _json(body: bytes) -> Json:
     return in_event or body.decode("utf-8", "replace").strip()
 
 
-def _error(raw: Json, *, head: Head, body: bytes) -> ServiceError:
+def _error(raw: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
     said = _said(raw[0] if isinstance(raw, list) and raw else raw)
     status = head.status if head.status >= 300 else said.status
     message = said.message or f"the service answered with status {status or head.status}"
@@ -234,7 +234,7 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
 
 
-def _retry_after(head: Head, said: Said) -> float | None:
+def _retry_after(head: ResponseHead, said: Said) -> float | None:
     if (wait := head.retry_after) is not None:
         return wait
     if said.wait is not None:

@@ -24,8 +24,8 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    converted,
-    decoder,
+    convert_json,
+    get_decoder,
 )
 from pondero.errors import Malformed
 from pondero.framing import json_of
@@ -85,7 +85,7 @@ class Answer(msgspec.Struct, gc=False):
     cost: Json = None
 
 
-_read = decoder(Answer).decode
+_read = get_decoder(Answer).decode
 
 
 def read(data: bytes) -> Answer:
@@ -120,7 +120,7 @@ def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
             for key in [key for key, value in holder.items() if value in ("", [], {})]:
                 del holder[key]
     try:
-        return converted(raw, Answer)
+        return convert_json(raw, Answer)
     except msgspec.ValidationError:
         raise _malformed(first) from None
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from pondero.canon import Json, Takes, converted
+from pondero.canon import Json, ReplayRules, convert_json
 from pondero.errors import BadCatalog
 
 ThinkingField = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
@@ -77,16 +77,16 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     if not raw:
         return _USUAL
     try:
-        return converted(raw, Quirks)
+        return convert_json(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
 
-def takes(quirks: Mapping[str, Json]) -> Takes:
+def takes(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what this wire takes back of a past: whose seals, which ids, which media."""
     own = quirks_of(quirks)
     nine = own.tool_call_ids == "9 alphanumerics"
-    return Takes(
+    return ReplayRules(
         seals="route+model",
         media=own.media,
         result_media=own.media,

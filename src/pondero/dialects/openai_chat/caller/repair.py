@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json, decoded
+from pondero.canon import HttpRequest, Json, SavedRepair, decode_json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -49,7 +49,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     return next(filter(None, (cured(request, each) for each in _cures(error))), None)
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     if cure.kind == "unseal":
@@ -61,20 +61,20 @@ def cured(request: HttpRequest, cure: Cure) -> Repair | None:
     return None if note is None else Repair(_sent(request, body), note, cure, "model")
 
 
-def _cures(error: ServiceError) -> Iterator[Cure]:
+def _cures(error: ServiceError) -> Iterator[SavedRepair]:
     """Yield the cures that a refusal names, the likeliest first."""
     if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
-        yield Cure("unseal")
+        yield SavedRepair("unseal")
     if (words := offered_levels(error.message)) and "effort" in error.message:
-        yield Cure("lower", words)
+        yield SavedRepair("lower", words)
     if _UNKNOWN.search(error.message):
-        yield Cure("leave out effort")
+        yield SavedRepair("leave out effort")
 
 
 def _upstream(error: ServiceError) -> str:
     """Return the upstream's error that a router passes on; the router's own message omits it."""
     try:
-        said = decoded(error.body, _Routed)
+        said = decode_json(error.body, _Routed)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return said.error.metadata.raw or ""
@@ -98,7 +98,7 @@ def _seals(details: list[Json]) -> Iterator[str]:
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
 
 
-def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
+def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     holder, key = _effort(body)
     asked, words = holder.get(key), cure.words
     if not isinstance(asked, str) or asked in words:
@@ -108,7 +108,7 @@ def _lower(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 
-def _unsaid(body: dict[str, Json], _cure: Cure) -> Adjustment | None:
+def _unsaid(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
     """Leave out the effort where the service does not know the field, as for unknown models."""
     asked = body.get("reasoning_effort")
     if asked is None:
@@ -125,7 +125,7 @@ def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
     return body, "reasoning_effort"
 
 
-_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+_CURES: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
     "lower": _lower,
     "leave out effort": _unsaid,
 }

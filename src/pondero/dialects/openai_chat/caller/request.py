@@ -12,13 +12,12 @@ import msgspec
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     HttpRequest,
     Image,
     Json,
     Message,
-    Other,
-    Output,
+    OutputFormat,
     Part,
     Request,
     Target,
@@ -28,7 +27,8 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
     ToolResult,
-    overlaid,
+    UnknownPart,
+    merge_json,
 )
 from pondero.thinking import Plan
 
@@ -55,8 +55,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         if quirks.usage_in_stream == "asked":
             body["stream_options"] = {"include_usage": True}
     if quirks.replay_with and any(is_replayed(message) for message in body["messages"]):
-        body = overlaid(body, quirks.replay_with)
-    body = overlaid(overlaid(body, request.extras or {}), plan.fields)
+        body = merge_json(body, quirks.replay_with)
+    body = merge_json(merge_json(body, request.extras or {}), plan.fields)
     return HttpRequest(
         method="POST",
         url=_address(target.url, quirks.path),
@@ -113,7 +113,7 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
-def _response_format(output: Output) -> Json:
+def _response_format(output: OutputFormat) -> Json:
     if output.schema is None:
         return {"type": "json_object"}
     schema: dict[str, Json] = {"name": output.name, "schema": output.schema}
@@ -196,7 +196,7 @@ class _Messages:
                     content.append(_text(part, marks=self._marks))
             elif isinstance(part, Thinking):
                 self._replay.think(part, wire, content)
-            elif isinstance(part, Other) and part.dialect == NAME:
+            elif isinstance(part, UnknownPart) and part.dialect == NAME:
                 _keep(part.raw, wire, content)
         self._replay.fill(wire)
         if content:
@@ -310,7 +310,7 @@ def _part(part: Part, *, marks: str) -> Json:
             return _marked({"type": "image_url", "image_url": image}, part.cache, marks=marks)
         case Blob():
             return _marked(_blob(part), part.cache, marks=marks)
-        case Other():
+        case UnknownPart():
             return part.raw if part.dialect == NAME else None
         case _:
             return None
@@ -336,7 +336,7 @@ def _url(medium: Image | Blob, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(medium.data).decode()}"
 
 
-def _marked(part: dict[str, Json], cache: Cache | None, *, marks: str) -> dict[str, Json]:
+def _marked(part: dict[str, Json], cache: CacheBreakpoint | None, *, marks: str) -> dict[str, Json]:
     if cache is not None and marks != "none":
         mark = dict(_MARKS[marks])
         if cache.ttl is not None:

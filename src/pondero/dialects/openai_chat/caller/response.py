@@ -7,7 +7,16 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from pondero.canon import Event, Head, Image, Json, Other, Started, ToolDelta, fold
+from pondero.canon import (
+    Event,
+    Image,
+    Json,
+    ResponseHead,
+    Started,
+    ToolDelta,
+    UnknownPart,
+    join_pieces,
+)
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, ServerFailed
 from pondero.framing import MAX_FRAME
@@ -24,7 +33,7 @@ _OF_THOUGHT = ("type", *_THOUGHT_TEXTS)
 _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
-def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, the same a stream would give."""
     return events_of(head, body, builder_for(where))
 
@@ -34,7 +43,7 @@ def builder_for(where: Where) -> "Builder":
     return Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
 
 
-def events_of(head: Head, body: bytes, builder: "Builder") -> list[Event]:
+def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event]:
     """Return the events of a whole body; raises the error that the service put in its place."""
     if len(body) > MAX_FRAME:
         raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
@@ -148,7 +157,7 @@ class Builder:
         """Keep the text so far in few pieces."""
         for part in (self._parts.text, self._parts.thinking):
             if part is not None:
-                fold(part.texts)
+                join_pieces(part.texts)
 
     def end(self, events: list[Event]) -> None:
         """Close what is open; the last event is Finished."""
@@ -158,7 +167,7 @@ class Builder:
         for number, call in enumerate(self._calls.unnumbered()):
             self._parts.call(call, call.mint(self._id, number), events)
         if self._audio:
-            self._parts.add("other", Other(NAME, {"audio": self._audio}), events)
+            self._parts.add("other", UnknownPart(NAME, {"audio": self._audio}), events)
         self._parts.end(events)
         model = self._answering or self._model
         events.append(self.notes.finished(self._parts, model=model, outside=self._outside))
@@ -242,7 +251,7 @@ class Builder:
             elif kind == "image_url":
                 self._show(chunk, events)
             else:
-                self._parts.add("other", Other(NAME, chunk), events)
+                self._parts.add("other", UnknownPart(NAME, chunk), events)
 
     def _take_chunk(self, chunk: dict[str, Json], events: list[Event]) -> None:
         """Read thinking that is a part of the content: a text or a list of texts."""
@@ -316,7 +325,7 @@ class Builder:
     def _show(self, raw: Json, events: list[Event]) -> None:
         image = image_of(raw)
         if image is None:
-            self._parts.add("other", Other(NAME, raw), events)
+            self._parts.add("other", UnknownPart(NAME, raw), events)
         else:
             self._parts.add("image", image, events)
 

@@ -1,6 +1,6 @@
 """Reads a streamed answer into events, chunk by chunk."""
 
-from pondero.canon import Event, Head
+from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
 from pondero.framing import MAX_FRAME, FrameStream, SseReader, Stencil
@@ -14,7 +14,7 @@ _DONE = b"[DONE]"
 _NEWLINE = 10
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     frames = _Frames()
     marked = quirks_of(where.quirks).done_marker
@@ -60,7 +60,7 @@ class _Chunks:
     """
 
     def __init__(
-        self, head: Head, builder: Builder, frames: _Frames, *, marked: bool | None
+        self, head: ResponseHead, builder: Builder, frames: _Frames, *, marked: bool | None
     ) -> None:
         self.over = False
         self._head = head

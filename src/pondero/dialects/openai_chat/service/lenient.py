@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from pondero.canon import Json, converted
+from pondero.canon import Json, convert_json
 from pondero.dialects.bodies import Unknown
 
 from . import types
@@ -231,7 +231,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _fits(value: Json, kind: Any) -> bool:
     try:
-        converted(value, kind)
+        convert_json(value, kind)
     except msgspec.ValidationError:
         return False
     return True

@@ -14,18 +14,18 @@ import msgspec
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Json,
     Message,
-    Other,
     Part,
     Seal,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
-    converted,
+    UnknownPart,
+    convert_json,
 )
 
 from . import types
@@ -33,7 +33,7 @@ from .types import NAME
 
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _TAGGED = re.compile(r"(\s*<think>[\r\n]*)(.*?)([\r\n]*</think>[\r\n]*)(.*)", re.DOTALL)
-_Shown = Text | Image | Blob | Other
+_Shown = Text | Image | Blob | UnknownPart
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
@@ -115,7 +115,7 @@ class Reader:
         if message.refusal is not None:
             parts.append(Text(message.refusal, Seal(NAME, {"refusal": True})))
         if message.audio is not None:
-            parts.append(Other(NAME, {"audio": {"id": message.audio.id}}))
+            parts.append(UnknownPart(NAME, {"audio": {"id": message.audio.id}}))
         read = (self._call(call, number) for number, call in enumerate(message.tool_calls or ()))
         calls = [call for call in read if call is not None]
         if message.function_call is not None:
@@ -166,9 +166,9 @@ class Reader:
         if raw is None:
             return None
         try:
-            return _user_part(converted(raw, types.UserPart))
+            return _user_part(convert_json(raw, types.UserPart))
         except msgspec.ValidationError:
-            return Other(NAME, raw)
+            return UnknownPart(NAME, raw)
 
 
 def _thinking(message: types.Assistant) -> Iterable[Thinking]:
@@ -209,7 +209,7 @@ def _user_part(part: types.UserPart) -> _Shown:
     encoded = base64_in(part)
     data = None if encoded is None else decoded(encoded)
     if encoded is not None and data is None:
-        return Other(NAME, msgspec.to_builtins(part))
+        return UnknownPart(NAME, msgspec.to_builtins(part))
     cache = _cache(part)
     match part:
         case types.AudioPart():
@@ -220,7 +220,7 @@ def _user_part(part: types.UserPart) -> _Shown:
             return Image(_media_type(url), data, shown, part.image_url.detail, cache)
         case types.FilePart(file=file):
             if file.file_data is None:
-                return Other(NAME, {"type": "file", "file": msgspec.to_builtins(file)})
+                return UnknownPart(NAME, {"type": "file", "file": msgspec.to_builtins(file)})
             url = file.file_data
             kind = _media_type(url) or "application/octet-stream"
             return Blob(kind, data, url if data is None else None, file.filename, cache)
@@ -268,10 +268,10 @@ def _texts(content: str | list[types.TextPart]) -> list[types.TextPart]:
     return [types.TextPart(content)] if isinstance(content, str) else content
 
 
-def _cache(part: types.UserPart) -> Cache | None:
+def _cache(part: types.UserPart) -> CacheBreakpoint | None:
     breakpoint_ = None if isinstance(part, types.VideoPart) else part.prompt_cache_breakpoint
     mark = breakpoint_ or part.cache_control
-    return None if mark is None else Cache(mark.ttl)
+    return None if mark is None else CacheBreakpoint(mark.ttl)
 
 
 # -- calls ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import Listed
 
 from .address import listed_model
@@ -164,14 +164,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def provider_of(name: str) -> Provider:
     """Return a provider's table; one that has none is like a compatible server."""
     table = _table(name) or {**(_table(_USUAL) or {}), "name": name}
-    return converted(table, Provider)
+    return convert_json(table, Provider)
 
 
 @cache
 def lenient_provider() -> Provider:
     """Return the table that requests are read by where no provider's rules apply."""
     path = files(__package__).joinpath("lenient.toml")
-    return converted(tomllib.loads(path.read_text(encoding="utf-8")), Provider)
+    return convert_json(tomllib.loads(path.read_text(encoding="utf-8")), Provider)
 
 
 def _table(name: str) -> dict[str, Any] | None:

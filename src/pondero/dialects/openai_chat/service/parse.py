@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from pondero.canon import (
     HttpRequest,
     Json,
-    Output,
+    OutputFormat,
     Request,
     Tool,
     ToolChoice,
     ToolKind,
-    converted,
+    convert_json,
 )
 from pondero.dialects.dialect import Parsed
 
@@ -109,12 +109,12 @@ def body(
     if named is not None and fields.get("model") is None:
         fields["model"] = named
     try:
-        return converted(fields, types.Body)
+        return convert_json(fields, types.Body)
     except msgspec.ValidationError as error:
         if passed is None:
             provider.denier.invalid(str(error))
     try:
-        return converted(fitting(fields, passed), types.Body)
+        return convert_json(fitting(fields, passed), types.Body)
     except msgspec.ValidationError as error:
         provider.denier.invalid(str(error))
 
@@ -235,11 +235,11 @@ def _choice(body: types.Body) -> ToolChoice | None:
     return ToolChoice(parallel=parallel)
 
 
-def _output(body: types.Body) -> Output | None:
+def _output(body: types.Body) -> OutputFormat | None:
     match body.response_format:
         case types.ObjectFormat():
-            return Output()
+            return OutputFormat()
         case types.SchemaFormat(json_schema=schema):
-            return Output(schema.schema, schema.name, schema.strict)
+            return OutputFormat(schema.schema, schema.name, schema.strict)
         case _:
             return None

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from msgspec.json import encode
 
-from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dumped
+from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dump_json
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering, Sealer
 
@@ -147,7 +147,7 @@ class Calls:
 
     def _call(self, call: ToolCall) -> dict[str, Json]:
         arguments = call.arguments
-        text = arguments if isinstance(arguments, str) else dumped(arguments)
+        text = arguments if isinstance(arguments, str) else dump_json(arguments)
         id_ = call_id_of(call.id, self._provider)
         if self._is_custom(call):
             return {"id": id_, "type": "custom", "custom": {"name": call.name, "input": text}}
@@ -186,7 +186,7 @@ def written(value: Json) -> bytes:
     try:
         return encode(value)  # nearly always: what follows makes a text of it first
     except (UnicodeEncodeError, OverflowError):
-        return dumped(value).encode()
+        return dump_json(value).encode()
 
 
 def ending(finish: str | None, provider: Provider) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, Request, field_at
+from pondero.canon import HttpRequest, Json, Request, get_path
 from pondero.dialects.dialect import Accepted
 
 from . import parse, types
@@ -167,7 +167,7 @@ def _check_exclusive_fields(
     """Refuse two fields of which only one may be given."""
     asked = {"reasoning_effort": body.reasoning_effort, **rest}
     for pair in provider.apart:
-        if all(field_at(asked, tuple(each.split("."))) is not None for each in pair):
+        if all(get_path(asked, tuple(each.split("."))) is not None for each in pair):
             denier.deny_as("apart", param=pair[0], one=pair[0], other=pair[1])
             text = f"'{pair[0]}' and '{pair[1]}' cannot be specified at the same time."
             denier.deny(text, param=pair[0], code="invalid_parameter_combination")

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pondero.canon import Json, field_at
+from pondero.canon import Json, get_path
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Rejected
 from pondero.thinking import Intent, Kind
@@ -40,7 +40,7 @@ def wish_of(
     """
     knobs = _Knobs(body, rest, provider, model)
     for knob in provider.knob:
-        value = field_at(knobs.asked, knob.path) if knob.path[0] in knobs.asked else None
+        value = get_path(knobs.asked, knob.path) if knob.path[0] in knobs.asked else None
         if value is None:
             continue
         try:

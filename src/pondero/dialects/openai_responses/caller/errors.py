@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from pondero.canon import Head, Json, dumped, duration
+from pondero.canon import Json, ResponseHead, dump_json, parse_duration
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -18,7 +18,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
     ServiceTimeout,
-    by_status,
+    error_for_status,
 )
 from pondero.framing import json_of, readable
 
@@ -76,17 +76,17 @@ _SNIPPET = 200
 _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 
 
-def error(head: Head, body: bytes) -> ServiceError:
+def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error in a body; HTML and an empty body give one too."""
     raw = json_of(body)
     told = {"message": readable(body, status=head.status)} if raw is None else _told(raw)
     return _build(head, told, body)
 
 
-def in_stream(head: Head, raw: Json) -> ServiceError:
+def in_stream(head: ResponseHead, raw: Json) -> ServiceError:
     """Return the error in an answer that began with status 200."""
     told = _told({"error": raw})
-    return _build(head, told, dumped(raw).encode(), begun=True)
+    return _build(head, told, dump_json(raw).encode(), begun=True)
 
 
 def _told(raw: Json) -> dict[str, Any]:
@@ -106,7 +106,9 @@ def _told(raw: Json) -> dict[str, Any]:
     return raw
 
 
-def _build(head: Head, told: dict[str, Any], body: bytes, *, begun: bool = False) -> ServiceError:
+def _build(
+    head: ResponseHead, told: dict[str, Any], body: bytes, *, begun: bool = False
+) -> ServiceError:
     words = _words(told)
     message = _text(told.get("message")) or (words[0] if words else "the service gave no reason")
     kind = _kind(head.status, words, message, begun=begun)
@@ -137,7 +139,7 @@ def _kind(status: int, words: list[str], message: str, *, begun: bool) -> type[S
     for pattern, found in _BY_MESSAGE:
         if status < 500 and pattern.search(message):
             return found
-    found = by_status(status)
+    found = error_for_status(status)
     if begun and found is BadRequest:
         return ServerFailed
     return found if status >= 400 else ServiceError
@@ -150,7 +152,7 @@ def _text(value: Json) -> str:
 # -- when to come back ---------------------------------------------------------------------------
 
 
-def _retry_after(head: Head, told: dict[str, Any], message: str) -> float | None:
+def _retry_after(head: ResponseHead, told: dict[str, Any], message: str) -> float | None:
     if (waiting := head.retry_after) is not None:
         return waiting
     metadata = told.get("metadata")
@@ -164,7 +166,7 @@ def _retry_after(head: Head, told: dict[str, Any], message: str) -> float | None
     return None
 
 
-def _until_reset(head: Head) -> float | None:
+def _until_reset(head: ResponseHead) -> float | None:
     """Return the seconds until a spent limit is reset; `remaining` says which one is spent."""
     waits = {
         kind: _duration(_header(head, f"x-ratelimit-reset-{kind}") or "")
@@ -185,8 +187,8 @@ def _duration(text: str) -> float | None:
     steps = _DURATION.findall(text)
     if steps:
         return sum(float(number) * _SECONDS[unit] for number, unit in steps)
-    return duration(text.strip(" ."))
+    return parse_duration(text.strip(" ."))
 
 
-def _header(head: Head, *names: str) -> str | None:
+def _header(head: ResponseHead, *names: str) -> str | None:
     return next((head.headers[name] for name in names if name in head.headers), None)

@@ -11,16 +11,16 @@ from typing import Any
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Json,
     Message,
-    Other,
     Part,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 
 from .parts import NAME, opened, write_arguments
@@ -63,7 +63,7 @@ class Thread:
             if isinstance(part, ToolResult):
                 content = self._say(role, content)
                 self.items.append(self._result(part))
-            elif isinstance(part, Other):
+            elif isinstance(part, UnknownPart):
                 if part.dialect != NAME:
                     continue
                 if _is_content(part.raw):
@@ -90,7 +90,7 @@ class Thread:
         self._mark(content, part.cache)
         return content
 
-    def _mark(self, content: dict[str, Json], cache: Cache | None) -> None:
+    def _mark(self, content: dict[str, Json], cache: CacheBreakpoint | None) -> None:
         if cache is None or not self._cache:
             return
         mark = {"mode": "explicit"}
@@ -116,7 +116,7 @@ class Thread:
             return first.text
         output: Items = []
         for each in content:
-            if not isinstance(each, Other):
+            if not isinstance(each, UnknownPart):
                 output.append(self._content(each))
             elif each.dialect == NAME:
                 output.append(each.raw)
@@ -136,7 +136,7 @@ class Thread:
             elif isinstance(part, ToolCall):
                 turn.call(part)
                 self._remember(part)
-            elif isinstance(part, Other) and part.dialect == NAME:
+            elif isinstance(part, UnknownPart) and part.dialect == NAME:
                 turn.other(part)
         turn.end()
 
@@ -198,7 +198,7 @@ class _Turn:
             item["arguments"] = write_arguments(part.arguments, noted)
         self._items.append(item)
 
-    def other(self, part: Other) -> None:
+    def other(self, part: UnknownPart) -> None:
         if _is_content(part.raw):
             if self._message is not None:
                 self._message[1].append(part.raw)
@@ -259,7 +259,7 @@ def unpaired(parts: Sequence[Part]) -> dict[int, str]:
                 waiting.append(index)
                 thought = value.get("id")
             continue
-        if isinstance(part, Other) and (part.dialect != NAME or _is_content(part.raw)):
+        if isinstance(part, UnknownPart) and (part.dialect != NAME or _is_content(part.raw)):
             continue
         after = value.get("after")
         if waiting:
@@ -267,7 +267,7 @@ def unpaired(parts: Sequence[Part]) -> dict[int, str]:
             left |= {} if followed else dict.fromkeys(waiting, _UNFOLLOWED)
             last = thought if followed else None
             waiting = []
-        if isinstance(part, Other) and after is not None and after != last:
+        if isinstance(part, UnknownPart) and after is not None and after != last:
             left[index] = _ORPHANED
     return left | dict.fromkeys(waiting, _UNFOLLOWED)
 

@@ -12,7 +12,6 @@ from msgspec import Raw, Struct
 from pondero.canon import (
     Event,
     Json,
-    Other,
     Part,
     PartEnd,
     PartKind,
@@ -24,8 +23,9 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    dumped,
-    minted,
+    UnknownPart,
+    dump_json,
+    make_call_id,
 )
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE, json_of
@@ -66,7 +66,7 @@ def read_arguments(text: str) -> tuple[Json, str | None]:
         return text, None
     if isinstance(value, str):
         return text, None  # arguments that are a string are text that is not JSON
-    return value, None if dumped(value) == text else text
+    return value, None if dump_json(value) == text else text
 
 
 def write_arguments(arguments: Json, noted: str | None) -> str:
@@ -75,7 +75,7 @@ def write_arguments(arguments: Json, noted: str | None) -> str:
         return arguments
     if noted is not None and read_arguments(noted)[0] == arguments:
         return noted
-    return dumped(arguments)
+    return dump_json(arguments)
 
 
 _Delta = type[TextDelta] | type[ThinkingDelta] | type[ToolDelta]
@@ -271,7 +271,7 @@ class Items:
         else:
             after = item.after.id if item.after else None
             seal = self._seal({} if after is None else {"after": after})
-            self._put(item.pieces[0], Other(NAME, item.raw, seal), out)
+            self._put(item.pieces[0], UnknownPart(NAME, item.raw, seal), out)
         self.open.pop(place, None)
         self._ended.add(place)
 
@@ -360,7 +360,7 @@ class Items:
             self._saw_text(text, thought=True)
             self._put(piece, Thinking(text), out)
         else:
-            self._put(self.piece(item, number, "other", out), Other(NAME, raw), out)
+            self._put(self.piece(item, number, "other", out), UnknownPart(NAME, raw), out)
         del item.pieces[number]
 
     def _saw_text(self, text: str, *, thought: bool = False) -> None:
@@ -410,7 +410,7 @@ def _name(raw: dict[str, Json]) -> str:
 
 
 def _mint(answer_id: str | None, position: int, name: str) -> str:
-    return minted(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))
+    return make_call_id(f"{answer_id}\0{position}\0{name}".encode("utf-8", "surrogatepass"))
 
 
 # -- JSON of the right type, or Malformed --------------------------------------------------------

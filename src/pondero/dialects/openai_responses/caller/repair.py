@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import Cure, HttpRequest, Json
+from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
@@ -33,7 +33,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     return next(filter(None, (cured(request, each) for each in named)), None)
 
 
-def cured(request: HttpRequest, cure: Cure) -> Repair | None:
+def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     if cure.kind == "unseal":
@@ -44,14 +44,14 @@ def cured(request: HttpRequest, cure: Cure) -> Repair | None:
     return None if note is None else Repair(_sent(request, body), note, cure, "model")
 
 
-def _cures(message: str, effort: str | None) -> Iterator[Cure]:
+def _cures(message: str, effort: str | None) -> Iterator[SavedRepair]:
     """Yield the cures that a refusal names; a list of words is about the level it quotes."""
     if _UNREADABLE.search(message):
-        yield Cure("unseal")
+        yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
-        yield Cure("ask for no summary")
+        yield SavedRepair("ask for no summary")
     if (words := offered_levels(message)) and f"'{effort}'" in message:
-        yield Cure("lower", words)
+        yield SavedRepair("lower", words)
 
 
 def _sent(request: HttpRequest, body: Json) -> HttpRequest:
@@ -74,7 +74,7 @@ def _nameless(item: dict[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in item.items() if key != "id"}
 
 
-def _dialled(body: dict[str, Json], cure: Cure) -> Adjustment | None:
+def _dialled(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     reasoning = body.get("reasoning")
     if not isinstance(reasoning, dict):
         return None
@@ -85,7 +85,7 @@ def _dialled(body: dict[str, Json], cure: Cure) -> Adjustment | None:
     return note
 
 
-def _unsummarised(reasoning: dict[str, Json], _cure: Cure) -> Adjustment | None:
+def _unsummarised(reasoning: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
     if "summary" not in reasoning:
         return None
     asked = reasoning.pop("summary")
@@ -93,7 +93,7 @@ def _unsummarised(reasoning: dict[str, Json], _cure: Cure) -> Adjustment | None:
     return Adjustment("summary_refused", "show", asked, None, why)
 
 
-def _lower(reasoning: dict[str, Json], cure: Cure) -> Adjustment | None:
+def _lower(reasoning: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     asked, words = reasoning.get("effort"), cure.words
     if asked is None or asked in words:
         return None
@@ -102,7 +102,7 @@ def _lower(reasoning: dict[str, Json], cure: Cure) -> Adjustment | None:
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 
-_CURES: dict[str, Callable[[dict[str, Json], Cure], Adjustment | None]] = {
+_CURES: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
     "ask for no summary": _unsummarised,
     "lower": _lower,
 }

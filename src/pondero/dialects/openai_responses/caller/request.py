@@ -14,13 +14,13 @@ import msgspec
 from pondero.canon import (
     HttpRequest,
     Json,
-    Output,
+    OutputFormat,
+    ReplayRules,
     Request,
-    Takes,
     Target,
     Tool,
     ToolChoice,
-    overlaid,
+    merge_json,
 )
 from pondero.thinking import Plan
 
@@ -58,15 +58,15 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request on this wire, with the plan's fields and headers."""
     body = _body(request, plan, target.quirks)
     if request.extras:
-        body = overlaid(body, _extras(request.extras, body))
-    body = overlaid(body, plan.fields)
+        body = merge_json(body, _extras(request.extras, body))
+    body = merge_json(body, plan.fields)
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
-def takes(quirks: Mapping[str, Json]) -> Takes:
+def takes(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back."""
     pairing = quirks.get("pairing") is not False
-    return Takes(
+    return ReplayRules(
         seals="route+model",
         id_pattern=r"\S{1,64}",
         unpaired=unpaired if pairing else None,
@@ -134,7 +134,7 @@ def _named(name: str | None, tools: tuple[Tool, ...]) -> Json:
     return {"type": kind, "name": name} if kind in ("function", "custom") else {"type": kind}
 
 
-def _format(output: Output) -> Json:
+def _format(output: OutputFormat) -> Json:
     if output.schema is None:
         return {"type": "json_object"}
     written = {"type": "json_schema", "name": output.name, "schema": output.schema}

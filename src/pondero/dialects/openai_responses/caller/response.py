@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Finish, Finished, Head, Json, Started, Usage, decoder
+from pondero.canon import Event, Finish, Finished, Json, ResponseHead, Started, Usage, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
 from pondero.framing import parse
@@ -34,11 +34,11 @@ class Answer(Struct, gc=False):
     output: Raw = Raw()
 
 
-answer_decoder: Decoder[Answer] = decoder(Answer)
-_output = decoder(list[Any])
+answer_decoder: Decoder[Answer] = get_decoder(Answer)
+_output = get_decoder(list[Any])
 
 
-def decode(head: Head, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, as its stream would give them."""
     answer = parse(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":

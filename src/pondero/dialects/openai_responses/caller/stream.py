@@ -7,14 +7,14 @@ from msgspec import Raw, Struct
 
 from pondero.canon import (
     Event,
-    Head,
     Json,
+    ResponseHead,
     Started,
     TextDelta,
     ThinkingDelta,
     ToolDelta,
-    decoder,
-    fold,
+    get_decoder,
+    join_pieces,
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
@@ -43,14 +43,14 @@ class Frame(Struct, gc=False):
 
 Handler = Callable[[Frame, list[Event]], None]
 
-_frame = decoder(Frame)
+_frame = get_decoder(Frame)
 _decode = _frame.decode
-_any = decoder(Any)
-_output = decoder(list[Any])
+_any = get_decoder(Any)
+_output = get_decoder(list[Any])
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
 
 
-def stream(head: Head, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, model=where.model, route=where.route))
 
@@ -58,7 +58,7 @@ def stream(head: Head, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One streamed answer, event by event."""
 
-    def __init__(self, head: Head, *, model: str | None, route: str | None) -> None:
+    def __init__(self, head: ResponseHead, *, model: str | None, route: str | None) -> None:
         self.over = False
         self._head = head
         self._model = model
@@ -102,7 +102,7 @@ class _Reading:
                     return
         for item in self._open.values():
             for piece in item.pieces.values():
-                fold(piece.texts)
+                join_pieces(piece.texts)
 
     def end(self, _events: list[Event]) -> None:
         """Raise Truncated where the last event has not come."""

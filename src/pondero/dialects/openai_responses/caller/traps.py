@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from pondero.canon import Json, Other, Text, Thinking, ToolCall
+from pondero.canon import Json, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
 
 from .parts import hosted, opened
@@ -202,7 +202,7 @@ def _names(given: EarlierAnswer) -> set[str]:
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
         value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
-        item = part.raw if isinstance(part, Other) else value.get("item") if value else None
+        item = part.raw if isinstance(part, UnknownPart) else value.get("item") if value else None
         if isinstance(item, dict) and isinstance(item.get("id"), str):
             names.add(item["id"])
     return names

@@ -31,7 +31,7 @@ def usage(raw: Json) -> Usage:
     )
     total = _count(raw, "total_tokens")
     if total is None and not (given is None and written is None):
-        total = buckets.counted
+        total = buckets.known_total
     return msgspec.structs.replace(buckets, total=total)
 
 

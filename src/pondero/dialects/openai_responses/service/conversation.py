@@ -10,11 +10,10 @@ import msgspec
 
 from pondero.canon import (
     Blob,
-    Cache,
+    CacheBreakpoint,
     Image,
     Json,
     Message,
-    Other,
     Part,
     Role,
     Seal,
@@ -22,6 +21,7 @@ from pondero.canon import (
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
 )
 from pondero.dialects.bodies import Unknown
 from pondero.dialects.dialect import Rejected
@@ -60,7 +60,7 @@ class Conversation:
     """Collects messages: ``add`` the items in order, then take ``messages``.
 
     With ``unknown`` (the lenient road) items and contents that would be refused are kept as
-    ``Other`` parts, and their paths listed.
+    ``UnknownPart`` parts, and their paths listed.
     """
 
     def __init__(self, *, model: str, route: str | None, unknown: Unknown | None = None) -> None:
@@ -133,7 +133,9 @@ class Conversation:
         self._turn("user")
         where, unknown = f"{at}.output", self._unknown
         parts = given(item.output, at=where, unknown=unknown) if item.output else ()
-        content = tuple(part for part in parts if isinstance(part, Text | Image | Blob | Other))
+        content = tuple(
+            part for part in parts if isinstance(part, Text | Image | Blob | UnknownPart)
+        )
         self._parts.append(ToolResult(item.call_id, content))
 
     def _hosted(self, raw: Json, kind: str, at: str) -> None:
@@ -147,7 +149,7 @@ class Conversation:
         """Keep an item as it came, as the caller's or as the model's."""
         self._turn("user" if callers else "assistant")
         after = {} if self._after is None else {"after": self._after}
-        self._parts.append(Other(NAME, raw, self._seal(after)))
+        self._parts.append(UnknownPart(NAME, raw, self._seal(after)))
 
     # -- the model's -----------------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class Conversation:
             where = f"{at}.content[{number}]"
             part = _content(content, ANSWERED, at=where, unknown=self._unknown)
             if part is None:
-                self._parts.append(Other(NAME, content))
+                self._parts.append(UnknownPart(NAME, content))
             elif isinstance(part, OutputText):
                 cited = tuple(part.annotations or ())
                 self._parts.append(Text(part.text, self._seal(value), cited))
@@ -257,7 +259,7 @@ def _given(raw: Json, *, at: str, unknown: Unknown | None) -> Part:
         if unknown is None:
             raise
         unknown.paths.append(at)
-        return Other(NAME, raw)
+        return UnknownPart(NAME, raw)
 
 
 def _canon(part: Strict | None, raw: Json, *, at: str) -> Part:
@@ -273,7 +275,7 @@ def _canon(part: Strict | None, raw: Json, *, at: str) -> Part:
             media = "audio/wav" if sound.format == "wav" else "audio/mpeg"
             return Blob(media, data=_bytes(sound.data, f"{at}.input_audio.data"))
         case _:
-            return Other(NAME, raw)
+            return UnknownPart(NAME, raw)
 
 
 def _image(part: InputImage, url: str, at: str) -> Image:
@@ -313,5 +315,5 @@ def _bytes(text: str, param: str) -> bytes:
         refuse(message, param=param, code="invalid_value")
 
 
-def _cache(mark: Breakpoint | None) -> Cache | None:
-    return None if mark is None else Cache(mark.ttl)
+def _cache(mark: Breakpoint | None) -> CacheBreakpoint | None:
+    return None if mark is None else CacheBreakpoint(mark.ttl)

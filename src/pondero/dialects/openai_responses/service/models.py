@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, converted
+from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import Listed
 
 from .address import check_key
@@ -108,7 +108,7 @@ def table() -> Mapping[str, Mapping[str, Model]]:
 @cache
 def _book() -> _Book:
     text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    return converted(tomllib.loads(text), _Book)
+    return convert_json(tomllib.loads(text), _Book)
 
 
 # -- the list of models ----------------------------------------------------------------------------

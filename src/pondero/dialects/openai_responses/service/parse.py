@@ -17,7 +17,7 @@ from pondero.canon import (
     HttpRequest,
     Json,
     Message,
-    Output,
+    OutputFormat,
     Request,
     Text,
     Tool,
@@ -386,7 +386,9 @@ def _object_choice(
 # -- the shape of the answer ---------------------------------------------------------------------
 
 
-def _output(create: Create, extras: dict[str, Json], unknown: Unknown | None) -> Output | None:
+def _output(
+    create: Create, extras: dict[str, Json], unknown: Unknown | None
+) -> OutputFormat | None:
     if create.text is None:
         return None
     if create.text.verbosity is not None:
@@ -396,7 +398,7 @@ def _output(create: Create, extras: dict[str, Json], unknown: Unknown | None) ->
     if raw is None or kind == "text":
         return None
     if kind == "json_object":
-        return Output()
+        return OutputFormat()
     if kind != "json_schema":
         if unknown is None:
             invalid(kind, ("text", "json_object", "json_schema"), param="text.format.type")
@@ -406,4 +408,4 @@ def _output(create: Create, extras: dict[str, Json], unknown: Unknown | None) ->
     schema = read(raw, known, at="text.format", unknown=unknown)
     if schema.description is not None:
         extras.setdefault("text", {})["format"] = {"description": schema.description}
-    return Output(schema.schema, schema.name, schema.strict)
+    return OutputFormat(schema.schema, schema.name, schema.strict)

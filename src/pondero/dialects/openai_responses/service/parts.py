@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-from pondero.canon import Image, Json, Other, Part, Seal, Text, Thinking, ToolCall
+from pondero.canon import Image, Json, Part, Seal, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.citations import WebPage, restated
 from pondero.dialects.dialect import Answering
 
@@ -100,7 +100,7 @@ class Writer:
 
         Parts that only another wire has are not said here, nor is any medium but a picture.
         """
-        if isinstance(part, Other) and part.dialect == NAME:
+        if isinstance(part, UnknownPart) and part.dialect == NAME:
             return dict(part.raw)
         if isinstance(part, Image) and part.data is not None:
             item: Item = {"id": self._issue("ig", place, self._thought)}

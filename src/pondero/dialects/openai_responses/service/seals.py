@@ -13,7 +13,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json, Part, Thinking, decoded
+from pondero.canon import Json, Part, Thinking, decode_json
 from pondero.dialects.dialect import Sealer
 
 _KEY = b"pondero emulator, not a secret"
@@ -94,7 +94,7 @@ def unseal(text: str) -> Sealed | None:
         inside = raw[16:].decode()
         if _digest(inside, 16) != raw[:16]:
             return None
-        return decoded(inside, Sealed)
+        return decode_json(inside, Sealed)
     except (NotBase64, UnicodeError, msgspec.DecodeError):
         return None
 

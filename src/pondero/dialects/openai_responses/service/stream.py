@@ -18,7 +18,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
-    UsageNow,
+    UsageUpdate,
 )
 from pondero.dialects.dialect import Answering
 
@@ -66,7 +66,7 @@ class Stream:
 
     def feed(self, event: Event) -> bytes:
         """Return the bytes of this event; may be empty."""
-        if isinstance(event, UsageNow):  # this wire sends counts with the end
+        if isinstance(event, UsageUpdate):  # this wire sends counts with the end
             return b""
         if isinstance(event, Started):
             self._model = event.model

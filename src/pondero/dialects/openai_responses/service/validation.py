@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json, converted
+from pondero.canon import Json, convert_json
 from pondero.dialects.bodies import Unknown
 
 from .errors import invalid, missing, refuse
@@ -37,7 +37,7 @@ def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = No
     the type does not have, and optional ones with a value the type does not allow.
     """
     try:
-        return converted(raw, kind)
+        return convert_json(raw, kind)
     except msgspec.ValidationError as error:
         if unknown is not None:
             return _read_known(raw, kind, at, unknown)
@@ -51,7 +51,7 @@ def _read_known(raw: Json, kind: type[T], at: str, unknown: Unknown) -> T:
     latest = ("", "$")  # what was wrong with the field left out last, and where
     while True:
         try:
-            return converted(known, kind)
+            return convert_json(known, kind)
         except msgspec.ValidationError as error:
             what, inner = _located(error)
             steps = _STEP.findall(inner.removeprefix("$"))
