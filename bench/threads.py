@@ -13,7 +13,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.thinking import Facts, Plan
+from pondero.thinking import Plan, PlanSources
 
 Json = Any
 SEALS: dict[str, Json] = {
@@ -66,5 +66,5 @@ def bare_plan(dialect: str) -> Plan:
         headers={},
         dropped=(),
         adjustments=(),
-        facts=Facts("bench", ""),
+        facts=PlanSources("bench", ""),
     )

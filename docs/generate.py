@@ -29,7 +29,7 @@ from pondero.catalog import (
 from pondero.client import lookup
 from pondero.contract import SCENARIOS
 from pondero.gateway import known_clients
-from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest
+from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest_level
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
@@ -174,7 +174,7 @@ def policies() -> str:
 def figures() -> str:
     """Return which numbers of tokens mean which level, where a model takes only words."""
     most = max(FIGURES.values())
-    changes = [n for n in range(2, most + 1) if nearest(n) != nearest(n - 1)]
+    changes = [n for n in range(2, most + 1) if nearest_level(n) != nearest_level(n - 1)]
     starts = [1, *changes]
     ends = [*(f"to {n - 1:,}" for n in changes), "and more"]
     rows = [

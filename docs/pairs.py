@@ -26,7 +26,7 @@ from pondero.canon import (
 from pondero.client import lookup
 from pondero.dialects import dialect
 from pondero.exchange import plan, prepare
-from pondero.thinking import DEFAULT, Asked, parse
+from pondero.thinking import DEFAULT, RequestParameters, parse_intent
 
 WIRES = {
     "Messages": "anthropic:claude-sonnet-4-6",
@@ -154,8 +154,8 @@ FEATURES = (
 def cell(feature: Feature, model: str) -> str:
     """Return what becomes of a feature at a model: kept, as something else, or left out."""
     entry = lookup().entry(model)
-    asked = Asked(max_tokens=ASKED.max_tokens, tools=bool(feature.request.tools))
-    made = plan(entry, parse("off"), asked=asked, policy=DEFAULT)
+    asked = RequestParameters(max_tokens=ASKED.max_tokens, tools=bool(feature.request.tools))
+    made = plan(entry, parse_intent("off"), asked=asked, policy=DEFAULT)
     prepared = prepare(
         entry, feature.request, made, asked=asked, policy=DEFAULT, url="http://here", key="any"
     )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from pondero.catalog import revision
 from pondero.exchange import Calibration, Finding, sent_now
 from pondero.store import keep_calibration, lookup
-from pondero.thinking import Policy, parse
+from pondero.thinking import Policy, parse_intent
 
 TODAY = datetime.now(UTC).date()
 
@@ -15,7 +15,7 @@ TODAY = datetime.now(UTC).date()
 def finding(level, model="claude-opus-5", **figures):
     """What was found of a level, on this catalog."""
     entry = lookup().entry(model)
-    wish = parse(level, words=entry.capability.extra_words)
+    wish = parse_intent(level, words=entry.capability.extra_words)
     fields = sent_now(entry, wish, max_tokens=None, policy=Policy())
     return Finding(level=level, fields=fields, n=40, accuracy=0.9, **figures)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pondero.thinking import Plan
-from pondero.thinking.plan import Facts
+from pondero.thinking.plan import PlanSources
 
 
 def plan(
@@ -27,5 +27,5 @@ def plan(
         headers=headers or {},
         dropped=dropped,
         adjustments=(),
-        facts=Facts("test", ""),
+        facts=PlanSources("test", ""),
     )

@@ -42,7 +42,7 @@ from pondero.canon import (
     convert_json,
 )
 from pondero.handoff import Manifest
-from pondero.thinking import parse
+from pondero.thinking import parse_intent
 
 _KEPT = "pondero"  # our key in a part's provider_metadata
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
@@ -75,7 +75,7 @@ class Options(llm.Options):
     @classmethod
     def _is_a_wish(cls, value: str | int | None) -> str | int | None:
         try:
-            parse(value)
+            parse_intent(value)
         except pondero.BadThinking as error:
             raise ValueError(str(error)) from None
         return value

@@ -16,7 +16,7 @@ from .canon import HttpRequest
 from .client import PolicyLike, policy_of, set_level
 from .errors import Timeout, TransportError
 from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
-from .thinking import Plan, Policy, ThinkingLike, parse
+from .thinking import Plan, Policy, ThinkingLike, parse_intent
 
 __all__ = ["aclient", "client"]
 
@@ -40,7 +40,7 @@ def client(
     """
     from .transport import Cassette, HttpTransport  # noqa: PLC0415 - each needs its library
 
-    parse(level)
+    parse_intent(level)
     under = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
     return httpx2.Client(
         transport=_Dialled(under, level, policy_of(policy)),
@@ -62,7 +62,7 @@ def aclient(
     """
     from .transport import AsyncCassette, AsyncHttpTransport  # noqa: PLC0415 - see above
 
-    parse(level)
+    parse_intent(level)
     under = (
         transport or AsyncHttpTransport()
         if cassette is None

@@ -14,7 +14,7 @@ from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
 from pondero.emulator import Emulator, serving
 from pondero.errors import BadCatalog, MissingKey
-from pondero.thinking import LEVELS, Asked, Policy
+from pondero.thinking import LEVELS, Policy, RequestParameters
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "add-a-provider.md").read_text("utf-8")
 ACME = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[0]
@@ -80,7 +80,7 @@ def test_its_ladder_is_monotone(entry):
 
 def test_whatever_is_asked_of_it_is_accepted(entry):
     for wish in (None, True, *LEVELS, 1, 8000):
-        http = encoded(entry, wish, Asked(tools=True), Policy())
+        http = encoded(entry, wish, RequestParameters(tools=True), Policy())
         assert refusal(http) is None, (wish, http.body)
 
 

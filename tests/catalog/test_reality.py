@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from pondero.catalog import Entry, Lookup, shipped
-from pondero.thinking import Reading, read, refusal
+from pondero.thinking import ReadThinking, read_thinking, refusal
 
 # Who answered, as the recordings name it, to the provider of ours that speaks that wire.
 _PROVIDERS = {
@@ -42,10 +42,10 @@ def _entry(finder: Lookup, exchange) -> Entry | None:
     return finder.entry(f"{provider}:{exchange['model']}")
 
 
-def _reading(entry: Entry, body) -> Reading:
+def _reading(entry: Entry, body) -> ReadThinking:
     """Read the control in whichever of the provider's styles it was written."""
     styles = (entry.placement, *entry.provider.placement.values())
-    readings = [read(body, style, entry.provider.parameters) for style in styles]
+    readings = [read_thinking(body, style, entry.provider.parameters) for style in styles]
     return next((found for found in readings if found.intent.kind != "unset"), readings[0])
 
 

@@ -15,7 +15,7 @@ from tests.client import typed_program
 
 import pondero
 from pondero.emulator import Emulator
-from pondero.thinking import CHOICES, LEVELS, TOKENS, Choices, Word
+from pondero.thinking import CHOICES, LEVELS, TOKENS, PolicyDict, Word
 from pondero.thinking.intent import ALIASES
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +146,6 @@ def test_the_words_for_type_checkers_are_those_of_the_dial():
 
 
 def test_the_choices_for_type_checkers_are_those_of_the_policy():
-    hints = Choices.__annotations__
+    hints = PolicyDict.__annotations__
     assert set(hints) == {*CHOICES, *TOKENS}
     assert {name: get_args(hints[name]) for name in CHOICES} == CHOICES

@@ -14,7 +14,7 @@ from pondero.contract.wire import at, leaves
 from pondero.dialects import Dialect
 from pondero.errors import BadThinking
 from pondero.exchange import planner
-from pondero.thinking import UNSET, Intent, Plan, parse, resolve
+from pondero.thinking import UNSET, Intent, Plan, parse_intent, resolve
 
 
 def encoding(change: Callable[[Request], Request]) -> Mutant:
@@ -118,7 +118,7 @@ def anything_goes(patch: Patch, wire: Dialect) -> None:
 
     def lenient(*args: Any, **named: Any) -> Any:
         try:
-            return parse(*args, **named)
+            return parse_intent(*args, **named)
         except BadThinking:
             return UNSET
 

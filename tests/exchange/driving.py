@@ -8,7 +8,7 @@ from pondero.canon import Event, HttpRequest, Message, Origin, Request, Response
 from pondero.catalog import Entry
 from pondero.client import lookup
 from pondero.exchange import Emit, Exchange, Flow, Read, Retry, Send, Sleep, compose, flow, plan
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 OK = ResponseHead(200, {"request-id": "req_1"})
 QUESTION = (Message("user", (Text("What is 17 * 23?"),)),)
@@ -18,7 +18,9 @@ def exchange(model: str = "claude-opus-5/low", **asked: Any) -> Exchange:
     """Return one exchange with a model of the catalog, without a key."""
     entry: Entry = lookup().entry(model)
     wish = lookup().split(model).wish
-    made = plan(entry, parse(wish), asked=Asked(max_tokens=8000), policy=Policy())
+    made = plan(
+        entry, parse_intent(wish), asked=RequestParameters(max_tokens=8000), policy=Policy()
+    )
     request = Request(entry.model, QUESTION, max_tokens=8000, **asked)
     return compose(entry, request, made, url=entry.provider.url, key="no-key")
 

@@ -17,7 +17,7 @@ from pondero.canon import (
 )
 from pondero.client import lookup
 from pondero.exchange import marked, plan, prepare
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 CLAUDE, CONVERSE = "anthropic:claude-opus-5", "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {}})
@@ -77,8 +77,8 @@ def test_what_was_written_to_the_cache_is_read_from_it_a_turn_later():
     entry = lookup().entry(CLAUDE)
 
     def sent(request):
-        planned = plan(entry, parse("low"), asked=Asked(), policy=Policy())
-        how = {"asked": Asked(), "policy": Policy(), "url": "https://x", "key": "k"}
+        planned = plan(entry, parse_intent("low"), asked=RequestParameters(), policy=Policy())
+        how = {"asked": RequestParameters(), "policy": Policy(), "url": "https://x", "key": "k"}
         body = json.loads(prepare(entry, marked(entry, request), planned, **how).request.body)
         blocks = [block for message in body["messages"] for block in message["content"]]
         ends = [n for n, block in enumerate(blocks) if "cache_control" in block]

@@ -10,7 +10,7 @@ from tests.calibrations import TODAY, calibration, finding
 from pondero.errors import BadConfig, Unsupported
 from pondero.exchange import OLDEST, Calibrations, evidence, fingerprint, plan, settled
 from pondero.store import lookup
-from pondero.thinking import LEVELS, UNSET, Asked, Intent, Policy, parse
+from pondero.thinking import LEVELS, UNSET, Intent, Policy, RequestParameters, parse_intent
 
 OPUS = lookup().entry("claude-opus-5")
 GEMINI = lookup().entry("gemini-3-pro-preview")
@@ -22,8 +22,8 @@ def known(*all_of_them, broken=(), today=TODAY):
 
 
 def planned(wish, *calibrations, entry=OPUS, policy=Policy(), **options):  # noqa: B008 - frozen
-    intent = settled(entry, parse(wish), known(*calibrations, **options), policy=policy)
-    return plan(entry, intent, asked=Asked(), policy=policy)
+    intent = settled(entry, parse_intent(wish), known(*calibrations, **options), policy=policy)
+    return plan(entry, intent, asked=RequestParameters(), policy=policy)
 
 
 def codes(made):
@@ -153,13 +153,13 @@ def test_the_calibration_that_was_named_and_is_broken_is_an_error_and_another_on
 
 
 def test_auto_that_nobody_looked_up_sends_nothing():
-    made = plan(OPUS, parse("auto"), asked=Asked(), policy=Policy())
+    made = plan(OPUS, parse_intent("auto"), asked=RequestParameters(), policy=Policy())
     assert (made.level, codes(made)) == (None, ["no_calibration"])
 
 
 @given(st.sampled_from([None, *LEVELS, True, 8000]))
 def test_any_other_wish_stays_as_it_is(wish):
-    intent = parse(wish)
+    intent = parse_intent(wish)
     assert settled(OPUS, intent, known(calibration()), policy=Policy()) is intent
 
 
@@ -179,5 +179,5 @@ def test_a_fingerprint_does_not_depend_on_the_order_of_keys():
 
 
 def test_a_wish_is_said_as_it_was_written():
-    assert str(parse("AUTO:Sums#Long words").asked) == "auto:sums#Long words"
-    assert Intent("unset").asked is UNSET.asked is None
+    assert str(parse_intent("AUTO:Sums#Long words").as_text) == "auto:sums#Long words"
+    assert Intent("unset").as_text is UNSET.as_text is None

@@ -21,7 +21,7 @@ from pondero.canon import (
 )
 from pondero.client import lookup
 from pondero.exchange import TextCalls, compose, plan
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 SEARCH = Tool("web_search", raw={"type": "web_search_9"}, dialect="elsewhere", kind="web_search")
 PATCH = Tool("apply_patch", "Patches.", {"type": "string", "description": "A grammar."},
@@ -40,7 +40,7 @@ def composed(model, *tools, choice=None):
         tools=tools,
         tool_choice=choice,
     )
-    made = plan(entry, parse(None), asked=Asked(), policy=Policy())
+    made = plan(entry, parse_intent(None), asked=RequestParameters(), policy=Policy())
     exchange = compose(entry, request, made, url="http://here")
     return exchange, json.loads(exchange.http.body)
 

@@ -17,7 +17,7 @@ from pondero.canon import (
 from pondero.client import lookup
 from pondero.exchange import plan
 from pondero.exchange.limits import GO_ON, acceptable, continued
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 ENTRY = lookup().entry("claude-sonnet-4-5")
 QUESTION = Message("user", (Text("hi"),))
@@ -31,7 +31,7 @@ def facts(**changed):
 
 
 def planned(level=None, **changed):
-    made = plan(ENTRY, parse(level), asked=Asked(), policy=Policy())
+    made = plan(ENTRY, parse_intent(level), asked=RequestParameters(), policy=Policy())
     return replace(made, **changed)
 
 

@@ -7,7 +7,7 @@ from pondero.canon import Message, OutputFormat, Request, Text, Tool, ToolChoice
 from pondero.client import lookup
 from pondero.dialects import NAMES
 from pondero.exchange import compose, destination, plan
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 KEY = "sk-very-secret"
 ONE_OF_EACH = (
@@ -23,7 +23,7 @@ ONE_OF_EACH = (
 
 def composed(model, key=KEY, level=None, asked=None, **fields):
     entry = lookup().entry(model)
-    made = plan(entry, parse(level), asked=asked or Asked(), policy=Policy())
+    made = plan(entry, parse_intent(level), asked=asked or RequestParameters(), policy=Policy())
     request = Request(entry.model, (Message("user", (Text("hi"),)),), **fields)
     return compose(entry, request, made, url=entry.provider.url, key=key, at=12.5)
 
@@ -58,7 +58,9 @@ def test_the_origin_says_who_at_which_level_and_when():
 
 
 def test_what_the_plan_drops_is_not_sent():
-    made = composed("claude-opus-5", level="low", asked=Asked(temperature=0.2), temperature=0.2)
+    made = composed(
+        "claude-opus-5", level="low", asked=RequestParameters(temperature=0.2), temperature=0.2
+    )
     assert "temperature" not in msgspec.json.decode(made.http.body)
 
 
@@ -87,7 +89,7 @@ def test_a_shape_that_does_not_go_with_tools_is_dropped_beside_them_and_recorded
 
 @pytest.mark.parametrize(("asked", "got"), [(1.0, 0.99), (0.0, 0.01), (0.5, 0.5)])
 def test_a_parameter_outside_what_the_wire_takes_is_brought_inside_and_recorded(asked, got):
-    made = composed("cohere:command-a-03-2025", asked=Asked(top_p=asked), top_p=asked)
+    made = composed("cohere:command-a-03-2025", asked=RequestParameters(top_p=asked), top_p=asked)
     assert msgspec.json.decode(made.http.body)["p"] == got
     codes = [note.code for note in made.plan.adjustments]
     assert codes == ([] if asked == got else ["parameter_clamped"])
@@ -95,7 +97,7 @@ def test_a_parameter_outside_what_the_wire_takes_is_brought_inside_and_recorded(
 
 def unkeyed(model, url):
     entry = lookup().entry(model)
-    made = plan(entry, parse(None), asked=Asked(), policy=Policy())
+    made = plan(entry, parse_intent(None), asked=RequestParameters(), policy=Policy())
     question = Request(entry.model, (Message("user", (Text("hi"),)),))
     return compose(entry, question, made, url=url)
 
@@ -134,7 +136,7 @@ def test_nothing_remembered_of_a_model_is_used_for_another_of_the_same_name():
     )
     other = msgspec.structs.replace(usual, provider=own)
     assert (usual.id, hash(usual)) == (other.id, hash(other))
-    made = plan(usual, parse(None), asked=Asked(), policy=Policy())
+    made = plan(usual, parse_intent(None), asked=RequestParameters(), policy=Policy())
     question = Request(usual.model, (Message("user", (Text("hi"),)),))
     for entry, start, aliases in ((usual, "llama-server", ()), (other, "run mine", ("mine",))) * 2:
         exchange = compose(entry, question, made, url="http://localhost:9", key=KEY)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.errors import Malformed, PonderoError
-from pondero.framing import AwsEventsReader, payloads, sniff, write_aws_event
+from pondero.framing import AwsEventsReader, detect_framing, read_payloads, write_aws_event
 
 from .aws import aws_frame
 from .pieces import splits
@@ -140,9 +140,9 @@ def test_broken_headers_are_malformed(block):
 
 
 def test_the_framing_is_told_by_its_first_bytes():
-    assert sniff(EVENT) == "aws_events"
-    assert sniff(b"\0\0\0\x10 not a frame") != "aws_events"
-    assert payloads(EVENT + EXCEPTION)[1] == b'{"message":"Too many requests"}'
+    assert detect_framing(EVENT) == "aws_events"
+    assert detect_framing(b"\0\0\0\x10 not a frame") != "aws_events"
+    assert read_payloads(EVENT + EXCEPTION)[1] == b'{"message":"Too many requests"}'
 
 
 def _with_block(block):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from pondero.errors import Malformed
-from pondero.framing import json_of, parse, readable, sniff
+from pondero.framing import describe_body, detect_framing, parse_json_or_none, parse_payload
 
 
 class Frame(Struct):
@@ -32,16 +32,16 @@ ANYTHING = Decoder()
     ],
 )
 def test_half_of_a_surrogate_pair_becomes_the_replacement_character(data, text):
-    assert parse(data, FRAME).text == text
+    assert parse_payload(data, FRAME).text == text
 
 
 def test_an_escaped_backslash_before_half_a_pair_is_left_alone():
-    assert parse(rb'{"text":"\\ud83d \ud83d"}', FRAME).text == "\\ud83d \ufffd"
+    assert parse_payload(rb'{"text":"\\ud83d \ud83d"}', FRAME).text == "\\ud83d \ufffd"
 
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_whatever_text_is_written_as_json_can_be_read(text):
-    read = parse(json.dumps(text).encode(), ANYTHING)
+    read = parse_payload(json.dumps(text).encode(), ANYTHING)
 
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert read.replace("\ufffd", "") == joined.replace("\ufffd", "")
@@ -59,21 +59,21 @@ def test_whatever_text_is_written_as_json_can_be_read(text):
 )
 def test_a_value_of_the_wrong_type_is_told_with_its_path(data, path):
     with pytest.raises(Malformed) as caught:
-        parse(data, FRAME)
+        parse_payload(data, FRAME)
 
     assert caught.value.path == path
 
 
 def test_a_path_goes_on_from_where_the_piece_stands():
     with pytest.raises(Malformed) as caught:
-        parse(b'{"text":1}', FRAME, at="$.response")
+        parse_payload(b'{"text":1}', FRAME, at="$.response")
 
     assert caught.value.path == "$.response.text"
 
 
 def test_a_key_of_the_wrong_type_is_told_with_its_path():
     with pytest.raises(Malformed) as caught:
-        parse(b'{"a":1}', Decoder(dict[int, int]))
+        parse_payload(b'{"a":1}', Decoder(dict[int, int]))
 
     assert caught.value.path == "$"
 
@@ -83,7 +83,7 @@ def test_a_key_of_the_wrong_type_is_told_with_its_path():
 )
 def test_what_is_no_json_is_malformed_and_shown(data):
     with pytest.raises(Malformed, match="not JSON") as caught:
-        parse(data, ANYTHING, at="$.item")
+        parse_payload(data, ANYTHING, at="$.item")
 
     assert caught.value.path == "$.item"
     assert repr(data[:60]) in str(caught.value)
@@ -94,7 +94,7 @@ def test_what_is_no_json_is_malformed_and_shown(data):
     [(b'{"a":[1]}', {"a": [1]}), (b"null", None), (b"<html>", None), (b"\xff", None), (b"", None)],
 )
 def test_json_is_read_where_there_is_some(data, said):
-    assert json_of(data) == said
+    assert parse_json_or_none(data) == said
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_json_is_read_where_there_is_some(data, said):
     ],
 )
 def test_the_words_of_a_page_are_told_and_not_its_tags(body, words):
-    assert readable(body, status=502) == words
+    assert describe_body(body, status=502) == words
 
 
 def test_inside_a_stream_there_is_no_status_to_tell():
-    assert readable(b"oops", status=None) == "an error without a message: oops"
+    assert describe_body(b"oops", status=None) == "an error without a message: oops"
 
 
 @pytest.mark.parametrize(
@@ -136,4 +136,4 @@ def test_inside_a_stream_there_is_no_status_to_tell():
     ],
 )
 def test_first_bytes_tell_the_framing(data, framing):
-    assert sniff(data) == framing
+    assert detect_framing(data) == framing

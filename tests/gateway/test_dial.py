@@ -8,11 +8,13 @@ from pondero.errors import BadThinking
 from pondero.gateway.config import Dial
 from pondero.gateway.dial import Wish, decide, wish_of
 from pondero.store import lookup
-from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse
+from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse_intent
 
 OPUS = lookup().entry("claude-opus-5").capability
 WORDS = st.sampled_from(LEVELS)
-WISHES = st.one_of(WORDS.map(parse), st.integers(0, 100_000).map(parse), st.just(UNSET))
+WISHES = st.one_of(
+    WORDS.map(parse_intent), st.integers(0, 100_000).map(parse_intent), st.just(UNSET)
+)
 
 
 def _depth(intent: Intent) -> float:
@@ -24,10 +26,10 @@ def _depth(intent: Intent) -> float:
 
 
 def test_the_header_wins_over_the_name_and_the_name_over_the_body():
-    low = parse("low")
+    low = parse_intent("low")
     said = {"body": low, "words": ()}
-    assert wish_of(header="high", suffix="max", **said) == Wish(parse("high"), "header")
-    assert wish_of(header=None, suffix="max", **said) == Wish(parse("max"), "name")
+    assert wish_of(header="high", suffix="max", **said) == Wish(parse_intent("high"), "header")
+    assert wish_of(header=None, suffix="max", **said) == Wish(parse_intent("max"), "name")
     assert wish_of(header=None, suffix=None, **said) == Wish(low, "body")
     assert wish_of(header=None, suffix=None, body=UNSET, words=()).said_in == "unset"
 
@@ -40,17 +42,17 @@ def test_a_header_that_is_no_level_is_refused():
 @pytest.mark.parametrize(
     ("wish", "dial", "level", "why"),
     [
-        (parse("high"), Dial(), "high", None),
-        (parse("high"), Dial(cap="medium"), "medium", "cap"),
-        (parse("low"), Dial(cap="medium"), "low", None),
+        (parse_intent("high"), Dial(), "high", None),
+        (parse_intent("high"), Dial(cap="medium"), "medium", "cap"),
+        (parse_intent("low"), Dial(cap="medium"), "low", None),
         (OFF, Dial(floor="low"), "low", "floor"),
-        (parse("low"), Dial(force="max"), "max", "force"),
-        (parse("low"), Dial(force="max", cap="high"), "high", "cap"),
+        (parse_intent("low"), Dial(force="max"), "max", "force"),
+        (parse_intent("low"), Dial(force="max", cap="high"), "high", "cap"),
         (UNSET, Dial(default="medium"), "medium", "default"),
-        (parse("low"), Dial(default="medium"), "low", None),
+        (parse_intent("low"), Dial(default="medium"), "low", None),
         (UNSET, Dial(default="max", cap="high"), "high", "cap"),
-        (parse("high"), Dial(cap="off"), "off", "cap"),
-        (parse("high"), Dial(floor="max", cap="low"), "low", "cap"),
+        (parse_intent("high"), Dial(cap="off"), "off", "cap"),
+        (parse_intent("high"), Dial(floor="max", cap="low"), "low", "cap"),
     ],
 )
 def test_what_a_rule_makes_of_a_wish(wish, dial, level, why):
@@ -60,17 +62,17 @@ def test_what_a_rule_makes_of_a_wish(wish, dial, level, why):
 
 def test_a_cap_holds_for_what_a_model_does_unasked():
     decided = decide(Wish(UNSET, "unset"), OPUS, [Dial(cap="low")])
-    assert (decided.intent, decided.why) == (parse("low"), "cap")
+    assert (decided.intent, decided.why) == (parse_intent("low"), "cap")
 
 
 @given(WISHES, WORDS, WORDS, WORDS)
 def test_no_wish_passes_the_narrower_of_two_caps(wish, one, other, floor):
     rules = [Dial(cap=one, floor=floor), Dial(cap=other)]
     intent = decide(Wish(wish, "body"), OPUS, rules).intent
-    assert _depth(intent) <= min(_depth(parse(one)), _depth(parse(other)))
+    assert _depth(intent) <= min(_depth(parse_intent(one)), _depth(parse_intent(other)))
 
 
 @given(WISHES, WORDS)
 def test_no_wish_stays_under_a_floor(wish, floor):
     intent = decide(Wish(wish, "body"), OPUS, [Dial(floor=floor)]).intent
-    assert _depth(intent) >= _depth(parse(floor))
+    assert _depth(intent) >= _depth(parse_intent(floor))

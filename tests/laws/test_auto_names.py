@@ -6,7 +6,7 @@ from tests.calibrations import adopt
 from pondero.catalog import Lookup, extended, shipped
 from pondero.errors import BadThinking
 from pondero.store import lookup
-from pondero.thinking import auto_of, parse
+from pondero.thinking import parse_auto, parse_intent
 
 ENTRIES = lookup().entries()
 ENDING_SO = sorted({entry.id for entry in ENTRIES if entry.id.lower().endswith(("/auto", "@auto"))})
@@ -39,8 +39,8 @@ def test_a_name_that_ends_so_is_asked_for_with_and_without_its_provider(name):
 
 def test_no_provider_and_no_level_is_called_auto():
     assert "auto" not in shipped().providers
-    assert auto_of("auto") is not None
-    assert not any(auto_of(word) for word in shipped().extra_words())
+    assert parse_auto("auto") is not None
+    assert not any(parse_auto(word) for word in shipped().extra_words())
 
 
 def test_a_name_of_the_users_own_that_ends_so_stays_a_name():
@@ -69,6 +69,6 @@ def test_a_calibrations_name_alone_stands_for_its_model(config_dir):
      "automatic", "auto:a#b#c", "auto#" + "k" * 65, "auto:a#\x1b[2J"],
 )  # fmt: skip
 def test_what_only_looks_like_auto_is_none(text):
-    assert auto_of(text) is None
+    assert parse_auto(text) is None
     with pytest.raises(BadThinking):
-        parse(text)
+        parse_intent(text)

@@ -10,12 +10,12 @@ from pondero.thinking import (
     CHOICES,
     CODES,
     LEVELS,
-    Asked,
     Policy,
-    nearest,
-    parse,
-    place,
-    read,
+    RequestParameters,
+    nearest_level,
+    parse_intent,
+    place_fields,
+    read_thinking,
     refusal,
     resolve,
 )
@@ -35,7 +35,7 @@ _wishes = (
     | st.sampled_from([1, 127, 128, 512, 1023, 1024, 63_999, 64_000])
 )
 _asked = st.builds(
-    Asked,
+    RequestParameters,
     max_tokens=_caps,
     temperature=st.none() | st.sampled_from([0.0, 0.2, 1.0, 2.0]),
     top_p=st.none() | st.sampled_from([0.5, 1.0]),
@@ -48,7 +48,10 @@ _asked = st.builds(
 def _plan(entry, wish, policy=None, asked=None):
     words = entry.capability.extra_words
     return make_plan(
-        entry, parse(wish, words=words), asked=asked or Asked(), policy=policy or Policy()
+        entry,
+        parse_intent(wish, words=words),
+        asked=asked or RequestParameters(),
+        policy=policy or Policy(),
     )
 
 
@@ -71,7 +74,7 @@ def test_the_ladder_is_monotone_on_every_model():
 
 @given(_entries, st.integers(1, 200_000), _policies)
 def test_the_ladder_is_monotone_under_any_cap(entry, cap, policy):
-    asked = Asked(max_tokens=cap)
+    asked = RequestParameters(max_tokens=cap)
     plans = [_plan(entry, level, policy, asked) for level in LEVELS if level != "off"]
     depths = [_depth(entry, made) for made in plans]
     assert depths == sorted(depths)
@@ -80,15 +83,15 @@ def test_the_ladder_is_monotone_under_any_cap(entry, cap, policy):
 @given(_entries, _wishes, _policies, _asked)
 def test_only_what_the_family_accepts_is_sent(entry, wish, policy, asked):
     made = _plan(entry, wish, policy, asked)
-    said = read(made.fields, entry.placement, entry.provider.parameters).intent
+    said = read_thinking(made.fields, entry.placement, entry.provider.parameters).intent
     assert refusal(said, entry.capability) is None
 
 
 @given(_entries, _wishes, _policies, _asked)
 def test_what_we_placed_read_and_resolved_again_gives_the_same_fields(entry, wish, policy, asked):
-    first = _plan(entry, wish, policy, Asked(max_tokens=asked.max_tokens))
+    first = _plan(entry, wish, policy, RequestParameters(max_tokens=asked.max_tokens))
     paths = entry.provider.parameters
-    said = read(first.fields, entry.placement, paths)
+    said = read_thinking(first.fields, entry.placement, paths)
     show = {True: "summary", False: "none"}.get(said.show, "auto")
     if said.show is None and entry.capability.shown == "ask":
         show = "none"
@@ -96,10 +99,10 @@ def test_what_we_placed_read_and_resolved_again_gives_the_same_fields(entry, wis
         said.intent,
         entry.capability,
         policy=policy.but(show=show, off="least", budgets="proportional"),
-        asked=Asked(max_tokens=said.max_tokens),
+        asked=RequestParameters(max_tokens=said.max_tokens),
         surface=entry.provider.surface,
     )
-    assert place(again, entry.placement, paths) == first.fields
+    assert place_fields(again, entry.placement, paths) == first.fields
 
 
 @given(_entries, _wishes, _policies, _asked)
@@ -107,7 +110,7 @@ def test_an_explicit_cap_is_never_exceeded_nor_raised(entry, wish, policy, asked
     made = _plan(entry, wish, policy, asked)
     if asked.max_tokens is None:
         return
-    cap = read(made.fields, entry.placement, entry.provider.parameters).max_tokens
+    cap = read_thinking(made.fields, entry.placement, entry.provider.parameters).max_tokens
     most = max(asked.max_tokens, *entry.provider.ranges.get("max_tokens", ()), 1)
     assert cap is None or cap <= most  # never raised, but to the least that the service takes
     if made.budget is not None and entry.capability.off:
@@ -118,7 +121,7 @@ def test_an_explicit_cap_is_never_exceeded_nor_raised(entry, wish, policy, asked
 def test_a_changed_level_changes_the_fields_or_the_plan_says_why(entry, one, other, policy, cap):
     if one == other:
         return
-    asked = Asked(max_tokens=cap)
+    asked = RequestParameters(max_tokens=cap)
     first, second = _plan(entry, one, policy, asked), _plan(entry, other, policy, asked)
     if first.fields == second.fields and entry.capability.thinks:
         assert first.adjustments or second.adjustments
@@ -156,7 +159,7 @@ def test_nothing_raises_and_every_code_is_documented(entry, wish, policy, asked)
 def test_a_bigger_number_never_means_less(entry, tokens):
     smaller, bigger = (_plan(entry, n) for n in (tokens, tokens * 2))
     assert _depth(entry, smaller) <= _depth(entry, bigger)
-    ranks = [LEVELS.index(nearest(n)) for n in (tokens, tokens * 2)]
+    ranks = [LEVELS.index(nearest_level(n)) for n in (tokens, tokens * 2)]
     assert ranks == sorted(ranks)
 
 

@@ -15,7 +15,7 @@ from pondero.client import lookup
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
 from pondero.exchange import plan as make_plan
-from pondero.thinking import CHOICES, LEVELS, Asked, Policy, parse
+from pondero.thinking import CHOICES, LEVELS, Policy, RequestParameters, parse_intent
 
 PROVIDERS = ("anthropic", "openai", "openai-chat", "google", "bedrock")
 ENTRIES = [entry for provider in PROVIDERS for entry in pondero.models(provider)]
@@ -33,10 +33,10 @@ QUESTION = (Message("user", (Text("What is the weather in Paris?"),)),)
 
 
 def encoded(
-    entry: Entry, wish: object, asked: Asked, policy: Policy, *, stream: bool = True
+    entry: Entry, wish: object, asked: RequestParameters, policy: Policy, *, stream: bool = True
 ) -> HttpRequest:
     made = make_plan(
-        entry, parse(wish, words=entry.capability.extra_words), asked=asked, policy=policy
+        entry, parse_intent(wish, words=entry.capability.extra_words), asked=asked, policy=policy
     )
     kept = {
         name: getattr(asked, name)
@@ -74,7 +74,7 @@ def test_every_name_that_is_listed_is_served(provider):
     refused = {
         entry.id: words
         for entry in pondero.models(provider)
-        if (words := refusal(encoded(entry, None, Asked(), Policy()))) is not None
+        if (words := refusal(encoded(entry, None, RequestParameters(), Policy()))) is not None
     }
     assert refused == {}
 
@@ -93,7 +93,7 @@ def test_what_is_absent_is_a_name_of_its_families_and_not_listed(provider):
 def test_every_level_of_every_model_is_accepted(entry):
     for wish in (None, True, *LEVELS, *entry.capability.extra_words, 1, 1024, 8000, 200_000):
         for tools in (False, True):
-            http = encoded(entry, wish, Asked(tools=tools), Policy())
+            http = encoded(entry, wish, RequestParameters(tools=tools), Policy())
             assert refusal(http) is None, (wish, tools, http.body)
 
 
@@ -110,7 +110,7 @@ def test_every_level_is_accepted_by_everyone_else_on_these_wires(provider):
     families = {entry.family: entry for entry in reversed(pondero.models(provider))}
     for entry in families.values():
         for wish in (None, True, *LEVELS, *entry.capability.extra_words, 8000):
-            http = encoded(entry, wish, Asked(tools=True), Policy())
+            http = encoded(entry, wish, RequestParameters(tools=True), Policy())
             assert refusal(http) is None, (entry.id, wish, http.body)
 
 
@@ -120,7 +120,7 @@ _policies = st.builds(
     answer_room=st.sampled_from([0, 1, 512, 4096, 20_000]),
 )
 _asked = st.builds(
-    Asked,
+    RequestParameters,
     max_tokens=st.none() | st.integers(1, 200_000) | st.sampled_from([1, 16, 1024, 1025, 2048]),
     temperature=st.none() | st.sampled_from([0.0, 0.2, 1.0, 2.0]),
     top_p=st.none() | st.sampled_from([0.5, 1.0]),
@@ -149,5 +149,5 @@ def test_a_tool_may_be_forced_wherever_a_model_does_not_think(provider):
             continue
         if entry.capability.default != "off" and entry.capability.thinks:
             continue
-        http = encoded(entry, None, Asked(tools=True, tool_choice="required"), Policy())
+        http = encoded(entry, None, RequestParameters(tools=True, tool_choice="required"), Policy())
         assert refusal(http) is None, (entry.id, http.body)

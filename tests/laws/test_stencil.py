@@ -152,6 +152,6 @@ def test_a_long_run_of_words_is_read_through_the_stencil():
 def test_a_stream_that_never_fits_is_not_tried_for_ever():
     stencil: Stencil[str] = Stencil("nowhere")
     for number in range(20):
-        if stencil.wanted:
+        if stencil.is_wanted:
             stencil.cut(b'{"n":%d,"text":"a"}' % number, lambda _: ("here", "a"))
-    assert not stencil.wanted
+    assert not stencil.is_wanted

@@ -12,7 +12,7 @@ from tests.calibrations import adopt, calibration
 
 from pondero.errors import BadConfig, BadParameter
 from pondero.store import calibration_file, calibrations, keep_calibration, lookup, settled
-from pondero.thinking import Policy, parse
+from pondero.thinking import Policy, parse_intent
 
 OPUS = lookup().entry("claude-opus-5")
 
@@ -83,10 +83,10 @@ def test_a_file_that_is_no_calibration_is_refused_in_one_line(folder, raw):
     with pytest.raises(
         BadConfig, match=r"sums\.json is no calibration: .*; adopt it again"
     ) as told:
-        settled(OPUS, parse("auto:sums"), policy=Policy())
+        settled(OPUS, parse_intent("auto:sums"), policy=Policy())
     assert str(told.value).isprintable()
     assert len(str(told.value)) < 500
-    assert settled(OPUS, parse("auto"), policy=Policy()).level == "low"
+    assert settled(OPUS, parse_intent("auto"), policy=Policy()).level == "low"
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from pondero.thinking import (
     OFF,
     ON,
     UNSET,
-    Asked,
-    Budget,
+    BudgetRange,
     Capability,
     Intent,
+    ParameterRanges,
     Policy,
-    Surface,
-    parse,
+    RequestParameters,
+    parse_intent,
     resolve,
 )
 from pondero.thinking.capability import refusal
@@ -22,7 +22,7 @@ def facts(**given) -> Capability:
     return Capability(source="a test", checked="2026-11-15", **given)
 
 
-NUMBERS = Budget(min=1024, max=8192, off=0, dynamic=-1)
+NUMBERS = BudgetRange(min=1024, max=8192, off=0, dynamic=-1)
 LEVEL, TOKENS = (lambda word: Intent("level", word)), (lambda n: Intent("budget", tokens=n))
 
 
@@ -129,7 +129,11 @@ def test_a_wish_becomes_the_nearest_the_facts_allow_and_says_why(
     wish, capability, asked, mode, level, codes
 ):
     decision = resolve(
-        parse(wish), capability, policy=Policy(), asked=Asked(**asked), surface=Surface()
+        parse_intent(wish),
+        capability,
+        policy=Policy(),
+        asked=RequestParameters(**asked),
+        surface=ParameterRanges(),
     )
     assert (decision.mode, decision.level) == (mode, level)
     assert [note.code for note in decision.adjustments] == codes

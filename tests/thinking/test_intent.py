@@ -5,30 +5,30 @@ import math
 import pytest
 
 from pondero.errors import BadThinking
-from pondero.thinking import LEVELS, OFF, ON, UNSET, Auto, Intent, is_wish, parse
+from pondero.thinking import LEVELS, OFF, ON, UNSET, Auto, Intent, is_level_text, parse_intent
 
 
 @pytest.mark.parametrize("word", LEVELS[1:])
 def test_every_level_is_itself_in_any_case(word):
-    assert parse(word) == parse(f" {word.upper()} ") == Intent("level", word)
+    assert parse_intent(word) == parse_intent(f" {word.upper()} ") == Intent("level", word)
 
 
 @pytest.mark.parametrize("wish", ["off", "none", "min", "disabled", "FALSE", False, 0, "0"])
 def test_the_many_words_for_off(wish):
-    assert parse(wish) == OFF
+    assert parse_intent(wish) == OFF
 
 
 @pytest.mark.parametrize("wish", ["on", "true", True])
 def test_on_is_not_a_level(wish):
-    assert parse(wish) == ON
+    assert parse_intent(wish) == ON
 
 
 def test_med_is_medium():
-    assert parse("med") == parse("Medium")
+    assert parse_intent("med") == parse_intent("Medium")
 
 
 def test_nothing_is_unset():
-    assert parse(None) == UNSET
+    assert parse_intent(None) == UNSET
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_nothing_is_unset():
      ("8_000", 8000), ("1m", 1_000_000), (8000.0, 8000)],
 )  # fmt: skip
 def test_a_number_is_a_budget(wish, tokens):
-    assert parse(wish) == Intent("budget", tokens=tokens)
+    assert parse_intent(wish) == Intent("budget", tokens=tokens)
 
 
 def test_a_mapping_is_native_and_untouched():
     fields = {"thinking": {"type": "adaptive"}}
-    assert parse(fields) == Intent("native", fields=fields)
+    assert parse_intent(fields) == Intent("native", fields=fields)
 
 
 @pytest.mark.parametrize(
@@ -52,58 +52,60 @@ def test_a_mapping_is_native_and_untouched():
 )  # fmt: skip
 def test_anything_else_is_refused_with_the_value_and_what_would_work(wish):
     with pytest.raises(BadThinking, match=r"use|try|pass"):
-        parse(wish)
+        parse_intent(wish)
 
 
 def test_a_misspelt_level_gets_a_suggestion():
     with pytest.raises(BadThinking, match="unknown level 'hihg'; did you mean 'high'"):
-        parse("hihg")
+        parse_intent("hihg")
 
 
 def test_a_family_may_have_words_of_its_own():
-    assert parse("ultra", words=("ultra",)) == Intent("level", "ultra")
+    assert parse_intent("ultra", words=("ultra",)) == Intent("level", "ultra")
     with pytest.raises(BadThinking, match="ultra"):
-        parse("ultra")
+        parse_intent("ultra")
 
 
 # -- two fields, four rules ---------------------------------------------------------------------
 
 
 def test_native_settings_win_over_an_effort():
-    assert parse({"thinking": {}}, "high").kind == "native"
+    assert parse_intent({"thinking": {}}, "high").kind == "native"
 
 
 def test_false_wins_over_an_effort():
-    assert parse(False, "high") == OFF
+    assert parse_intent(False, "high") == OFF
 
 
 def test_an_effort_alone_means_on_at_that_effort():
-    assert parse(None, "high") == parse(True, "high") == Intent("level", "high")
+    assert parse_intent(None, "high") == parse_intent(True, "high") == Intent("level", "high")
 
 
 def test_true_alone_means_on_at_the_models_own_depth():
-    assert parse(True, None) == ON
+    assert parse_intent(True, None) == ON
 
 
 def test_two_different_wishes_are_refused():
     with pytest.raises(BadThinking, match="disagree"):
-        parse("low", "high")
+        parse_intent("low", "high")
 
 
 def test_what_a_suffix_may_be():
-    assert all(map(is_wish, ("high", "none", "8k", "8000", "on", "auto", "auto:sums#long words")))
-    assert not any(map(is_wish, ("", "latest", "20250929", "8b", "70b", "free", "automatic")))
+    assert all(
+        map(is_level_text, ("high", "none", "8k", "8000", "on", "auto", "auto:sums#long words"))
+    )
+    assert not any(map(is_level_text, ("", "latest", "20250929", "8b", "70b", "free", "automatic")))
 
 
 def test_auto_is_left_to_a_calibration_by_its_name_and_for_a_kind():
-    assert parse(" Auto:Sums#Long words ") == Intent("auto", auto=Auto("sums", "Long words"))
-    assert parse("auto") == parse(True, "auto") == Intent("auto", auto=Auto())
-    assert [parse(text).asked for text in ("auto", "AUTO:a", "auto#K")] == [
+    assert parse_intent(" Auto:Sums#Long words ") == Intent("auto", auto=Auto("sums", "Long words"))
+    assert parse_intent("auto") == parse_intent(True, "auto") == Intent("auto", auto=Auto())
+    assert [parse_intent(text).as_text for text in ("auto", "AUTO:a", "auto#K")] == [
         "auto",
         "auto:a",
         "auto#K",
     ]
     with pytest.raises(BadThinking, match="disagree"):
-        parse("auto", "high")
+        parse_intent("auto", "high")
     with pytest.raises(BadThinking, match="did you mean 'auto'"):
-        parse("autp")
+        parse_intent("autp")

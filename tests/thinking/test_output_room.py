@@ -5,14 +5,16 @@ import pytest
 from pondero import Policy
 from pondero.catalog import Lookup, shipped
 from pondero.exchange import plan
-from pondero.thinking import Asked, parse
+from pondero.thinking import RequestParameters, parse_intent
 
 LOOKUP = Lookup(shipped())
 
 
 def made(model, wish, *, context, **policy):
     entry = LOOKUP.entry(model)
-    return plan(entry, parse(wish), asked=Asked(context=context), policy=Policy(**policy))
+    return plan(
+        entry, parse_intent(wish), asked=RequestParameters(context=context), policy=Policy(**policy)
+    )
 
 
 def test_above_the_threshold_a_budget_is_cut_and_the_plan_says_why():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pondero.thinking import OFF, ON, UNSET, Decision, Intent, Placement, read
-from pondero.thinking.placement import headers, place
+from pondero.thinking import OFF, ON, UNSET, Decision, Intent, Placement, read_thinking
+from pondero.thinking.placement import place_fields, place_headers
 
 CAP = {"max_tokens": ("limits", "output")}
 BOTH = Placement(
@@ -38,13 +38,13 @@ BOTH = Placement(
     ],
 )
 def test_a_decision_stands_where_the_template_says(decision, fields):
-    assert place(decision, BOTH, CAP) == fields
+    assert place_fields(decision, BOTH, CAP) == fields
 
 
 def test_headers_go_along_with_tools_while_it_thinks():
-    assert headers(Decision("on", tools=True), BOTH) == {"x-beta": "interleaved"}
-    assert headers(Decision("off", tools=True), BOTH) == {}
-    assert headers(Decision("on"), BOTH) == {}
+    assert place_headers(Decision("on", tools=True), BOTH) == {"x-beta": "interleaved"}
+    assert place_headers(Decision("off", tools=True), BOTH) == {}
+    assert place_headers(Decision("on"), BOTH) == {}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_headers_go_along_with_tools_while_it_thinks():
     ],
 )
 def test_a_body_is_read_by_the_most_specific_template_that_fits(body, intent):
-    assert read(body, BOTH, CAP).intent == intent
+    assert read_thinking(body, BOTH, CAP).intent == intent
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_a_body_is_read_by_the_most_specific_template_that_fits(body, intent):
     ],
 )
 def test_the_cap_and_what_is_shown_are_read_beside_the_wish(body, cap, show):
-    found = read(body, BOTH, CAP)
+    found = read_thinking(body, BOTH, CAP)
     assert (found.max_tokens, found.show) == (cap, show)
 
 
 def test_a_service_without_a_cap_has_none_read():
-    assert read({"limits": {"output": 7}}, BOTH, {}).max_tokens is None
+    assert read_thinking({"limits": {"output": 7}}, BOTH, {}).max_tokens is None
 
 
 def test_a_folded_service_takes_either_spelling_of_a_key():
     folded = Placement(level={"thinking_level": "$effort"}, folded=True)
     plain = Placement(level={"thinking_level": "$effort"})
-    assert read({"thinkingLevel": "low"}, folded, {}).intent == Intent("level", "low")
-    assert read({"thinkingLevel": "low"}, plain, {}).intent == UNSET
+    assert read_thinking({"thinkingLevel": "low"}, folded, {}).intent == Intent("level", "low")
+    assert read_thinking({"thinkingLevel": "low"}, plain, {}).intent == UNSET

@@ -3,7 +3,7 @@
 import pytest
 
 from pondero import plan
-from pondero.thinking import FIGURES, LEVELS, nearest, percent_of_output
+from pondero.thinking import FIGURES, LEVELS, nearest_level, percent_of_output
 
 # (model, level) -> what the ledger means by it, before room is kept for the answer
 _NOMINAL = {
@@ -118,7 +118,7 @@ _MEANT = {
 
 @pytest.mark.parametrize(("tokens", "level"), _MEANT.items())
 def test_a_number_means_the_level_of_the_nearest_figure(tokens, level):
-    assert nearest(tokens) == level
+    assert nearest_level(tokens) == level
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ..canon import decode_json
 from ..errors import BadCatalog
-from ..thinking import LEVELS, Budget, Capability, Placement
+from ..thinking import LEVELS, BudgetRange, Capability, Placement
 from .lookup import Entry
 from .schema import Provider
 
@@ -161,7 +161,7 @@ def facts_of(listed: Listed, entry: Entry, source: PublicList) -> Capability | N
     )
 
 
-def _budget(control: Control, base: Capability) -> Budget | None:
+def _budget(control: Control, base: Capability) -> BudgetRange | None:
     """Return the range of tokens; None where neither the list nor the relative has its ends."""
     if control.budget is None:
         return None
@@ -173,10 +173,10 @@ def _budget(control: Control, base: Capability) -> Budget | None:
         return None
     if known is not None:
         return replace(known, min=least, max=most, base=None, nominal=None)
-    return Budget(min=least, max=most)
+    return BudgetRange(min=least, max=most)
 
 
-def _style(entry: Entry, control: Control, budget: Budget | None) -> str | None:
+def _style(entry: Entry, control: Control, budget: BudgetRange | None) -> str | None:
     """Return the relative's style where it can say all of this, else another of the provider's."""
     styles: Mapping[str, Placement] = entry.provider.placement
     own = entry.capability.style
@@ -186,7 +186,7 @@ def _style(entry: Entry, control: Control, budget: Budget | None) -> str | None:
     return own if own in fit else next(iter(fit), None)
 
 
-def _says(placement: Placement, control: Control, budget: Budget | None) -> bool:
+def _says(placement: Placement, control: Control, budget: BudgetRange | None) -> bool:
     needs = (
         (bool(control.off), placement.off),
         (bool(control.words), placement.level),

@@ -16,10 +16,10 @@ from ..thinking import (
     Capability,
     Evidence,
     Placement,
-    auto_of,
+    is_level_text,
     is_nearly_level,
-    is_wish,
-    parse,
+    parse_auto,
+    parse_intent,
 )
 from .index import Hit, Index, Kin
 from .lines import fold
@@ -182,21 +182,21 @@ class Lookup:
 
     def _is_level(self, tail: str, whole: str) -> bool:
         """Return whether what a model string ends in is a level, and not part of a name."""
-        if (tail != "0" and tail[0] == "0") or not is_wish(tail, words=self._words):
+        if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
             return False
-        return auto_of(tail) is None or fold(whole) not in self._autos
+        return parse_auto(tail) is None or fold(whole) not in self._autos
 
     @cached_property
     def _autos(self) -> frozenset[str]:
         """Return the names in the catalog that end as if their level were ``auto``."""
         known = self.catalog.providers.values()
         names = ((at.name, name) for at in known for name in (*self._served(at), *at.aliases))
-        ending = (each for each in names if auto_of(re.split("[/@]", each[1])[-1]) is not None)
+        ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
         return frozenset(fold(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
     def _model_of(self, text: str) -> str | None:
         """Return the model of the calibration that ``auto:NAME`` names; None for other texts."""
-        auto = auto_of(text)
+        auto = parse_auto(text)
         if auto is None or auto.name is None or self._calibrated is None:
             return None
         return None if "auto" in self.catalog.providers else self._calibrated(auto.name)
@@ -369,7 +369,7 @@ class Lookup:
     def _check_level(self, text: str) -> None:
         """Raise the better error where the model is fine and only its level is misspelt."""
         cut = max(text.rfind("/"), text.rfind("@"))
-        if cut <= 0 or is_wish(text[cut + 1 :], words=self._words):
+        if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
         name = self.split(text[:cut])
         try:
@@ -380,7 +380,7 @@ class Lookup:
             return
         # A model that is only like a known one may have any name: the tail must be nearly a level.
         if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
-            parse(text[cut + 1 :], words=self._words)
+            parse_intent(text[cut + 1 :], words=self._words)
 
     def _check_one_level(self, text: str, model: str, wish: str) -> None:
         """Raise BadThinking where a second level stands after a model that is known."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from ..thinking import SAMPLING, Capability, Placement, Surface
+from ..thinking import SAMPLING, Capability, ParameterRanges, Placement
 
 
 class Family(
@@ -132,10 +132,10 @@ class Provider(
     checked: str
 
     @property
-    def surface(self) -> Surface:
+    def surface(self) -> ParameterRanges:
         """Return what this wire allows whatever the model."""
         names = frozenset(name for name in ("max_tokens", *SAMPLING) if name in self.parameters)
-        return Surface(names, self.max_tokens_required, self.ranges)
+        return ParameterRanges(names, self.max_tokens_required, self.ranges)
 
 
 class Names(

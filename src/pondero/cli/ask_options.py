@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
-from ..thinking import parse
+from ..thinking import parse_intent
 from .command import policy_option
 from .completion import level, model, server, template
 
@@ -204,7 +204,7 @@ def levels_of(text: str | None) -> tuple[str, ...]:
         message = "--levels is a list such as low,high"
         raise click.UsageError(message)
     for each in levels:
-        parse(each)
+        parse_intent(each)
     return levels
 
 

@@ -23,8 +23,8 @@ from ..canon import (
 )
 from ..client import lookup
 from ..store import hidden, medium
-from ..thinking import DEPTH, outcome
-from ..thinking import said as worded
+from ..thinking import DEPTH, describe_result
+from ..thinking import describe_intent as worded
 from .ask_answer import VERSION, Answer
 from .ask_options import Given
 from .ask_thread import Start
@@ -287,7 +287,7 @@ def ended(reply: Reply, *, who: str = "") -> int:
 def remarks(reply: Reply) -> Iterator[str]:
     """Yield what was sent where that is not the level asked for, then why of each difference."""
     if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
-        yield f"asked for {worded(reply.plan.asked)}; sent: {outcome(reply.plan)}"
+        yield f"asked for {worded(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:
         yield f"{note.why} ({note.code})"
 

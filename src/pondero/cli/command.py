@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..errors import PonderoError
-    from ..thinking import Choices
+    from ..thinking import PolicyDict
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -96,7 +96,7 @@ def policy_option(command: Command) -> Command:
     return option(command)
 
 
-def policy_of(choices: tuple[str, ...]) -> "Choices | None":
+def policy_of(choices: tuple[str, ...]) -> "PolicyDict | None":
     """Return the choices by name; None where there are none."""
     from ..errors import BadPolicy
 
@@ -105,7 +105,7 @@ def policy_of(choices: tuple[str, ...]) -> "Choices | None":
         if not equals:
             message = f"policy {name!r} has no value; write {name}=VALUE"
             raise BadPolicy(message)
-    return cast("Choices | None", {name: value for name, _, value in pairs} or None)
+    return cast("PolicyDict | None", {name: value for name, _, value in pairs} or None)
 
 
 def force_option(command: Command) -> Command:

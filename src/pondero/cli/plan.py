@@ -10,7 +10,7 @@ import click
 from ..client import levels as ladder
 from ..client import lookup
 from ..client import plan as planned
-from ..thinking import Plan, describe
+from ..thinking import Plan, describe_plan
 from . import completion
 from .command import examples, policy_of, policy_option, print_json
 from .output import echo, styled
@@ -133,7 +133,7 @@ _COLOURS |= {"thinking": "bright_black", "text": "green", "error": "red"}
 
 def print_plan(plan: Plan, *, indent: int = 0, without: Container[str] = ()) -> None:
     """Print a plan for people, without the lines of these labels."""
-    lines = [(label, text) for label, text in describe(plan) if label not in without]
+    lines = [(label, text) for label, text in describe_plan(plan) if label not in without]
     print_lines(lines, indent=indent)
 
 

@@ -11,9 +11,9 @@ from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
 from ..exchange import patched
 from ..exchange import plan as make_plan
-from ..framing import json_of
+from ..framing import parse_json_or_none
 from ..store import lookup, settled
-from ..thinking import SAMPLING, Asked, Plan, Policy, parse
+from ..thinking import SAMPLING, Plan, Policy, RequestParameters, parse_intent
 from .dial import wish_for
 
 Path = tuple[str, ...]
@@ -28,7 +28,7 @@ def set_level(
     if entry is None:
         return request, None
     wish = wish_for(entry, thinking, lookup())
-    intent = parse(wish, words=entry.capability.extra_words)
+    intent = parse_intent(wish, words=entry.capability.extra_words)
     if intent.kind == "unset":
         return request, None
     intent = settled(entry, intent, policy=policy)
@@ -37,7 +37,7 @@ def set_level(
 
 
 def _object(request: HttpRequest) -> dict[str, Json]:
-    body = json_of(request.body) if request.method == "POST" else None
+    body = parse_json_or_none(request.body) if request.method == "POST" else None
     return body if isinstance(body, dict) else {}
 
 
@@ -84,7 +84,7 @@ def _known(wire: str, model: str) -> Iterator[Entry]:
 # -- what it asks -----------------------------------------------------------------------------
 
 
-def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Asked:
+def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> RequestParameters:
     paths = entry.provider.parameters
     names = (name for name in ("max_tokens", *SAMPLING) if name in paths)
     said = {name: get_path(body, paths[name]) for name in names}
@@ -93,7 +93,7 @@ def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Aske
     }
     forced = _is_forced(request, entry)
     tools = bool(body.get("tools"))
-    return Asked(**numbers, tools=tools, tool_choice="required" if forced else "auto")
+    return RequestParameters(**numbers, tools=tools, tool_choice="required" if forced else "auto")
 
 
 def _is_forced(request: HttpRequest, entry: Entry) -> bool:

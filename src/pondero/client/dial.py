@@ -14,16 +14,16 @@ from ..store import config_text, lookup, settled
 from ..thinking import (
     LEVELS,
     Adjustment,
-    Asked,
-    Choices,
     Intent,
     Plan,
     Policy,
+    PolicyDict,
+    RequestParameters,
     ThinkingLike,
-    parse,
+    parse_intent,
 )
 
-PolicyLike = Policy | Choices | None
+PolicyLike = Policy | PolicyDict | None
 
 
 def plan(
@@ -56,7 +56,12 @@ def plan(
 
 
 def planned(
-    model: str, thinking: object, thinking_effort: object, *, asked: Asked, policy: Policy
+    model: str,
+    thinking: object,
+    thinking_effort: object,
+    *,
+    asked: RequestParameters,
+    policy: Policy,
 ) -> tuple[Entry, Plan]:
     """Return a model's entry, and what would be sent to it for this wish."""
     given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
@@ -110,9 +115,9 @@ def _made(
     thinking = wish_for(entry, thinking, finder)
     if thinking is None and effort is None:
         thinking = wish
-    intent = parse(thinking, effort, words=entry.capability.extra_words)
+    intent = parse_intent(thinking, effort, words=entry.capability.extra_words)
     intent = settled(entry, intent, policy=policy)
-    return entry, make_plan(entry, intent, asked=Asked(*asked), policy=policy)
+    return entry, make_plan(entry, intent, asked=RequestParameters(*asked), policy=policy)
 
 
 def wish_for(entry: Entry, thinking: object, finder: Lookup) -> object:
@@ -145,7 +150,7 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
     entry, said = _entry(lookup(), model, rules.unknown, _adopted(model))
     asked = asked_of(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
-    wishes = [parse(word, words=entry.capability.extra_words) for word in words]
+    wishes = [parse_intent(word, words=entry.capability.extra_words) for word in words]
     if said is not None and said.kind == "auto":
         wishes.append(settled(entry, said, policy=rules))
     return [make_plan(entry, wish, asked=asked, policy=rules) for wish in wishes]
@@ -253,7 +258,7 @@ def _entry(
     """Return a model's entry and the level behind its name; ``auto:NAME`` depends on the disk."""
     entry = finder.entry(model, unknown=unknown)
     wish = finder.split(model).wish
-    return entry, parse(wish, words=entry.capability.extra_words) if wish else None
+    return entry, parse_intent(wish, words=entry.capability.extra_words) if wish else None
 
 
 def asked_of(
@@ -265,7 +270,7 @@ def asked_of(
     tools: bool = False,
     tool_choice: Any = "auto",
     context: int | None = None,
-) -> Asked:
+) -> RequestParameters:
     """Return the parameters beside the wish; raises BadParameter for impossible ones."""
     if max_tokens is not None:
         _check_whole("max_tokens", max_tokens, 1)
@@ -282,7 +287,9 @@ def asked_of(
             f"tool_choice={tool_choice!r} cannot be; use auto, none, required or a tool's name"
         )
         raise BadParameter(message)
-    return Asked(max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context)
+    return RequestParameters(
+        max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context
+    )
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:

@@ -16,7 +16,7 @@ from ..errors import BadParameter
 from ..exchange import Timeouts
 from ..handoff import Refusal
 from ..store import ServerLike, ToolServer
-from ..thinking import Asked, ThinkingLike
+from ..thinking import RequestParameters, ThinkingLike
 from .attachments import Attachment, Source
 from .dial import PolicyLike, asked_of
 from .messages import Prompt, System, messages_of, system_of
@@ -176,7 +176,7 @@ def request_of(prompt: Prompt, options: Options, attachments: Sequence[Attachmen
     )
 
 
-def asked_in(request: Request, context: int | None) -> Asked:
+def asked_in(request: Request, context: int | None) -> RequestParameters:
     """Return what of a request bears on how much the model can think; raises BadParameter."""
     choice = request.tool_choice
     return asked_of(

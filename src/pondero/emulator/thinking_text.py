@@ -6,7 +6,7 @@ A number of tokens means the level that it means to a model which takes only wor
 
 from ..canon import Json
 from ..dialects import Accepted
-from ..thinking import nearest
+from ..thinking import nearest_level
 from .arithmetic import Sum
 from .tokens import clip, count
 
@@ -34,7 +34,7 @@ def depth(accepted: Accepted[Json]) -> int:
         return 0
     budget = accepted.intent.tokens
     if budget is not None and budget > 0:
-        return min(budget, _TOKENS[nearest(budget)])
+        return min(budget, _TOKENS[nearest_level(budget)])
     level = accepted.intent.level
     if level in (None, "default"):
         level = accepted.default if accepted.default in _TOKENS else _USUAL

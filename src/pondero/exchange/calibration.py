@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..canon import Json
 from ..catalog import Entry, revision
 from ..errors import BadConfig, BadThinking
-from ..thinking import Asked, Auto, Intent, Policy, parse
+from ..thinking import Auto, Intent, Policy, RequestParameters, parse_intent
 from .planner import plan
 
 OLDEST = 180
@@ -136,7 +136,7 @@ def _why_none(entry: Entry, auto: Auto, chosen: Calibration | None, known: Calib
 def _wish(entry: Entry, level: str) -> Intent | None:
     """Return a level as a wish; None where it is none."""
     try:
-        wish = parse(level, words=entry.capability.extra_words)
+        wish = parse_intent(level, words=entry.capability.extra_words)
     except BadThinking:
         return None
     return wish if wish.kind in ("off", "on", "level", "budget") else None
@@ -183,5 +183,5 @@ def _doubts(
 def sent_now(entry: Entry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
     """Return the hash of what a sweep would send for a wish now."""
     rules = policy.but(show="none", unsupported="adjust")
-    made = plan(entry, wish, asked=Asked(max_tokens=max_tokens), policy=rules)
+    made = plan(entry, wish, asked=RequestParameters(max_tokens=max_tokens), policy=rules)
     return fingerprint(made.fields)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ..canon import Assembler, Event, Message, ResponseHead, Seal, ToolResult, Usage
 from ..dialects import NAMES, Caller, Where, dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
-from ..framing import UNREADABLE, payloads
+from ..framing import UNREADABLE, read_payloads
 
 
 class Decoded(Struct, frozen=True):
@@ -164,7 +164,7 @@ def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
         if not streamed:
             yield msgspec.json.decode(body)
             return
-        frames = payloads(body)
+        frames = read_payloads(body)
     except (*UNREADABLE, WireError):
         return
     for frame in frames[:_LOOKED_AT]:

@@ -22,7 +22,7 @@ from ..canon import (
     ToolChoice,
 )
 from ..catalog import Entry
-from ..thinking import Adjustment, Plan, read
+from ..thinking import Adjustment, Plan, read_thinking
 
 GO_ON = Text("[Go on from where the answer above ends.]")
 _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
@@ -91,7 +91,7 @@ def _stop(
         less["stop"] = ()
         notes.append(Adjustment("dropped_parameter", "stop", asked, None, why))
         return
-    most = int(entry.provider.surface.within("stop", len(asked)))
+    most = int(entry.provider.surface.clamp("stop", len(asked)))
     if most < len(asked):
         less["stop"] = request.stop[:most]
         why = f"this service takes at most {most} stop sequences"
@@ -143,7 +143,7 @@ def _thinks(plan: Plan, entry: Entry) -> bool:
     """Return whether a plan's fields or the model's habit make it think."""
     if plan.will_think is not None:
         return plan.will_think
-    said = read(plan.fields, entry.placement, entry.provider.parameters).intent
+    said = read_thinking(plan.fields, entry.placement, entry.provider.parameters).intent
     return said.kind not in ("unset", "off")
 
 

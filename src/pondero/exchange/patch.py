@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ..canon import HttpRequest, Json, get_decoder, get_path, merge_json
 from ..catalog import Entry
-from ..thinking import Plan, depth_paths, shown_paths
+from ..thinking import Plan, depth_paths, visibility_paths
 
 Path = tuple[str, ...]
 
@@ -62,7 +62,7 @@ def _depth(entry: Entry) -> tuple[Path, ...]:
 @lru_cache(maxsize=512)
 def _paths(entry: Entry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
-    paths = [path for each in every for path in (*depth_paths(each), *shown_paths(each))]
+    paths = [path for each in every for path in (*depth_paths(each), *visibility_paths(each))]
     paths += [entry.provider.parameters.get(name, (name,)) for name in dropped]
     return tuple(dict.fromkeys(spelt for path in paths for spelt in _spellings(path)))
 

@@ -11,15 +11,15 @@ from ..errors import Unsupported
 from ..thinking import (
     BENIGN,
     Adjustment,
-    Asked,
     Decision,
-    Facts,
     Intent,
     Plan,
+    PlanSources,
     Policy,
-    headers,
-    own,
-    place,
+    RequestParameters,
+    place_fields,
+    place_headers,
+    read_native,
     resolve,
 )
 
@@ -32,7 +32,7 @@ _STANDS_IN = {
 _THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it thinks
 
 
-def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
+def plan(entry: Entry, intent: Intent, *, asked: RequestParameters, policy: Policy) -> Plan:
     """Return the plan for one model and one wish; raises only under a strict policy."""
     decision = resolve(
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
@@ -48,13 +48,13 @@ def plan(entry: Entry, intent: Intent, *, asked: Asked, policy: Policy) -> Plan:
         model=entry.id,
         dialect=entry.provider.dialect,
         family=entry.family,
-        asked=intent.asked,
+        asked=intent.as_text,
         level=decision.level,
         budget=decision.budget,
         nominal=decision.nominal,
         will_think=decision.will_think,
         fields=_fields(entry, intent, decision),
-        headers=headers(decision, entry.placement),
+        headers=place_headers(decision, entry.placement),
         dropped=decision.dropped,
         adjustments=adjustments,
         facts=_facts(entry),
@@ -67,19 +67,21 @@ def _calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
         return ()
     found = intent.auto.found or (("no_calibration", "nobody looked for a calibration"),)
     got = decision.level if decision.budget is None else decision.budget
-    return tuple(Adjustment(code, "level", intent.asked, got, why) for code, why in found)
+    return tuple(Adjustment(code, "level", intent.as_text, got, why) for code, why in found)
 
 
-def _facts(entry: Entry) -> Facts:
+def _facts(entry: Entry) -> PlanSources:
     known = entry.capability
-    return Facts(known.source, known.checked, entry.inferred, entry.evidence, entry.like or None)
+    return PlanSources(
+        known.source, known.checked, entry.inferred, entry.evidence, entry.like or None
+    )
 
 
 def with_own_fields(
-    entry: Entry, made: Plan, extras: Mapping[str, Any], *, asked: Asked, policy: Policy
+    entry: Entry, made: Plan, extras: Mapping[str, Any], *, asked: RequestParameters, policy: Policy
 ) -> Plan:
     """Return the plan with what extras says of thinking in the service's own fields: that wins."""
-    said = own(extras, entry.placement)
+    said = read_native(extras, entry.placement)
     if said.depth and merge_json(made.fields, said.depth) != made.fields:
         intent = Intent("native", fields=said.depth)
         native = plan(entry, intent, asked=asked, policy=policy.but(unsupported="adjust"))
@@ -95,7 +97,7 @@ def with_own_fields(
 
 
 def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
-    placed = place(decision, entry.placement, entry.provider.parameters)
+    placed = place_fields(decision, entry.placement, entry.provider.parameters)
     if intent.kind != "native":
         return placed
     from copy import deepcopy  # noqa: PLC0415 - only for native fields

@@ -27,7 +27,7 @@ from ..catalog import Entry, Provider
 from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole_json
-from ..thinking import OFF, Adjustment, Asked, Plan, Policy
+from ..thinking import OFF, Adjustment, Plan, Policy, RequestParameters
 from .foreign_tools import fitted
 from .limits import acceptable, continued
 from .planner import insist, with_own_fields
@@ -122,7 +122,7 @@ def prepare(
     request: Request,
     plan: Plan,
     *,
-    asked: Asked,
+    asked: RequestParameters,
     policy: Policy,
     url: str,
     key: str | None = None,
@@ -169,7 +169,9 @@ def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:
     return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
 
 
-def _plan_without_thinking(entry: Entry, plan: Plan, asked: Asked, policy: Policy) -> Plan:
+def _plan_without_thinking(
+    entry: Entry, plan: Plan, asked: RequestParameters, policy: Policy
+) -> Plan:
     without = make_plan(entry, OFF, asked=asked, policy=policy.but(unsupported="adjust"))
     why = "a tool loop is open that was begun without thinking; this model thinks again after it"
     note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)

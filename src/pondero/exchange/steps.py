@@ -42,7 +42,7 @@ from ..errors import (
     Truncated,
     Unreachable,
 )
-from ..framing import MAX_FRAME, readable
+from ..framing import MAX_FRAME, describe_body
 from ..thinking import Plan
 from .foreign_tools import TextCalls
 from .request import Exchange, hide
@@ -348,7 +348,7 @@ def _refuse_pages(head: ResponseHead, first: bytes) -> None:
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
     if page or (first[:1] != b"{" and first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc")):
-        words = readable(first, status=head.status)
+        words = describe_body(first, status=head.status)
         raise Malformed(f"a web page came and no answer; is the address right? {words}")
     packing = headers.get("content-encoding", "")
     if packing and packing not in _UNPACKED and not _is_text(first):

@@ -7,29 +7,37 @@ cost is linear in the bytes fed, one at a time or all at once.
 from .aws_events import AwsEvent, AwsEventsReader, write_aws_event
 from .json_array import JsonArrayReader
 from .ndjson import NdjsonReader
-from .payloads import UNREADABLE, Framing, json_of, parse, payloads, readable, sniff
+from .payloads import (
+    UNREADABLE,
+    Framing,
+    describe_body,
+    detect_framing,
+    parse_json_or_none,
+    parse_payload,
+    read_payloads,
+)
 from .sse import SseReader
 from .stencil import Stencil
-from .stream import MAX_FRAME, FrameReader, Frames, FrameStream, Reading
+from .stream import MAX_FRAME, FrameHandler, FrameReader, Frames, FrameStream
 
 __all__ = [
     "MAX_FRAME",
     "UNREADABLE",
     "AwsEvent",
     "AwsEventsReader",
+    "FrameHandler",
     "FrameReader",
     "FrameStream",
     "Frames",
     "Framing",
     "JsonArrayReader",
     "NdjsonReader",
-    "Reading",
     "SseReader",
     "Stencil",
-    "json_of",
-    "parse",
-    "payloads",
-    "readable",
-    "sniff",
+    "describe_body",
+    "detect_framing",
+    "parse_json_or_none",
+    "parse_payload",
+    "read_payloads",
     "write_aws_event",
 ]

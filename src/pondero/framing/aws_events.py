@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import Malformed, Truncated
-from .stream import MAX_FRAME, oversized
+from .stream import MAX_FRAME, frame_too_large
 
 _PRELUDE = Layout(">III")  # the frame's length, that of its headers, and their checksum
 _CRC = Layout(">I")
@@ -92,7 +92,7 @@ class AwsEventsReader:
             if crc32(data[at : at + 8]) != checksum:
                 raise Malformed("the checksum of a frame's prelude is wrong")
             if total > self._max_frame:
-                raise oversized(self._max_frame)
+                raise frame_too_large(self._max_frame)
             if of_headers > total - _LEAST:
                 raise Malformed(f"a frame of {total} bytes with {of_headers} bytes of headers")
             end = at + total

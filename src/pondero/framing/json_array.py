@@ -7,7 +7,7 @@ decoder to say.
 import re
 
 from ..errors import Malformed, Truncated
-from .stream import MAX_FRAME, oversized
+from .stream import MAX_FRAME, frame_too_large
 
 _BETWEEN = re.compile(rb"[\s,]*+")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]', re.DOTALL)
@@ -58,7 +58,7 @@ class JsonArrayReader:
                 end = self._end_of_element(data, at)
                 self._pending += data[at:end]
                 if len(self._pending) > self._max_frame:
-                    raise oversized(self._max_frame)
+                    raise frame_too_large(self._max_frame)
                 if not self._depth:
                     elements.append(bytes(self._pending))
                     self._pending.clear()

@@ -1,7 +1,7 @@
 """One JSON value a line."""
 
 from ..errors import Malformed
-from .stream import MAX_FRAME, oversized
+from .stream import MAX_FRAME, frame_too_large
 
 _BLANK = b" \t\r"
 
@@ -46,12 +46,12 @@ class NdjsonReader:
         whole = []
         for line in lines:
             if len(line) > self._max_frame:
-                self._broken = oversized(self._max_frame)
+                self._broken = frame_too_large(self._max_frame)
                 break
             if stripped := line.strip(_BLANK):
                 whole.append(stripped)
         if len(self._pending) > self._max_frame:
-            self._broken = oversized(self._max_frame)
+            self._broken = frame_too_large(self._max_frame)
         if self._broken is not None:
             self._pending.clear()
             if not whole:

@@ -1,7 +1,7 @@
 """What a body or a frame carries: which framing it is, its JSON, or the words of an error page.
 
-Dialects parse every frame and body here; ``payloads`` and ``sniff`` serve the rooms that look at
-recorded streams without knowing their dialect.
+Dialects parse every frame and body here; ``read_payloads`` and ``detect_framing`` serve the rooms
+that look at recorded streams without knowing their dialect.
 """
 
 import re
@@ -22,7 +22,7 @@ from .stream import FrameReader
 Framing = Literal["sse", "json_array", "ndjson", "aws_events"]
 
 
-def sniff(data: bytes) -> Framing:
+def detect_framing(data: bytes) -> Framing:
     """Return the framing of a stream's first bytes; an indented object is an array of one."""
     if begins_aws_events(data):
         return "aws_events"
@@ -41,9 +41,9 @@ _READERS: Mapping[str, type[FrameReader]] = {
 }
 
 
-def payloads(data: bytes) -> list[bytes]:
+def read_payloads(data: bytes) -> list[bytes]:
     """Return the payload of every frame; raises WireError where the stream is broken or cut."""
-    framing = sniff(data)
+    framing = detect_framing(data)
     if framing == "aws_events":
         events = AwsEventsReader()
         return [event.payload for event in (*events.feed(data), *events.eof())]
@@ -61,7 +61,7 @@ _PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-def parse(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
+def parse_payload(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
     """Return the data as the decoder's type; ``at`` is its path in the frame, for errors."""
     try:
         return decoder.decode(data)
@@ -71,7 +71,7 @@ def parse(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T:
         return _once_more(bytes(data), decoder, error, at=at)
 
 
-def json_of(data: bytes) -> Json:
+def parse_json_or_none(data: bytes) -> Json:
     """Return the data's JSON value; None where it is not JSON."""
     try:
         return _ANYTHING.decode(data)
@@ -105,7 +105,7 @@ _LOOKED_AT = 20_000
 _SHOWN = 300
 
 
-def readable(body: bytes, *, status: int | None) -> str:
+def describe_body(body: bytes, *, status: int | None) -> str:
     """Return the status and the words of a body; ``status`` is None inside a stream."""
     text = _TAGS.sub(" ", body[:_LOOKED_AT].decode("utf-8", "replace"))
     words = " ".join(text.split())[:_SHOWN]

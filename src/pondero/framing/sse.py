@@ -7,7 +7,7 @@ without data, or with empty data, gives nothing.
 import re
 
 from ..errors import Malformed
-from .stream import MAX_FRAME, oversized
+from .stream import MAX_FRAME, frame_too_large
 
 _BOM = b"\xef\xbb\xbf"
 # The data of an event written the usual way, nothing for any other event. Only ever used on events
@@ -83,7 +83,7 @@ class SseReader:
         """Return the error and remember it: every later call raises it."""
         self._pending = b""
         self._unchecked = -1
-        self._broken = self._broken or oversized(self._max_frame)
+        self._broken = self._broken or frame_too_large(self._max_frame)
         return self._broken
 
     def _with_line_feeds(self, data: bytes) -> bytes:

@@ -35,7 +35,7 @@ class Stencil(Generic[P]):
         self._start, self._end = 0, 0  # between them nothing, which is no string
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Return whether it is worth while to cut it from the next frame."""
         return self._in_vain < _IN_VAIN
 

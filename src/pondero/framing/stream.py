@@ -1,6 +1,6 @@
 """What all stream decoders share: frames in, events out, and what happens when one fails.
 
-Each dialect makes a ``FrameStream`` from a frame reader and its own ``Reading``. No frame may
+Each dialect makes a ``FrameStream`` from a frame reader and its own ``FrameHandler``. No frame may
 outgrow ``MAX_FRAME``.
 """
 
@@ -12,7 +12,7 @@ from ..errors import Malformed, PonderoError, Truncated
 MAX_FRAME = 64 * 1024 * 1024
 
 
-def oversized(max_frame: int) -> Malformed:
+def frame_too_large(max_frame: int) -> Malformed:
     """Return the error for a frame that outgrew its limit."""
     return Malformed(f"a frame of more than {max_frame:,} bytes")
 
@@ -36,7 +36,7 @@ FrameReader = Frames[bytes]
 """A reader whose frames are bytes: every framing but AWS's."""
 
 
-class Reading(Protocol[F]):
+class FrameHandler(Protocol[F]):
     """One dialect's reading of an answer, frame by frame."""
 
     @property
@@ -62,7 +62,7 @@ class FrameStream(Generic[F]):
     """
 
     def __init__(
-        self, frames: Frames[F], reading: Reading[F], *, unit: str | None = "an event"
+        self, frames: Frames[F], reading: FrameHandler[F], *, unit: str | None = "an event"
     ) -> None:
         self._frames = frames
         self._reading = reading

@@ -21,7 +21,7 @@ from ..canon import convert_json
 from ..catalog import Lookup, TomlFile, did_you_mean, read_toml
 from ..errors import BadConfig, BadThinking, UsageError
 from ..store import config_folder, saved_keys
-from ..thinking import FIGURES, auto_of, parse
+from ..thinking import FIGURES, parse_auto, parse_intent
 from .config import HASH, REFERENCES, Budget, Config, Dial, Key, Limit, Provider, Route, Server
 
 FILE = "gateway.toml"
@@ -243,7 +243,7 @@ class _Reader:
             named = [(model, *self._lookup.apart(model)) for model in route.to]
         except UsageError as error:
             raise self._wrong((*place, "to"), str(error)) from None
-        autos = {wish for _, _, wish in named if wish is not None and auto_of(wish) is not None}
+        autos = {wish for _, _, wish in named if wish is not None and parse_auto(wish) is not None}
         if not autos:
             return route
         if len({*autos, route.thinking.default} - {None}) > 1:
@@ -360,7 +360,7 @@ class _Reader:
         """Return how many tokens a level commonly means; raises BadConfig for no level."""
         at = (*place, "thinking", name)
         try:
-            intent = parse(word, words=self._words)
+            intent = parse_intent(word, words=self._words)
         except BadThinking as error:
             raise self._wrong(at, str(error)) from None
         if intent.kind in ("on", "auto") and name not in _WITHOUT_DEPTH:

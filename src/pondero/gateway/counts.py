@@ -23,7 +23,7 @@ from ..canon import (
 )
 from ..dialects import NAMES, Models, Rejected, Service, dialect
 from ..errors import PonderoError
-from ..framing import json_of
+from ..framing import parse_json_or_none
 from .failures import failure, with_headers
 from .gate import Gate, Who
 from .job import job_for
@@ -82,7 +82,7 @@ async def _asked(gate: Gate, question: Question) -> int | None:
             await answer.aclose()
     except PonderoError:
         return None
-    raw = json_of(bytes(body)) if answer.head.status == 200 else None
+    raw = parse_json_or_none(bytes(body)) if answer.head.status == 200 else None
     tokens = raw.get(caller.counted) if isinstance(raw, dict) else None
     return tokens if isinstance(tokens, int) else None
 

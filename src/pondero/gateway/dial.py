@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import BadThinking
-from ..thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, auto_of, parse
+from ..thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
 from .config import Dial
 
 _BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
@@ -58,12 +58,12 @@ def wish_of(
     kind: str | None = None,
 ) -> Wish:
     """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
-    if kind is not None and auto_of(f"auto#{kind}") is None:
+    if kind is not None and parse_auto(f"auto#{kind}") is None:
         message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
         raise BadThinking(message)
     for said, where in ((header, "header"), (suffix, "name")):
         if said is not None:
-            return Wish(parse(said, words=words), where, kind)
+            return Wish(parse_intent(said, words=words), where, kind)
     return Wish(body, "body" if body.kind != "unset" else "unset", kind)
 
 
@@ -85,14 +85,14 @@ def decide(
     """
     words = facts.extra_words
     if forced := _first(rule.force for rule in rules):
-        intent, why = parse(forced, words=words), "force"
+        intent, why = parse_intent(forced, words=words), "force"
     elif wish.intent.kind == "unset" and (usual := _first(rule.default for rule in rules)):
-        intent, why = parse(usual, words=words), "default"
+        intent, why = parse_intent(usual, words=words), "default"
     else:
         intent, why = wish.intent, ""
     intent = settled(_of_kind(intent, wish.kind))
-    floors = [parse(rule.floor, words=words) for rule in rules if rule.floor is not None]
-    caps = [parse(rule.cap, words=words) for rule in rules if rule.cap is not None]
+    floors = [parse_intent(rule.floor, words=words) for rule in rules if rule.floor is not None]
+    caps = [parse_intent(rule.cap, words=words) for rule in rules if rule.cap is not None]
     if floors and _most(intent, facts) < _depth(floor := max(floors, key=_depth)):
         intent, why = floor, "floor"
     if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
@@ -129,4 +129,4 @@ def _depth(intent: Intent) -> float:
 
 
 def _word(intent: Intent) -> str:
-    return "nothing" if intent == UNSET else str(intent.asked)
+    return "nothing" if intent == UNSET else str(intent.as_text)

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..exchange import Exchange, marked, prepare, says_plan, thinking_paths, with_fields
 from ..exchange import plan as make_plan
 from ..store import lookup, settled
-from ..thinking import Adjustment, Asked, Intent, Plan, Policy
+from ..thinking import Adjustment, Intent, Plan, Policy, RequestParameters
 from . import envelope
 from .dial import Decided, decide
 from .gate import Gate
@@ -83,7 +83,7 @@ def planned_for(question: Question, entry: Entry) -> tuple[Decided, Plan]:
     return decided, _planned(entry, decided.intent, _asked(question.request), policy)
 
 
-def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
+def _planned(entry: Entry, intent: Intent, asked: RequestParameters, policy: Policy) -> Plan:
     """Return the plan; the same few questions come again and again."""
     if intent.fields is not None:  # the client's own fields: of those no two are alike
         return make_plan(entry, intent, asked=asked, policy=policy)
@@ -91,7 +91,7 @@ def _planned(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan
 
 
 @lru_cache(maxsize=1024)
-def _remembered(entry: Entry, intent: Intent, asked: Asked, policy: Policy) -> Plan:
+def _remembered(entry: Entry, intent: Intent, asked: RequestParameters, policy: Policy) -> Plan:
     return make_plan(entry, intent, asked=asked, policy=policy)
 
 
@@ -175,9 +175,9 @@ _POLICIES = {
 }
 
 
-def _asked(request: Request) -> Asked:
+def _asked(request: Request) -> RequestParameters:
     choice = request.tool_choice
-    return Asked(
+    return RequestParameters(
         max_tokens=request.max_tokens,
         temperature=request.temperature,
         top_p=request.top_p,

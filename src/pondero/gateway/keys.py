@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..canon import Json, convert_json, dump_json, load_json
 from ..errors import BadParameter, BadThinking
 from ..store import Database, Schema, data_folder
-from ..thinking import parse
+from ..thinking import parse_intent
 from .config import Key
 from .secrets import hash_of, make_key
 
@@ -192,9 +192,9 @@ def _checked(row: Mapping[str, Json]) -> Key:
     try:
         key = convert_json(row, Key)
         for word in (key.thinking.default, key.thinking.force):
-            parse(word)
+            parse_intent(word)
         for word in (key.thinking.floor, key.thinking.cap):
-            if parse(word).kind == "auto":
+            if parse_intent(word).kind == "auto":
                 message = f"{word!r} is no depth; use a level"
                 raise BadThinking(message)  # noqa: TRY301 - told as any other
     except (msgspec.ValidationError, BadThinking) as error:

@@ -36,7 +36,7 @@ from ..exchange import (
     with_fields,
     with_list_headers,
 )
-from ..thinking import DEFAULT, UNSET, Asked, Plan
+from ..thinking import DEFAULT, UNSET, Plan, RequestParameters
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
@@ -254,7 +254,7 @@ _LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
 def template_of(entry: Entry, *, stream: bool, url: str, key: str | None) -> Exchange:
     """Return the shortest request of our own to a model, as ``passed`` wants it."""
     hello = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
-    nothing = plan(entry, UNSET, asked=Asked(), policy=DEFAULT)
+    nothing = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
     return compose(entry, hello, nothing, url=url, key=key)
 
 

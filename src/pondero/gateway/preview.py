@@ -14,7 +14,7 @@ from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..exchange import prepare
 from ..store import lookup, settled
-from ..thinking import LEVELS, UNSET, Asked, Plan, Policy, parse
+from ..thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_intent
 from .config import Config, Key, Route
 from .dial import Decided, Wish, decide
 from .routing import Routing
@@ -75,11 +75,11 @@ def preview(
     entry, route, served, level = _found(routing, name)
     words = entry.capability.extra_words
     said = wish or level
-    wanted = Wish(parse(said, words=words) if said else UNSET, "name" if said else "unset")
+    wanted = Wish(parse_intent(said, words=words) if said else UNSET, "name" if said else "unset")
     rules = [each.thinking for each in (route, key) if each is not None]
     found = partial(settled, entry, policy=Policy())
     decided = decide(wanted, entry.capability, rules, settled=found)
-    made = make_plan(entry, decided.intent, asked=Asked(), policy=Policy())
+    made = make_plan(entry, decided.intent, asked=RequestParameters(), policy=Policy())
     return _shown(config, entry, decided, made, name=name, served=served)
 
 
@@ -100,7 +100,7 @@ def _shown(
         entry,
         request,
         made,
-        asked=Asked(),
+        asked=RequestParameters(),
         policy=Policy(),
         url=url_of(config, entry.provider, needed=False),
     )

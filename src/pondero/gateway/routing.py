@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..catalog import Entry, Lookup, Provider
 from ..errors import UnknownModel
-from ..thinking import auto_of
+from ..thinking import parse_auto
 from .config import Config, Key, Route
 from .config_file import is_glob
 
@@ -56,7 +56,7 @@ class Routing:
 
         Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
         """
-        return self._resolve(said) if auto_of(said.strip()) else self._resolved(said)
+        return self._resolve(said) if parse_auto(said.strip()) else self._resolved(said)
 
     def names(self) -> tuple[Served, ...]:
         """Return what is served, each name once.

@@ -15,7 +15,7 @@ import msgspec
 from ..canon import decode_json, escape_controls
 from ..errors import BadConfig, BadParameter, BadThinking
 from ..exchange import Calibration, Calibrations
-from ..thinking import auto_of
+from ..thinking import parse_auto
 from .files import config_folder, write_whole
 
 FOLDER = "calibrations"
@@ -62,7 +62,7 @@ def calibrated_model(name: str) -> str:
 
 def calibration_file(name: str) -> Path:
     """Return the file of a calibration; raises BadParameter for a name that cannot be."""
-    auto = auto_of(f"auto:{name}")
+    auto = parse_auto(f"auto:{name}")
     if auto is None or auto.name is None or auto.kind is not None:
         message = f"a calibration cannot be called {name!r}; use letters, digits, - and _"
         raise BadParameter(message)
@@ -114,7 +114,7 @@ def _stat(path: Path) -> tuple[int, int, int]:
 
 def _read(path: Path, name: str) -> Calibration:
     """Return the calibration in a file; raises BadConfig where there is none."""
-    auto = auto_of(f"auto:{name}")
+    auto = parse_auto(f"auto:{name}")
     if auto is None or auto.name != name or auto.kind is not None:
         raise _wrong(path, "none can be called so")
     if not path.is_file():  # a pipe would keep us waiting
@@ -152,7 +152,7 @@ def _problem(found: Calibration, name: str) -> str:
         return f"it has a text that cannot be shown: {odd[:40]!a}"
     if not all(map(math.isfinite, numbers)) or any(each.n < 0 for each in findings):
         return "it has a number that cannot be"
-    if auto_of(found.model) is not None or not found.model.strip():
+    if parse_auto(found.model) is not None or not found.model.strip():
         return f"{found.model!r} is no model"
     try:
         date.fromisoformat(found.date)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..catalog import TomlFile, read_toml
 from ..errors import BadConfig, BadPolicy, BadThinking
-from ..thinking import CHOICES, TOKENS, Policy, parse
+from ..thinking import CHOICES, TOKENS, Policy, parse_intent
 from .files import config_folder, config_text, text_of, write_whole
 from .secrets import hidden
 
@@ -193,7 +193,7 @@ def _model(value: Any) -> None:
 
 def _thinking(value: Any) -> None:
     try:
-        parse(value)
+        parse_intent(value)
     except BadThinking as error:
         message = f"thinking: {error}"
         raise BadConfig(message) from None

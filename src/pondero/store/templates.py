@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..catalog import read_toml
 from ..errors import BadConfig, BadThinking
-from ..thinking import parse
+from ..thinking import parse_intent
 from .files import config_folder, text_of, write_whole
 from .secrets import hidden
 
@@ -138,7 +138,7 @@ def _wrong(key: str, value: Any) -> str | None:
         return None if isinstance(value, dict) else f"this is not a table; write [{key}]"
     if key == "thinking":
         try:
-            parse(value)
+            parse_intent(value)
         except BadThinking as error:
             return str(error)
         return None

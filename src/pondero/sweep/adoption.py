@@ -11,7 +11,7 @@ from ..catalog import revision
 from ..client import lookup
 from ..errors import UsageError
 from ..exchange import Calibration, Finding, fingerprint, sent_now
-from ..thinking import parse
+from ..thinking import parse_intent
 from .arms import Arm, named_arms, sweep_policy
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _lacks(results: "Results", arm: "ArmResult") -> str:
 def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
     """Raise UsageError where the level would not be sent as it was when it was measured."""
     entry = lookup().entry(arm.model)
-    wish = parse(arm.level, words=entry.capability.extra_words)
+    wish = parse_intent(arm.level, words=entry.capability.extra_words)
     cap = results.facts.spec.max_tokens
     if sent_now(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
         message = (

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..client import PolicyLike, levels_of, lookup, plan, policy_of
 from ..errors import BadParameter, UsageError
-from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, auto_of
+from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, parse_auto
 
 ALL = "all"
 
@@ -69,7 +69,7 @@ def _arms(
     bare, wish = lookup().apart(name)
     groups: dict[bytes, list[tuple[str, Plan]]] = {}
     wanted = (wish,) if wish is not None else _wanted(bare, levels)
-    if auto := next((level for level in wanted if auto_of(level) is not None), None):
+    if auto := next((level for level in wanted if parse_auto(level) is not None), None):
         message = f"a sweep finds what {auto!r} stands for; name levels such as off,low,high"
         raise UsageError(message)
     for level in wanted:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ..thinking import auto_of
+from ..thinking import parse_auto
 from .standing import LEAST, Scores, Standing, obstacle, standing
 
 FIELD = "kind"
@@ -57,7 +57,7 @@ def _places(scores: Scores) -> dict[str, frozenset[int]]:
 
 
 def _can_be_said(kind: str) -> bool:
-    auto = auto_of(f"auto#{kind}")
+    auto = parse_auto(f"auto#{kind}")
     return auto is not None and auto.kind == kind
 
 

@@ -18,7 +18,7 @@ Evidence = Literal["recorded", "vendor page", "SDK type", "list", "inferred"]
 """How a fact is known, the strongest first; a weaker one never overrides a stronger one."""
 
 
-class Budget(
+class BudgetRange(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """A range of token budgets.
@@ -77,7 +77,7 @@ class Capability(
     efforts: tuple[Word, ...] = ()
     tolerates: tuple[str, ...] = ()
     steps: Mapping[str, str] = {}
-    budget: Budget | None = None
+    budget: BudgetRange | None = None
     levels_by: Literal["efforts", "budget"] = "efforts"
     default: str = "unaudited"
     shown: Literal["full", "summary", "ask", "never"] = "full"

@@ -89,7 +89,7 @@ SAMPLING = ("temperature", "top_p", "top_k")
 UNFORCED = (None, "auto", "none")
 
 
-class Asked(Struct, frozen=True):
+class RequestParameters(Struct, frozen=True):
     """The other parameters of a request that affect thinking, or are affected by it.
 
     ``context`` is how many tokens the conversation has already, where that is known.
@@ -109,7 +109,7 @@ class Asked(Struct, frozen=True):
         return self.tool_choice not in UNFORCED
 
 
-class Surface(Struct, frozen=True):
+class ParameterRanges(Struct, frozen=True):
     """What a provider's wire allows for every model: its parameters, and which are required.
 
     ``ranges`` are the least and the most of a parameter, the least alone where there is no most.
@@ -119,7 +119,7 @@ class Surface(Struct, frozen=True):
     max_tokens_required: bool = False
     ranges: Mapping[str, tuple[int | float, ...]] = {}
 
-    def within(self, name: str, value: float) -> float:
+    def clamp(self, name: str, value: float) -> float:
         """Return a parameter's value, brought into its range."""
         if name not in self.ranges:
             return value
@@ -146,13 +146,13 @@ class TargetLevel(Struct, frozen=True):
         return self.level if self.budget is None else self.budget
 
 
-class Case(Struct, frozen=True):
+class ResolveContext(Struct, frozen=True):
     """One model, one request, one policy; ``notes`` collects the adjustments on the way."""
 
     capability: Capability
     policy: Policy
-    asked: Asked
-    surface: Surface
+    asked: RequestParameters
+    surface: ParameterRanges
     cap: int | None
     notes: list[Adjustment]
 

@@ -64,7 +64,7 @@ class Intent(Struct, frozen=True):
     auto: Auto | None = None
 
     @property
-    def asked(self) -> str | int | None:
+    def as_text(self) -> str | int | None:
         """Return the wish as a person would write it."""
         if self.auto is not None:
             return str(self.auto)
@@ -88,7 +88,9 @@ OFF = Intent("off", "off")
 ON = Intent("on")
 
 
-def parse(thinking: object, thinking_effort: object = None, *, words: Iterable[str] = ()) -> Intent:
+def parse_intent(
+    thinking: object, thinking_effort: object = None, *, words: Iterable[str] = ()
+) -> Intent:
     """Return the intent behind a wish in one field, or in the two fields thinking and effort.
 
     With two fields: native settings win over everything, ``False`` wins over an effort, an
@@ -105,7 +107,7 @@ def parse(thinking: object, thinking_effort: object = None, *, words: Iterable[s
     raise BadThinking(message)
 
 
-def is_wish(text: str, *, words: Iterable[str] = ()) -> bool:
+def is_level_text(text: str, *, words: Iterable[str] = ()) -> bool:
     """Return whether this text is a level, an alias or a number of tokens."""
     try:
         return bool(text) and _parse(text, tuple(words)).kind != "unset"
@@ -113,7 +115,7 @@ def is_wish(text: str, *, words: Iterable[str] = ()) -> bool:
         return False
 
 
-def auto_of(text: str) -> Auto | None:
+def parse_auto(text: str) -> Auto | None:
     """Return what ``auto[:NAME][#KIND]`` says; None for any other text."""
     if text[:4].lower() != "auto" or (found := _AUTO.fullmatch(text)) is None:
         return None
@@ -153,7 +155,7 @@ def _word(text: str, words: tuple[str, ...]) -> Intent:
         return ON
     if word in LEVELS or word in words:
         return Intent("level", word)
-    if (auto := auto_of(text.strip())) is not None:
+    if (auto := parse_auto(text.strip())) is not None:
         return Intent("auto", auto=auto)
     if number := _NUMBER.fullmatch(word):
         digits, scale = number.groups()

@@ -1,22 +1,24 @@
 """Keeps room for the answer: thinking counts against the same cap. ``resolve`` calls it."""
 
 from .capability import Capability
-from .decision import Asked, Case, Surface, TargetLevel
+from .decision import ParameterRanges, RequestParameters, ResolveContext, TargetLevel
 from .intent import Intent
 
 LONG_CONTEXT = 150_000
 """Above so many tokens of conversation the policy's context_cap applies."""
 
 
-def cap(capability: Capability, asked: Asked, surface: Surface) -> int | None:
+def cap(capability: Capability, asked: RequestParameters, surface: ParameterRanges) -> int | None:
     """Return max_tokens, brought to what the service takes and the model can write."""
     if asked.max_tokens is None:
         return None
-    most = int(surface.within("max_tokens", asked.max_tokens))
+    most = int(surface.clamp("max_tokens", asked.max_tokens))
     return most if capability.max_output is None else min(most, capability.max_output)
 
 
-def fit(target: TargetLevel, intent: Intent, case: Case) -> tuple[TargetLevel, int | None]:
+def fit(
+    target: TargetLevel, intent: Intent, case: ResolveContext
+) -> tuple[TargetLevel, int | None]:
     """Return the target with a budget that fits, and the cap to send beside it, if any."""
     if case.cap != case.asked.max_tokens:
         why = f"this model writes at most {case.cap or 0:,} tokens"
@@ -39,7 +41,7 @@ def fit(target: TargetLevel, intent: Intent, case: Case) -> tuple[TargetLevel, i
     return _lowered(target, fitted, most, intent, case), most
 
 
-def beside_a_long_context(target: TargetLevel, case: Case) -> TargetLevel:
+def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
     """Return a smaller budget where the policy wants one beside a long conversation."""
     budget, most = case.capability.budget, case.policy.context_cap
     context = case.asked.context or 0
@@ -53,7 +55,7 @@ def beside_a_long_context(target: TargetLevel, case: Case) -> TargetLevel:
     return TargetLevel(target.mode, target.level, target.effort, lean)
 
 
-def uncapped(target: TargetLevel, case: Case) -> TargetLevel:
+def lower_for_cap(target: TargetLevel, case: ResolveContext) -> TargetLevel:
     """Return a lower level where this one does not go with a cap on the output."""
     capability = case.capability
     if case.cap is None or target.effort not in capability.uncapped:
@@ -66,13 +68,13 @@ def uncapped(target: TargetLevel, case: Case) -> TargetLevel:
     return TargetLevel("level", lower[-1], lower[-1])
 
 
-def _needed(target: TargetLevel, case: Case) -> int | None:
+def _needed(target: TargetLevel, case: ResolveContext) -> int | None:
     required = case.surface.max_tokens_required and target.mode not in ("unset", "native")
     return case.capability.max_output if required and case.cap is None else case.cap
 
 
 def _lowered(
-    target: TargetLevel, fitted: int, most: int, intent: Intent, case: Case
+    target: TargetLevel, fitted: int, most: int, intent: Intent, case: ResolveContext
 ) -> TargetLevel:
     if target.budget is None or fitted == target.budget:
         return target
@@ -84,7 +86,7 @@ def _lowered(
     return TargetLevel(target.mode, target.level, target.effort, fitted)
 
 
-def _no_room(target: TargetLevel, least: int, most: int, case: Case) -> TargetLevel:
+def _no_room(target: TargetLevel, least: int, most: int, case: ResolveContext) -> TargetLevel:
     why = f"the least budget is {least:,}, and max_tokens is {most:,}"
     if case.capability.off:
         case.note("no_room", "level", target.level or target.budget, "off", why)

@@ -1,7 +1,7 @@
 """How a service spells thinking: templates from the catalog, filled in and read back.
 
-``place`` turns a decision into the fields of a body, and ``read`` is its inverse by the same
-templates. Only paths are known here, no policy.
+``place_fields`` turns a decision into the fields of a body, and ``read_thinking`` is its inverse by
+the same templates. Only paths are known here, no policy.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class Placement(
 NOWHERE = Placement()
 
 
-def place(
+def place_fields(
     decision: Decision, placement: Placement, parameters: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     """Return the fields to merge into the service's body. ``parameters``: name -> path."""
@@ -62,7 +62,7 @@ def place(
     return fields
 
 
-def headers(decision: Decision, placement: Placement) -> dict[str, str]:
+def place_headers(decision: Decision, placement: Placement) -> dict[str, str]:
     """Return the headers that go with it."""
     if decision.tools and decision.mode in _THINKING:
         return dict(placement.tool_headers)
@@ -110,7 +110,7 @@ def _put(fields: dict[str, Any], path: tuple[str, ...], value: object) -> None:
 _MISSING = object()
 
 
-class Reading(Struct, frozen=True):
+class ReadThinking(Struct, frozen=True):
     """What a body says about thinking: the wish, the cap, and whether to show the thinking."""
 
     intent: Intent
@@ -118,15 +118,15 @@ class Reading(Struct, frozen=True):
     show: bool | None = None
 
 
-def read(
+def read_thinking(
     body: Mapping[str, Any], placement: Placement, parameters: Mapping[str, tuple[str, ...]]
-) -> Reading:
+) -> ReadThinking:
     """Return what this body says. ``parameters``: name -> path."""
     cap = _get(body, parameters["max_tokens"]) if "max_tokens" in parameters else _MISSING
     intent, shown = _intent(body, placement), _shown(body, placement)
     if intent.kind == "unset" and shown:
         intent = ON  # who asks to read the thinking wants it, at whatever depth
-    return Reading(intent, cap if isinstance(cap, int) else None, shown)
+    return ReadThinking(intent, cap if isinstance(cap, int) else None, shown)
 
 
 def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
@@ -213,7 +213,7 @@ def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
     return body.get(_spelt(body, key), _MISSING)
 
 
-class Own(Struct, frozen=True):
+class NativeThinking(Struct, frozen=True):
     """What a caller wrote of thinking in a body's own fields.
 
     ``depth`` is whether and how much to think, with all that stands beside it; ``shown`` is what of
@@ -224,7 +224,7 @@ class Own(Struct, frozen=True):
     shown: dict[str, Any]
 
 
-def own(body: Mapping[str, Any], placement: Placement) -> Own:
+def read_native(body: Mapping[str, Any], placement: Placement) -> NativeThinking:
     """Return what a body itself says of thinking."""
     depth: dict[str, Any] = {}
     for path in depth_paths(placement):
@@ -232,10 +232,10 @@ def own(body: Mapping[str, Any], placement: Placement) -> Own:
             above = found[:-1] if len(found) == len(path) > 1 else found
             _put(depth, above, _get(body, above))
     shown: dict[str, Any] = {}
-    for path in shown_paths(placement):
+    for path in visibility_paths(placement):
         if found := _found(body, path, placement):
             _put(shown, found, _get(body, found))
-    return Own(depth, shown)
+    return NativeThinking(depth, shown)
 
 
 def depth_paths(placement: Placement) -> Iterator[Path]:
@@ -245,7 +245,7 @@ def depth_paths(placement: Placement) -> Iterator[Path]:
         yield from _paths(template or {})
 
 
-def shown_paths(placement: Placement) -> Iterator[Path]:
+def visibility_paths(placement: Placement) -> Iterator[Path]:
     """Yield every place where a body may say what of the thinking is readable."""
     for template in (placement.show, placement.hide):
         yield from _paths(template or {})

@@ -12,7 +12,7 @@ from .decision import Adjustment
 _MEANINGFUL = re.compile(r"[&<>|*_`\[\]\\$~!#]")
 
 
-class Facts(Struct, frozen=True):
+class PlanSources(Struct, frozen=True):
     """Where the facts behind a plan come from.
 
     ``inferred`` when a relative stood in, and ``like`` is that relative; ``evidence`` is how the
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     headers: dict[str, str]
     dropped: tuple[str, ...]
     adjustments: tuple[Adjustment, ...]
-    facts: Facts
+    facts: PlanSources
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON values; the keys are a stable contract."""
@@ -66,10 +66,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         return "\n".join(("| plan | |", "| --- | --- |", *rows, "", f"{fence}json", fields, fence))
 
     def __str__(self) -> str:
-        return "\n".join(f"{label:<8}{text}".rstrip() for label, text in describe(self))
+        return "\n".join(f"{label:<8}{text}".rstrip() for label, text in describe_plan(self))
 
 
-def describe(plan: Plan) -> list[tuple[str, str]]:
+def describe_plan(plan: Plan) -> list[tuple[str, str]]:
     """Return the plan for people, as labelled lines that end in the exact JSON."""
     return [*_facts_of(plan), *_labelled("json", _pretty(plan.fields))]
 
@@ -77,22 +77,22 @@ def describe(plan: Plan) -> list[tuple[str, str]]:
 def _facts_of(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("model", plan.model),
-        ("asked", said(plan.asked)),
-        ("sent", outcome(plan)),
+        ("asked", describe_intent(plan.asked)),
+        ("sent", describe_result(plan)),
         *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
         ("facts", _known(plan)),
         *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
 
 
-def said(asked: str | int | None) -> str:
+def describe_intent(asked: str | int | None) -> str:
     """Return a wish in words."""
     if asked is None:
         return "nothing"
     return f"{asked:,} tokens" if isinstance(asked, int) else asked
 
 
-def outcome(plan: Plan) -> str:
+def describe_result(plan: Plan) -> str:
     """Return in words what the model will get."""
     if plan.asked == "native" or any(note.code == "native_wins" for note in plan.adjustments):
         return "your own fields, untouched"

@@ -17,7 +17,7 @@ TOKENS = {"answer_room": 4096, "context_cap": 0}
 """Choices that are a number of tokens, with their defaults."""
 
 
-class Choices(TypedDict, total=False):
+class PolicyDict(TypedDict, total=False):
     """A policy as a mapping; what is not in it has its default."""
 
     unsupported: Literal["adjust", "warn", "strict"]
@@ -63,7 +63,7 @@ class Policy:
     context_cap: int
     _hash: int
 
-    def __init__(self, **given: Unpack[Choices]) -> None:
+    def __init__(self, **given: Unpack[PolicyDict]) -> None:
         choices = cast("dict[str, Any]", given)
         for name, allowed in CHOICES.items():
             value = choices.pop(name, allowed[0])
@@ -92,7 +92,7 @@ class Policy:
         message = f"a policy is a pondero.Policy or a mapping, not {choices!r}"
         raise BadPolicy(message)
 
-    def but(self, **choices: Unpack[Choices]) -> "Policy":
+    def but(self, **choices: Unpack[PolicyDict]) -> "Policy":
         """Return this policy with some choices changed."""
         return _thaw({**dict(self), **choices})
 
@@ -124,7 +124,7 @@ class Policy:
 
 
 def _thaw(choices: Mapping[str, Any]) -> Policy:
-    return Policy(**cast("Choices", choices))
+    return Policy(**cast("PolicyDict", choices))
 
 
 def _tokens(name: str, value: object) -> int:

@@ -8,22 +8,34 @@ from typing import Any
 
 from . import output_room
 from .capability import Capability
-from .decision import SAMPLING, Asked, Case, Decision, Surface, TargetLevel
+from .decision import (
+    SAMPLING,
+    Decision,
+    ParameterRanges,
+    RequestParameters,
+    ResolveContext,
+    TargetLevel,
+)
 from .intent import Intent
 from .policy import Policy
 from .target_level import target_level
 
 
 def resolve(
-    intent: Intent, capability: Capability, *, policy: Policy, asked: Asked, surface: Surface
+    intent: Intent,
+    capability: Capability,
+    *,
+    policy: Policy,
+    asked: RequestParameters,
+    surface: ParameterRanges,
 ) -> Decision:
     """Return the nearest this model has to the wish, with every difference explained."""
     most = output_room.cap(capability, asked, surface)
-    case = Case(capability, policy, asked, surface, most, [])
+    case = ResolveContext(capability, policy, asked, surface, most, [])
     chosen, left_out = _beside_tools(target_level(intent, case), case)
     if not left_out:
         chosen, left_out = _beside_a_forced_tool(chosen, case)
-    chosen = output_room.uncapped(chosen, case)
+    chosen = output_room.lower_for_cap(chosen, case)
     fitted, cap = output_room.fit(output_room.beside_a_long_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
@@ -49,19 +61,19 @@ def resolve(
 # -- tools ------------------------------------------------------------------------------------
 
 
-def _thinking(chosen: TargetLevel, case: Case) -> bool:
+def _thinking(chosen: TargetLevel, case: ResolveContext) -> bool:
     if chosen.mode == "unset":
         return case.capability.thinks_unasked is True
     return chosen.mode in ("on", "level", "budget")
 
 
-def _may_think(chosen: TargetLevel, case: Case) -> bool:
+def _may_think(chosen: TargetLevel, case: ResolveContext) -> bool:
     """Return whether it thinks, or may think unasked: then it may refuse as one that thinks."""
     unsure = chosen.mode == "unset" and case.capability.thinks_unasked is None
     return unsure or _thinking(chosen, case)
 
 
-def _beside_tools(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
+def _beside_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLevel, tuple[str, ...]]:
     """Return the level beside function tools, and the parameters that had to go instead."""
     rule = case.capability.tools
     if rule == "ok" or not case.asked.tools or (rule == "off" and not _thinking(chosen, case)):
@@ -82,7 +94,9 @@ def _beside_tools(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[s
     return chosen, ("tools", "tool_choice")
 
 
-def _beside_a_forced_tool(chosen: TargetLevel, case: Case) -> tuple[TargetLevel, tuple[str, ...]]:
+def _beside_a_forced_tool(
+    chosen: TargetLevel, case: ResolveContext
+) -> tuple[TargetLevel, tuple[str, ...]]:
     rule, choice = case.capability.forced_tools, case.asked.tool_choice
     if rule == "ok" or not case.asked.forced:
         return chosen, ()
@@ -108,7 +122,7 @@ def _beside_a_forced_tool(chosen: TargetLevel, case: Case) -> tuple[TargetLevel,
 # -- what will be seen ------------------------------------------------------------------------
 
 
-def _will_think(fitted: TargetLevel, case: Case) -> bool | None:
+def _will_think(fitted: TargetLevel, case: ResolveContext) -> bool | None:
     if not case.capability.thinks or fitted.mode == "off":
         return False
     if fitted.mode == "native":
@@ -118,7 +132,7 @@ def _will_think(fitted: TargetLevel, case: Case) -> bool | None:
     return case.capability.thinks_unasked if fitted.mode == "unset" else True
 
 
-def _show(intent: Intent, fitted: TargetLevel, case: Case) -> bool | None:
+def _show(intent: Intent, fitted: TargetLevel, case: ResolveContext) -> bool | None:
     if fitted.mode in ("unset", "native", "off"):
         return None
     show = case.policy.show
@@ -133,7 +147,7 @@ def _show(intent: Intent, fitted: TargetLevel, case: Case) -> bool | None:
 # -- parameters beside it ---------------------------------------------------------------------
 
 
-def _parameters(case: Case, *, thinking: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _parameters(case: ResolveContext, *, thinking: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     kept: dict[str, Any] = {}
     dropped: list[str] = []
     for name in SAMPLING:
@@ -144,7 +158,7 @@ def _parameters(case: Case, *, thinking: bool) -> tuple[dict[str, Any], tuple[st
             case.note("dropped_parameter", name, value, None, why)
             dropped.append(name)
             continue
-        kept[name] = case.surface.within(name, value)
+        kept[name] = case.surface.clamp(name, value)
         if kept[name] != value:
             why = f"this service takes {name} {case.surface.range_of(name)}"
             case.note("parameter_clamped", name, value, kept[name], why)
@@ -152,7 +166,7 @@ def _parameters(case: Case, *, thinking: bool) -> tuple[dict[str, Any], tuple[st
 
 
 def _refusal(
-    name: str, value: float, kept: dict[str, Any], case: Case, *, thinking: bool
+    name: str, value: float, kept: dict[str, Any], case: ResolveContext, *, thinking: bool
 ) -> str | None:
     capability = case.capability
     rivals = [other for other in kept if other in capability.one_of]

@@ -8,8 +8,8 @@ kind of intent.
 import re
 from collections.abc import Callable
 
-from .capability import Budget, Capability
-from .decision import Case, TargetLevel
+from .capability import BudgetRange, Capability
+from .decision import ResolveContext, TargetLevel
 from .intent import ALIASES, LEVELS, Intent
 from .policy import Policy
 
@@ -37,12 +37,12 @@ Aider and the examples of the vendors), whatever a model could write in all.
 """
 
 
-def tokens_of(level: str, budget: Budget, *, policy: Policy, cap: int) -> int:
+def level_tokens(level: str, budget: BudgetRange, *, policy: Policy, cap: int) -> int:
     """Return the number of tokens this level means under the policy, within the range."""
     if policy.budgets == "percent":
         return max(budget.min, min(cap * percent_of_output(level) // 100, budget.max))
     if level == "minimal":
-        low = tokens_of("low", budget, policy=policy, cap=cap)
+        low = level_tokens("low", budget, policy=policy, cap=cap)
         return max(budget.min, min(budget.minimal, low))
     base = budget.min if budget.base is None else budget.base
     top = budget.max if budget.nominal is None else budget.nominal
@@ -56,11 +56,11 @@ def percent_of_output(level: str) -> int:
     return _PERCENT.get(level, 95)
 
 
-def plainest_equal(level: str, budget: Budget, *, policy: Policy, cap: int) -> str:
+def plainest_equal(level: str, budget: BudgetRange, *, policy: Policy, cap: int) -> str:
     """Return the plainest level that means the same number of tokens as this one."""
-    mine = tokens_of(level, budget, policy=policy, cap=cap)
+    mine = level_tokens(level, budget, policy=policy, cap=cap)
     plainer = LEVELS[2 : LEVELS.index(level)] if level in LEVELS[2:] else ("low",)
-    same = (w for w in plainer if tokens_of(w, budget, policy=policy, cap=cap) == mine)
+    same = (w for w in plainer if level_tokens(w, budget, policy=policy, cap=cap) == mine)
     return next(same, level)
 
 
@@ -75,12 +75,12 @@ def models_word(level: str, capability: Capability) -> str:
     return next((word for word in efforts if _rank(word, efforts) >= wanted), efforts[-1])
 
 
-def nearest(tokens: int) -> str:
+def nearest_level(tokens: int) -> str:
     """Return the level whose figure in common use is nearest to a number of tokens."""
     return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
-def offered_levels(refusal: str) -> tuple[str, ...]:
+def parse_offered_levels(refusal: str) -> tuple[str, ...]:
     """Return the levels that a refusal's message says would be taken, the weakest first."""
     _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
     if not offer:
@@ -89,7 +89,7 @@ def offered_levels(refusal: str) -> tuple[str, ...]:
     return tuple(found[level] for level in LEVELS if level in found)
 
 
-def closest(level: str, words: tuple[str, ...]) -> str:
+def closest_word(level: str, words: tuple[str, ...]) -> str:
     """Return the weakest of these words at or above a level, else the strongest."""
     ranks = {word: LEVELS.index(ALIASES.get(word, word)) for word in words}
     wanted = ALIASES.get(level, level)
@@ -97,7 +97,7 @@ def closest(level: str, words: tuple[str, ...]) -> str:
     return next((word for word in words if ranks[word] >= least), words[-1])
 
 
-def why_substituted(got: str, wanted: str, words: tuple[str, ...]) -> str:
+def explain_substitute(got: str, wanted: str, words: tuple[str, ...]) -> str:
     """Return, for an adjustment, why a level was taken in place of the one that was asked for."""
     if _rank(got, words) > _rank(wanted, words):
         return f"{got} is the next above {wanted}"
@@ -107,7 +107,7 @@ def why_substituted(got: str, wanted: str, words: tuple[str, ...]) -> str:
 def _stand_in(got: str, wanted: str, capability: Capability) -> str:
     if wanted in capability.steps:
         return f"{got} is what it has for {wanted}"
-    return why_substituted(got, wanted, capability.efforts)
+    return explain_substitute(got, wanted, capability.efforts)
 
 
 def _rank(word: str, efforts: tuple[str, ...]) -> float:
@@ -124,19 +124,19 @@ def _rank(word: str, efforts: tuple[str, ...]) -> float:
     return (before[-1] if before else 0) + 0.5
 
 
-def target_level(intent: Intent, case: Case) -> TargetLevel:
+def target_level(intent: Intent, case: ResolveContext) -> TargetLevel:
     """Return the nearest thing this model has to the intent."""
     return _BY_KIND[intent.kind](intent, case)
 
 
-def _nothing(intent: Intent, _case: Case) -> TargetLevel:
+def _nothing(intent: Intent, _case: ResolveContext) -> TargetLevel:
     return TargetLevel("native" if intent.kind == "native" else "unset")
 
 
 # -- off --------------------------------------------------------------------------------------
 
 
-def _off(_intent: Intent, case: Case) -> TargetLevel:
+def _off(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, policy = case.capability, case.policy
     if not capability.thinks:
         return TargetLevel("unset", "off")
@@ -162,7 +162,7 @@ def _off(_intent: Intent, case: Case) -> TargetLevel:
     return least
 
 
-def _least(case: Case) -> TargetLevel:
+def _least(case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if capability.style is None:
         return TargetLevel("unset", _unasked(case))
@@ -176,7 +176,7 @@ def _least(case: Case) -> TargetLevel:
 # -- on and levels ----------------------------------------------------------------------------
 
 
-def _on(_intent: Intent, case: Case) -> TargetLevel:
+def _on(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
         return _not_thinking("on", case)
@@ -194,11 +194,11 @@ def _on(_intent: Intent, case: Case) -> TargetLevel:
     return found
 
 
-def _level(intent: Intent, case: Case) -> TargetLevel:
+def _level(intent: Intent, case: ResolveContext) -> TargetLevel:
     return _at_level(intent.level or "medium", case)
 
 
-def _at_level(level: str, case: Case) -> TargetLevel:
+def _at_level(level: str, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
         return _not_thinking(level, case)
@@ -219,13 +219,13 @@ def _at_level(level: str, case: Case) -> TargetLevel:
     return TargetLevel("level", got, got)
 
 
-def _in_tokens(level: str, case: Case) -> TargetLevel:
+def _in_tokens(level: str, case: ResolveContext) -> TargetLevel:
     budget = case.capability.budget
     if budget is None:
         return TargetLevel("unset")
     cap = case.cap or case.capability.max_output or budget.max
     got = plainest_equal(level, budget, policy=case.policy, cap=cap)
-    tokens = tokens_of(got, budget, policy=case.policy, cap=cap)
+    tokens = level_tokens(got, budget, policy=case.policy, cap=cap)
     if got != level:
         code = "level_as_budget" if level == "minimal" else "unsupported_level"
         why = f"{level} and {got} are both {tokens:,} tokens on this model"
@@ -236,7 +236,7 @@ def _in_tokens(level: str, case: Case) -> TargetLevel:
 # -- a number of tokens -----------------------------------------------------------------------
 
 
-def _budget(intent: Intent, case: Case) -> TargetLevel:
+def _budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, tokens = case.capability, intent.tokens or 0
     if not capability.thinks:
         return _not_thinking(tokens, case)
@@ -250,7 +250,7 @@ def _budget(intent: Intent, case: Case) -> TargetLevel:
         why = "this model's thinking is on or off, without a number of tokens"
         case.note("budget_as_level", "budget", tokens, "on", why)
         return TargetLevel("on", "on")
-    meant = nearest(tokens)
+    meant = nearest_level(tokens)
     level = models_word(meant, capability)
     why = f"this model takes words, not numbers; {meant} is about {FIGURES[meant]:,} tokens"
     if level != meant:
@@ -259,13 +259,13 @@ def _budget(intent: Intent, case: Case) -> TargetLevel:
     return TargetLevel("level", level, level)
 
 
-def _clamped(tokens: int, intent: Intent, case: Case) -> TargetLevel:
+def _clamped(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, budget = case.capability, case.capability.budget
     if budget is None:
         return TargetLevel("unset")
     effort = None
     if capability.by_budget:
-        effort = _effort(intent.level or nearest(tokens), case)
+        effort = _effort(intent.level or nearest_level(tokens), case)
     fitting = max(budget.min, min(tokens, budget.max))
     if fitting != tokens:
         why = f"this model takes {budget.min:,} to {budget.max:,} tokens"
@@ -276,7 +276,7 @@ def _clamped(tokens: int, intent: Intent, case: Case) -> TargetLevel:
 # -- what cannot be ---------------------------------------------------------------------------
 
 
-def _not_thinking(asked: str | int, case: Case) -> TargetLevel:
+def _not_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
     why = "this model does not think, and refuses to be told to"
     if case.capability.sibling:
         why += f"; {case.capability.sibling} thinks"
@@ -284,7 +284,7 @@ def _not_thinking(asked: str | int, case: Case) -> TargetLevel:
     return TargetLevel("unset", "off")
 
 
-def _uncontrolled(asked: str | int, case: Case) -> TargetLevel:
+def _uncontrolled(asked: str | int, case: ResolveContext) -> TargetLevel:
     got = _unasked(case)
     why = "this model takes no word about thinking"
     if not case.capability.checked:
@@ -293,16 +293,16 @@ def _uncontrolled(asked: str | int, case: Case) -> TargetLevel:
     return TargetLevel("unset", got)
 
 
-def _unasked(case: Case) -> str | None:
+def _unasked(case: ResolveContext) -> str | None:
     default = case.capability.default
     return None if default in ("dynamic", "unaudited") else default
 
 
-def _effort(level: str, case: Case) -> str | None:
+def _effort(level: str, case: ResolveContext) -> str | None:
     return models_word(level, case.capability) if case.capability.efforts else None
 
 
-_BY_KIND: dict[str, Callable[[Intent, Case], TargetLevel]] = {
+_BY_KIND: dict[str, Callable[[Intent, ResolveContext], TargetLevel]] = {
     "unset": _nothing,
     "auto": _nothing,  # nobody has looked for a calibration
     "native": _nothing,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..errors import WireError
-from ..framing import payloads
+from ..framing import read_payloads
 from .cassette_file import Recorded, load
 from .redaction import HEADER, REDACTED
 
@@ -155,7 +155,7 @@ def _spoken(body: bytes) -> Iterator[str]:
     """
     said: dict[str, list[str]] = {}
     try:
-        frames = payloads(body)
+        frames = read_payloads(body)
     except WireError:
         return
     for frame in frames if len(frames) > 1 else ():

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
-from ..framing import AwsEventsReader, sniff, write_aws_event
+from ..framing import AwsEventsReader, detect_framing, write_aws_event
 from .cassette_file import OF_THE_JOURNEY, Ending, Recorded
 
 HEADER = re.compile(
@@ -201,7 +201,7 @@ class Redactor:
         kept = tuple(pieces)
         whole = b"".join(kept)
         spans = _merged(self._spans(whole))
-        if spans and sniff(whole) == "aws_events":
+        if spans and detect_framing(whole) == "aws_events":
             with suppress(WireError):
                 return self._frames(whole)
         return tuple(_cut(kept, spans)) if spans else kept

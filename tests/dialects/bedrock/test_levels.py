@@ -8,7 +8,7 @@ import pondero
 from pondero.canon import Message, Request, Text
 from pondero.client import lookup
 from pondero.exchange import plan
-from pondero.thinking import Asked, Policy, parse
+from pondero.thinking import Policy, RequestParameters, parse_intent
 
 from .making import WIRE
 
@@ -18,7 +18,7 @@ SILENT = {"bedrock-deepseek-r1", "bedrock-kimi-k2-thinking", "bedrock-minimax", 
 
 
 def read(entry, level):
-    made = plan(entry, parse(level), asked=Asked(), policy=Policy())
+    made = plan(entry, parse_intent(level), asked=RequestParameters(), policy=Policy())
     question = (Message("user", (Text("hi"),)),)
     request = Request(entry.model, question, stream=False)
     http = WIRE.caller().encode(request, made, target(entry))

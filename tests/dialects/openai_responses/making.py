@@ -18,7 +18,7 @@ from pondero.canon import (
 from pondero.dialects import Accepted, Rejected, Where
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.dialects.openai_responses.service import SERVICE
-from pondero.thinking import Facts, Plan
+from pondero.thinking import Plan, PlanSources
 
 NAME = "openai_responses"
 MODEL = "gpt-5.6-sol"
@@ -41,7 +41,7 @@ def plan(**changes: Any) -> Plan:
         "headers": {},
         "dropped": (),
         "adjustments": (),
-        "facts": Facts("test", "2026-11-15"),
+        "facts": PlanSources("test", "2026-11-15"),
     }
     return Plan(**(fields | changes))
 

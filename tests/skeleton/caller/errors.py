@@ -11,7 +11,7 @@ from pondero.errors import (
     ServerFailed,
     ServiceError,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _BY_STATUS: dict[int, type[ServiceError]] = {
     401: AuthFailed,
@@ -24,9 +24,9 @@ _BY_STATUS: dict[int, type[ServiceError]] = {
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error; survives HTML and nothing at all."""
-    raw = json_of(body)
+    raw = parse_json_or_none(body)
     said = raw.get("message") if isinstance(raw, dict) else None
-    message = said if isinstance(said, str) and said else readable(body, status=head.status)
+    message = said if isinstance(said, str) and said else describe_body(body, status=head.status)
     kind = _BY_STATUS.get(head.status, ServerFailed if head.status >= 500 else BadRequest)
     return kind(message, status=head.status, retry_after=head.retry_after, body=body)
 

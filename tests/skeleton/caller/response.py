@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .parts import Counts, Parts, Piece, finished
 
@@ -24,7 +24,7 @@ _ANSWER = get_decoder(Answer)
 
 def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer."""
-    answer = parse(body, _ANSWER)
+    answer = parse_payload(body, _ANSWER)
     events: list[Event] = [Started(answer.model, answer.id)]
     parts = Parts(where)
     for piece in answer.parts:

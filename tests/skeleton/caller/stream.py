@@ -7,7 +7,7 @@ from msgspec import Struct
 from pondero.canon import Event, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
-from pondero.framing import FrameStream, SseReader, parse
+from pondero.framing import FrameStream, SseReader, parse_payload
 
 from .errors import in_stream
 from .parts import Counts, Parts, Piece, finished
@@ -56,7 +56,7 @@ class _Reading:
         for data in frames:
             if self.over:
                 return
-            frame = parse(data, _FRAME)
+            frame = parse_payload(data, _FRAME)
             if handle := self._handlers.get(frame.event):
                 handle(frame, events)
 

@@ -21,7 +21,7 @@ from ...client import lookup
 from ...emulator import route
 from ...errors import CassetteError, PonderoError
 from ...exchange import Decoded, decode
-from ...framing import UNREADABLE, json_of
+from ...framing import UNREADABLE, parse_json_or_none
 from ...thinking import NOTHING, Capability
 from ...transport import Recorded, exchanges
 
@@ -60,7 +60,7 @@ def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> See
     ``provider`` is who answered, where the URL does not tell.
     """
     asked = recorded.request
-    body = json_of(asked.body)
+    body = parse_json_or_none(asked.body)
     if not isinstance(body, dict):
         return None
     path = unquote(urlsplit(asked.url).path)

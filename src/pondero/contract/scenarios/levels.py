@@ -12,7 +12,7 @@ from ...canon import Text, Thinking
 from ...catalog import Entry
 from ...client import levels
 from ...errors import BadThinking, NotFound
-from ...thinking import LEVELS, OFF, Budget, Placement, Plan
+from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
 from ..bench import Bench, Seen
 from ..scenario import Check, lacking, offered, same, true
 from ..wire import Path, at, figures, leaves, says
@@ -222,7 +222,7 @@ def thinking_budgets(bench: Bench) -> Iterator[Check]:
             yield from planned(bench, request, plan, entry)
 
 
-def _figures(entry: Entry, budget: Budget, ladder: list[Plan]) -> Iterator[Check]:
+def _figures(entry: Entry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[Check]:
     low, top = budget.min if budget.base is None else budget.base, budget.nominal or budget.max
     by_level = {str(plan.asked): plan for plan in ladder}
     for level, third in _THIRDS.items():

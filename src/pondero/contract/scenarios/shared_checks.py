@@ -29,7 +29,7 @@ from ...canon import (
 )
 from ...catalog import Entry
 from ...emulator import Call, Turn
-from ...thinking import Plan, read
+from ...thinking import Plan, read_thinking
 from ..bench import Bench, Seen
 from ..scenario import Check, offered, same, true
 from ..wire import at, leaves, says
@@ -125,7 +125,7 @@ def planned(
         where = ".".join(map(str, path))
         yield same(f"{at_level}: {where} of the request", value, at(body, path))
     yield from _meant(at_level, plan, of)
-    intent = read(body, of.placement, of.provider.parameters).intent
+    intent = read_thinking(body, of.placement, of.provider.parameters).intent
     yield from _agrees(
         f"{at_level}: the wish in the request", plan, intent.kind, intent.level, intent.tokens
     )

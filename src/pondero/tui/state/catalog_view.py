@@ -10,7 +10,7 @@ from ...canon import Origin
 from ...catalog import Entry, Lookup
 from ...errors import PonderoError
 from ...exchange import plan
-from ...thinking import LEVELS, Asked, Intent, Plan, Policy, parse
+from ...thinking import LEVELS, Intent, Plan, Policy, RequestParameters, parse_intent
 
 SUMMARIES = ("summary", "ask")
 """Values of ``shown`` where the service shows a summary of the thinking it bills."""
@@ -57,10 +57,10 @@ class Dial:
         """Return what this model would be sent for a wish."""
         entry = self.entry(model)
         intent = self._intent(entry, wish)
-        return plan(entry, intent, asked=Asked(context=context), policy=self.policy)
+        return plan(entry, intent, asked=RequestParameters(context=context), policy=self.policy)
 
     def _intent(self, entry: Entry, wish: str | None) -> Intent:
-        intent = parse(wish, words=entry.capability.extra_words)
+        intent = parse_intent(wish, words=entry.capability.extra_words)
         if self._settled is None:
             return intent
         return self._settled(entry, intent, policy=self.policy)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from ...errors import PonderoError
-from ...thinking import describe
+from ...thinking import describe_plan
 from . import comparison, last_turn, model_switch, search, tools
 from .catalog_view import Choice, Dial
 from .cells import unfolded
@@ -107,7 +107,7 @@ def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
 def _plan(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
     """Show what would be sent at this level or another, and why."""
     made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
-    lines = [f"{label:<8}{text}".rstrip() for label, text in describe(made)]
+    lines = [f"{label:<8}{text}".rstrip() for label, text in describe_plan(made)]
     return state.tell(*lines), ()
 
 

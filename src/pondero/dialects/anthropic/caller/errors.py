@@ -24,7 +24,7 @@ from pondero.errors import (
     ServiceTimeout,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _CODES: Mapping[str, type[ServiceError]] = {
     "enforced_spend_limit_reached": QuotaSpent,
@@ -53,7 +53,7 @@ _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of a response that is not 200; any body will do."""
-    return failure(json_of(body), head, body=body, status=head.status)
+    return failure(parse_json_or_none(body), head, body=body, status=head.status)
 
 
 def failure(said: Json, head: ResponseHead, *, body: bytes, status: int | None) -> ServiceError:
@@ -67,7 +67,7 @@ def failure(said: Json, head: ResponseHead, *, body: bytes, status: int | None) 
     details = inner.get("details")
     kind = _word(inner.get("type"))
     code = _word(details.get("error_code")) if isinstance(details, dict) else None
-    message = _word(inner.get("message")) or readable(body, status=status)
+    message = _word(inner.get("message")) or describe_body(body, status=status)
     return _class(code, kind, status, message)(
         message,
         status=status,

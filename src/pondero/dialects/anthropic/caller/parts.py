@@ -26,7 +26,7 @@ from pondero.canon import (
     parse_arguments,
 )
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 NAME = "anthropic"
 
@@ -108,7 +108,7 @@ class TextBlock:
     """Text and its citations."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
-        start = parse(raw, _TEXT, at=at)
+        start = parse_payload(raw, _TEXT, at=at)
         self.index = index
         self.texts: list[str] = [start.text]
         self._citations = start.citations or []
@@ -145,7 +145,7 @@ class ThinkingBlock:
     """Thinking and its signature; the text is empty where it is not shown."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
-        start = parse(raw, _THINKING, at=at)
+        start = parse_payload(raw, _THINKING, at=at)
         named = (start.thinking, start.text, start.reasoning)
         text = next((each for each in named if each is not None), None)
         if text is None:
@@ -187,7 +187,7 @@ class RedactedBlock:
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index
-        self._data = parse(raw, _REDACTED, at=at).data
+        self._data = parse_payload(raw, _REDACTED, at=at).data
 
     def begin(self, seal: Sealer) -> list[Event]:
         """Return the start."""
@@ -206,10 +206,12 @@ class ToolUseBlock:
     """A call; its arguments come as JSON text in pieces, or whole at the start, never both."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
-        start = parse(raw, _TOOL_USE, at=at)
+        start = parse_payload(raw, _TOOL_USE, at=at)
         self.index = index
         self._id, self._name = start.id, start.name
-        self._further = _further(parse(raw, _ANY, at=at))  # reads all of it: what is left is text
+        self._further = _further(
+            parse_payload(raw, _ANY, at=at)
+        )  # reads all of it: what is left is text
         self._input = bytes(start.input).decode()
         self._pieces: list[str] = []
 
@@ -244,7 +246,7 @@ class OtherBlock:
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index
-        self._raw = parse(raw, _ANY, at=at)
+        self._raw = parse_payload(raw, _ANY, at=at)
         self._pieces: list[str] = []
 
     def begin(self, _seal: Sealer) -> list[Event]:
@@ -256,7 +258,7 @@ class OtherBlock:
         if delta.partial_json:
             self._pieces.append(delta.partial_json)
             return None
-        for key, value in parse(frame, _FRAME).delta.items():
+        for key, value in parse_payload(frame, _FRAME).delta.items():
             before = self._raw.get(key)
             if key == "citation":
                 self._raw["citations"] = [*(self._raw.get("citations") or []), value]
@@ -283,7 +285,7 @@ _BLOCKS: Mapping[str, Callable[..., Block]] = {
 
 def block(raw: Raw, index: int, *, at: str) -> Block:
     """Return the open part for a block that starts."""
-    kind = parse(raw, _TYPE, at=at).type
+    kind = parse_payload(raw, _TYPE, at=at).type
     return _BLOCKS.get(kind, OtherBlock)(raw, index, at=at)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
+from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
@@ -36,7 +36,7 @@ def _cure(message: str) -> SavedRepair | None:
         return SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
         return SavedRepair("unseal", at=int(invalid[1]))
-    words = offered_levels(message)
+    words = parse_offered_levels(message)
     return SavedRepair("lower", words) if words and "effort" in message else None
 
 
@@ -104,9 +104,10 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
     words = cure.words
     if asked is None or asked in words:
         return None
-    got = closest(asked, words)
+    got = closest_word(asked, words)
     body["output_config"]["effort"] = got
-    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
+    substitute = explain_substitute(got, asked, words)
+    why = f"the service takes {' '.join(words)} of this model; {substitute}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
     return Repair(_sent(request, body, request.headers), note, cure, "model")
 

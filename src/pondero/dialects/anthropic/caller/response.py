@@ -25,7 +25,7 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .errors import failure
 from .parts import NAME, Block, Delta, block
@@ -68,9 +68,9 @@ _ANY: Decoder[Json] = Decoder()
 
 def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; raise what a 200 with an error in it says."""
-    whole = parse(body, _WHOLE)
+    whole = parse_payload(body, _WHOLE)
     if whole.type == "error":
-        raise failure(parse(body, _ANY), head, body=body, status=None)
+        raise failure(parse_payload(body, _ANY), head, body=body, status=None)
     if whole.content is None:
         raise Malformed("a required key is missing", path="$.content")
     answer = Answer(head, where)

@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 from pondero.canon import Event, Json, ResponseHead, get_decoder, join_pieces
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
-from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse
+from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse_payload
 
 from .errors import failure
 from .parts import Block, Delta, TextBlock, ThinkingBlock, block
@@ -71,11 +71,11 @@ class _Reading:
             except UNREADABLE:
                 if _passes_over(payload):
                     continue
-                frame = parse(payload, _FRAME)
+                frame = parse_payload(payload, _FRAME)
             handler = self.handlers.get(frame.type)
             if handler is not None:
                 handler(self, frame, payload, events)
-            if frame.type == "content_block_delta" and self._stencil.wanted:
+            if frame.type == "content_block_delta" and self._stencil.is_wanted:
                 self._stencil.cut(payload, self._words)
         for opened in self._open.values():
             if isinstance(opened, _WORDS):
@@ -91,7 +91,7 @@ class _Reading:
             raise Malformed("a second message_start", path="$.type")
         self._begun = 1
         _required(frame.message, "message")
-        events += self._answer.started(parse(frame.message, _OPENING, at="$.message"))
+        events += self._answer.started(parse_payload(frame.message, _OPENING, at="$.message"))
 
     def _start(self, frame: Frame, _payload: bytes, events: list[Event]) -> None:
         if not self._begun:
@@ -116,7 +116,7 @@ class _Reading:
 
     def _words(self, payload: bytes) -> tuple[TextBlock | ThinkingBlock, str] | None:
         """Return the block that a delta adds words to, and the words; None for another frame."""
-        frame = parse(payload, _FRAME)
+        frame = parse_payload(payload, _FRAME)
         opened = self._open.get(frame.index)
         if frame.type != "content_block_delta" or not isinstance(opened, _WORDS):
             return None
@@ -143,7 +143,7 @@ class _Reading:
         self.over = True
 
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
-        raise failure(parse(payload, _ANY), self._answer.head, body=payload, status=None)
+        raise failure(parse_payload(payload, _ANY), self._answer.head, body=payload, status=None)
 
     handlers: ClassVar[Mapping[str, Callable[["_Reading", Frame, bytes, list[Event]], None]]] = {
         "message_start": _message_start,

@@ -22,7 +22,7 @@ from pondero.errors import (
     ServiceTimeout,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _NAMES: Mapping[str, type[ServiceError]] = {
     "validationexception": BadRequest,
@@ -64,10 +64,10 @@ def failure(
     name: str | None, head: ResponseHead, *, body: bytes, status: int | None
 ) -> ServiceError:
     """Return the error of this name and body; ``status`` is None inside a stream."""
-    said = json_of(body)
+    said = parse_json_or_none(body)
     said = said if isinstance(said, dict) else {}
     told = said.get("message") or said.get("Message") or said.get("originalMessage")
-    message = told if isinstance(told, str) and told else readable(body, status=status)
+    message = told if isinstance(told, str) and told else describe_body(body, status=status)
     return _class(name, status, message, said.get("originalStatusCode"))(
         message,
         status=status,

@@ -29,7 +29,7 @@ from pondero.canon import (
     parse_arguments,
 )
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 NAME = "bedrock"
 
@@ -195,7 +195,7 @@ class OtherBlock:
         if delta.tool_use is not None:
             self._pieces.append(delta.tool_use.input)
             return None
-        more = parse(payload, _DELTA).delta.get(self._kind)
+        more = parse_payload(payload, _DELTA).delta.get(self._kind)
         if isinstance(self._fields, dict) and isinstance(more, list):
             self._fields["content"] = [*(self._fields.get("content") or []), *more]
         elif isinstance(self._fields, dict) and isinstance(more, dict):
@@ -267,17 +267,17 @@ def block(raw: Mapping[str, Raw], index: int, *, at: str) -> Block | None:
 
 
 def _text(raw: Raw, index: int, _kind: str, at: str) -> Block:
-    return TextBlock(index, parse(raw, _STRING, at=at))
+    return TextBlock(index, parse_payload(raw, _STRING, at=at))
 
 
 def _cited(raw: Raw, index: int, _kind: str, at: str) -> Block:
-    cited = parse(raw, _CITED, at=at)
+    cited = parse_payload(raw, _CITED, at=at)
     text = "".join(words.text for words in cited.content or ())
     return TextBlock(index, text, tuple(cited.citations or ()))
 
 
 def _thought(raw: Raw, index: int, kind: str, at: str) -> Block:
-    thought = parse(raw, _THOUGHT, at=at)
+    thought = parse_payload(raw, _THOUGHT, at=at)
     if thought.redacted_content is not None:
         return ThinkingBlock(index, redacted=thought.redacted_content)
     if thought.reasoning_text is None:
@@ -286,15 +286,15 @@ def _thought(raw: Raw, index: int, kind: str, at: str) -> Block:
 
 
 def _call(raw: Raw, index: int, kind: str, at: str) -> Block:
-    call = parse(raw, _CALL, at=at)
+    call = parse_payload(raw, _CALL, at=at)
     if call.type == "server_tool_use":  # the service runs it itself and takes no result for it
         return _other(raw, index, kind, at)
-    parse(raw, _ANY, at=at)  # checks the whole: arguments are handed on as text
+    parse_payload(raw, _ANY, at=at)  # checks the whole: arguments are handed on as text
     return CallBlock(index, call.tool_use_id, call.name, bytes(call.input).decode())
 
 
 def _other(raw: Raw, index: int, kind: str, at: str) -> Block:
-    return OtherBlock(index, kind, parse(raw, _ANY, at=at))
+    return OtherBlock(index, kind, parse_payload(raw, _ANY, at=at))
 
 
 _KINDS: Mapping[str, Callable[[Raw, int, str, str], Block]] = {

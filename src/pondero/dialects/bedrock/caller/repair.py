@@ -12,7 +12,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
+from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(
@@ -46,7 +46,7 @@ def _cures(message: str) -> Iterator[SavedRepair]:
         yield SavedRepair("unseal")
     if _DISPLAY.search(message):
         yield SavedRepair("leave out display")
-    if words := offered_levels(message):
+    if words := parse_offered_levels(message):
         yield SavedRepair("lower", words)
 
 
@@ -122,9 +122,10 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
     asked, put = found
     if asked in words:
         return None
-    got = closest(asked, words)
+    got = closest_word(asked, words)
     put(got)
-    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
+    substitute = explain_substitute(got, asked, words)
+    why = f"the service takes {' '.join(words)} of this model; {substitute}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
     return Repair(_sent(request, body), note, cure, "model")
 

@@ -4,7 +4,7 @@ from msgspec import Raw, Struct
 
 from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
 from pondero.dialects.dialect import Where
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .parts import block
 from .stream import Answer, Ending, Metadata
@@ -29,7 +29,7 @@ _WHOLE = get_decoder(_Whole)
 
 def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer."""
-    whole = parse(body, _WHOLE)
+    whole = parse_payload(body, _WHOLE)
     answer = Answer(where.model, where.route)
     events: list[Event] = [Started()]
     begun = 0

@@ -18,7 +18,7 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, ServiceError, Truncated
-from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse
+from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse_payload
 
 from .errors import failure
 from .parts import NAME, Block, Delta, block, first_of
@@ -184,7 +184,7 @@ class _StreamedAnswer:
         events.append(Started())
 
     def _start(self, payload: bytes, events: list[Event]) -> None:
-        begun = parse(payload, _START)
+        begun = parse_payload(payload, _START)
         if begun.content_block_index in self._open:
             raise Malformed("a block that is already open", path="$.contentBlockIndex")
         opened = block(begun.start, self._begun, at="$.start")
@@ -195,7 +195,7 @@ class _StreamedAnswer:
         try:
             more = _more(payload)
         except UNREADABLE:
-            more = parse(payload, _MORE)
+            more = parse_payload(payload, _MORE)
         opened = self._open.get(more.content_block_index)
         if opened is None:
             opened = first_of(more.delta, self._begun)
@@ -216,14 +216,14 @@ class _StreamedAnswer:
         events += opened.begin()
 
     def _stop(self, payload: bytes, events: list[Event]) -> None:
-        opened = self._open.pop(parse(payload, _STOP).content_block_index, None)
+        opened = self._open.pop(parse_payload(payload, _STOP).content_block_index, None)
         if opened is not None:  # an empty block has a stop and nothing else
             events.append(self._answer.ended(opened))
 
     def _message_stop(self, payload: bytes, events: list[Event]) -> None:
         if self._ending is not None:
             raise Malformed("a second messageStop")
-        self._ending = parse(payload, _ENDING)
+        self._ending = parse_payload(payload, _ENDING)
         if not self._started:
             self._begin(events)
         events += [self._answer.ended(opened) for opened in self._open.values()]
@@ -232,7 +232,7 @@ class _StreamedAnswer:
             self._finish(self._ending, self._metadata, events)
 
     def _counted(self, payload: bytes, events: list[Event]) -> None:
-        self._metadata = parse(payload, _METADATA)
+        self._metadata = parse_payload(payload, _METADATA)
         if self._ending is not None:
             self._finish(self._ending, self._metadata, events)
 

@@ -16,7 +16,7 @@ from pondero.errors import (
     ServiceTimeout,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _BAD_TOKEN, _CANCELLED = 498, 499
 _TOO_LONG = re.compile(r"^too many tokens", re.IGNORECASE)
@@ -26,10 +26,10 @@ _ASKED_WRONG = re.compile(r"try updating", re.IGNORECASE)
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that an answer is; survives HTML and an empty body."""
-    raw = json_of(body)
+    raw = parse_json_or_none(body)
     fields = raw if isinstance(raw, dict) else {}
     told = fields.get("message")
-    message = told if isinstance(told, str) and told else readable(body, status=head.status)
+    message = told if isinstance(told, str) and told else describe_body(body, status=head.status)
     return _made(_kind(head.status, message), message, head=head, id=fields.get("id"), body=body)
 
 

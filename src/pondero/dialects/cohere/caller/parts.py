@@ -32,7 +32,7 @@ from pondero.canon import (
     make_call_id,
 )
 from pondero.errors import Malformed
-from pondero.framing import UNREADABLE, parse
+from pondero.framing import UNREADABLE, parse_payload
 
 
 class Piece(Struct, gc=False):
@@ -102,7 +102,7 @@ _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
 
 def raw_part(data: bytes, number: int | None) -> Json:
     """Return a part of the content, untyped: by its number in a body, or an event's only one."""
-    raw = parse(data, _ANYTHING)
+    raw = parse_payload(data, _ANYTHING)
     message = (raw if number is not None else raw["delta"])["message"]
     return message["content"] if number is None else message["content"][number]
 

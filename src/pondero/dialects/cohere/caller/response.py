@@ -3,7 +3,7 @@
 from pondero.canon import Event, Json, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .errors import error
 from .parts import BODIES, Answer, Body, Told, raw_part
@@ -23,7 +23,7 @@ def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     if body.lstrip().startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)
         return reading.feed(body) + reading.eof()
-    whole = parse(body, BODIES)
+    whole = parse_payload(body, BODIES)
     if isinstance(whole.message, str):
         raise error(head, body)
     if whole.message is None:

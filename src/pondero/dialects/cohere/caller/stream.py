@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
-from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
+from pondero.framing import UNREADABLE, FrameStream, SseReader, parse_payload
 
 from .errors import in_stream
 from .parts import FRAMES, Answer, Call, Delta, Frame, Piece, raw_part
@@ -50,7 +50,7 @@ class _Reading:
             try:
                 frame = _decode(data)
             except UNREADABLE:
-                frame = parse(data, FRAMES)
+                frame = parse_payload(data, FRAMES)
             if not self._begun:
                 self._begun = True
                 answer.begin(frame.id, events)

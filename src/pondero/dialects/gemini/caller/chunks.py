@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from pondero.canon import Json, convert_json, get_decoder
 from pondero.errors import Malformed
-from pondero.framing import UNREADABLE, parse
+from pondero.framing import UNREADABLE, parse_payload
 
 
 class PartialArgument(Struct, rename="camel", gc=False):
@@ -131,12 +131,12 @@ def _without_nulls(frame: bytes) -> Chunk:
         raw["usageMetadata"] = {k: v for k, v in raw["usageMetadata"].items() if v is not None}
         return convert_json(raw, Chunk)
     except (*UNREADABLE, AttributeError, KeyError, TypeError):
-        return parse(frame, _CHUNKS)
+        return parse_payload(frame, _CHUNKS)
 
 
 def raw_part(frame: bytes, number: int) -> dict[str, Json]:
     """Return a part of the first candidate, untyped, from the bytes of its chunk."""
-    raw = parse(frame, _ANYTHING)
+    raw = parse_payload(frame, _ANYTHING)
     raw = raw.get("response") or raw
     first = next(each for each in raw["candidates"] if not each.get("index"))
     part = first["content"]["parts"][number]

@@ -22,7 +22,7 @@ from pondero.errors import (
     ServiceTimeout,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _BY_WORD: dict[str, type[ServiceError]] = {
     "INVALID_ARGUMENT": BadRequest,
@@ -65,7 +65,7 @@ _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error that an answer is; survives HTML and an empty body."""
-    raw = json_of(body)
+    raw = parse_json_or_none(body)
     if isinstance(raw, list) and raw:
         raw = raw[0]
     error = raw.get("error") if isinstance(raw, dict) else None
@@ -83,7 +83,7 @@ def from_error(error: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
     word = fields.get("status") if isinstance(fields.get("status"), str) else None
     message = fields.get("message") if isinstance(fields.get("message"), str) else None
     if message is None:
-        message = error if isinstance(error, str) and error else readable(body, status=status)
+        message = error if isinstance(error, str) and error else describe_body(body, status=status)
     details = list(_details(fields))
     return _kind(status, word, message, details)(
         message,

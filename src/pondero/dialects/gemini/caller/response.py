@@ -5,7 +5,7 @@ import msgspec
 from pondero.canon import Event, Finished, Json, ResponseHead, Started, Usage, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .chunks import parsed
 from .errors import from_error
@@ -65,7 +65,7 @@ def recognises(raw: Json, **_: bool) -> int:
 def _elements(body: bytes) -> list[bytes]:
     if not body.startswith(b"["):
         return [body]
-    return [bytes(element) for element in parse(body, _ELEMENTS)]
+    return [bytes(element) for element in parse_payload(body, _ELEMENTS)]
 
 
 def _counted(tokens: int) -> list[Event]:

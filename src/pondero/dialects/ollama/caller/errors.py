@@ -16,7 +16,7 @@ from pondero.errors import (
     ServiceError,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
     (re.compile(r"model .*not found", re.IGNORECASE), NotFound),
@@ -29,14 +29,14 @@ _TOO_LONG = re.compile(r"exceeds?\b.{0,40}\bcontext|context length exceeded", re
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of a response; any body will do, also HTML or none."""
-    raw = json_of(body)
+    raw = parse_json_or_none(body)
     return from_error(raw.get("error") if isinstance(raw, dict) else None, head=head, body=body)
 
 
 def from_error(error: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error of an ``error`` value of any type."""
     told = error.get("message") if isinstance(error, dict) else error  # an object in the /v1 layer
-    message = told if isinstance(told, str) and told else readable(body, status=head.status)
+    message = told if isinstance(told, str) and told else describe_body(body, status=head.status)
     kind = _kind(head.status, message)
     return kind(
         message,

@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
+from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _CANNOT_THINK = re.compile(r"does not support thinking")
 _BAD_WORD = re.compile(r"invalid think value")
@@ -21,7 +21,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request as the server would take it; None where the refusal names no cure."""
     if _CANNOT_THINK.search(error.message):
         return cured(request, SavedRepair("do not think"))
-    words = offered_levels(error.message.replace("must be", "must be one of"))
+    words = parse_offered_levels(error.message.replace("must be", "must be one of"))
     if not words or not _BAD_WORD.search(error.message):
         return None
     return cured(request, SavedRepair("lower", words))
@@ -52,8 +52,8 @@ def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     asked, words = body.get("think"), cure.words
     if not isinstance(asked, str) or asked in words:
         return None
-    got = body["think"] = closest(asked, words)
-    why = f"the server takes {' '.join(words)}; {why_substituted(got, asked, words)}"
+    got = body["think"] = closest_word(asked, words)
+    why = f"the server takes {' '.join(words)}; {explain_substitute(got, asked, words)}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 

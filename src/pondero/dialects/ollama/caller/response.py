@@ -3,7 +3,7 @@
 from pondero.canon import Event, Json, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .errors import from_error
 from .parts import CHUNKS, Answer
@@ -13,7 +13,7 @@ from .stream import stream
 def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
     try:
-        chunk = parse(body, CHUNKS)
+        chunk = parse_payload(body, CHUNKS)
     except Malformed:
         if b"\n{" not in body:
             raise

@@ -3,7 +3,7 @@
 from pondero.canon import Event, ResponseHead
 from pondero.dialects.dialect import Where
 from pondero.errors import Truncated
-from pondero.framing import UNREADABLE, FrameStream, NdjsonReader, parse
+from pondero.framing import UNREADABLE, FrameStream, NdjsonReader, parse_payload
 
 from .errors import from_error
 from .parts import CHUNKS, Answer
@@ -37,7 +37,7 @@ class _Lines:
             try:
                 chunk = _decode(line)
             except UNREADABLE:
-                chunk = parse(line, CHUNKS)
+                chunk = parse_payload(line, CHUNKS)
             if chunk.error is not None:
                 raise from_error(chunk.error, head=self._head, body=line)
             answer.take(chunk, events)

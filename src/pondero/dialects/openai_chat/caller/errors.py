@@ -25,7 +25,7 @@ from pondero.errors import (
     ServiceError,
     ServiceTimeout,
 )
-from pondero.framing import json_of
+from pondero.framing import parse_json_or_none
 
 _BY_CODE: dict[str, type[ServiceError]] = {
     **dict.fromkeys(
@@ -146,10 +146,12 @@ def error_in(head: ResponseHead, body: bytes) -> ServiceError | None:
 
 
 def _json(body: bytes) -> Json:
-    if (raw := json_of(body)) is not None:
+    if (raw := parse_json_or_none(body)) is not None:
         return raw
     # Some send an event stream in a plain answer.
-    framed = (json_of(line[5:]) for line in body.splitlines() if line.startswith(b"data:"))
+    framed = (
+        parse_json_or_none(line[5:]) for line in body.splitlines() if line.startswith(b"data:")
+    )
     in_event = next((raw for raw in framed if isinstance(raw, dict)), None)
     return in_event or body.decode("utf-8", "replace").strip()
 

@@ -28,7 +28,7 @@ from pondero.canon import (
     get_decoder,
 )
 from pondero.errors import Malformed
-from pondero.framing import json_of
+from pondero.framing import parse_json_or_none
 
 from .thinking import Details
 
@@ -113,7 +113,7 @@ def _without_halves(data: bytes) -> Answer:
 
 def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
     """Read once more without empty fields: some services fill every field, with any empty value."""
-    raw = json_of(data)
+    raw = parse_json_or_none(data)
     choices = raw.get("choices") if isinstance(raw, dict) else None
     for choice in choices if isinstance(choices, list) else ():
         for holder in _holders(choice):

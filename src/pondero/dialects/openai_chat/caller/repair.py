@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, SavedRepair, decode_json
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
+from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
 _SEALED = "reasoning_details"
@@ -65,7 +65,7 @@ def _cures(error: ServiceError) -> Iterator[SavedRepair]:
     """Yield the cures that a refusal names, the likeliest first."""
     if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
         yield SavedRepair("unseal")
-    if (words := offered_levels(error.message)) and "effort" in error.message:
+    if (words := parse_offered_levels(error.message)) and "effort" in error.message:
         yield SavedRepair("lower", words)
     if _UNKNOWN.search(error.message):
         yield SavedRepair("leave out effort")
@@ -103,8 +103,9 @@ def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     asked, words = holder.get(key), cure.words
     if not isinstance(asked, str) or asked in words:
         return None
-    got = holder[key] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
+    got = holder[key] = closest_word(asked, words)
+    substitute = explain_substitute(got, asked, words)
+    why = f"the service takes {' '.join(words)} of this model; {substitute}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 

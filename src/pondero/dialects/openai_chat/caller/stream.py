@@ -86,7 +86,7 @@ class _Chunks:
             if answer.error or not isinstance(answer.choices, list):
                 self._check(frame)
             builder.take(answer, events)
-            if stencil.wanted:
+            if stencil.is_wanted:
                 stencil.cut(frame, self._words)
         builder.fold()
 

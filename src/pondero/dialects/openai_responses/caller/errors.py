@@ -20,7 +20,7 @@ from pondero.errors import (
     ServiceTimeout,
     error_for_status,
 )
-from pondero.framing import json_of, readable
+from pondero.framing import describe_body, parse_json_or_none
 
 # Branch on the code, then on the type, then on the status.
 _BY_WORD: dict[str, type[ServiceError]] = {
@@ -78,8 +78,8 @@ _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error in a body; HTML and an empty body give one too."""
-    raw = json_of(body)
-    told = {"message": readable(body, status=head.status)} if raw is None else _told(raw)
+    raw = parse_json_or_none(body)
+    told = {"message": describe_body(body, status=head.status)} if raw is None else _told(raw)
     return _build(head, told, body)
 
 

@@ -28,7 +28,7 @@ from pondero.canon import (
     make_call_id,
 )
 from pondero.errors import Malformed
-from pondero.framing import UNREADABLE, json_of
+from pondero.framing import UNREADABLE, parse_json_or_none
 
 NAME = "openai_responses"
 
@@ -165,7 +165,7 @@ class Items:
         if place in self.open:
             self._abandon(place, out)
         self._ended.discard(place)
-        if kind == "custom_tool_call" and hosted(_name(raw), json_of(bytes(self.tools))):
+        if kind == "custom_tool_call" and hosted(_name(raw), parse_json_or_none(bytes(self.tools))):
             kind = "hosted_call"
         item = Item(raw, kind, {}, self._thought)
         self.open[place] = item

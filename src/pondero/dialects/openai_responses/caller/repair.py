@@ -11,7 +11,7 @@ import msgspec
 from pondero.canon import HttpRequest, Json, SavedRepair
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
-from pondero.thinking import Adjustment, closest, offered_levels, why_substituted
+from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def _cures(message: str, effort: str | None) -> Iterator[SavedRepair]:
         yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
         yield SavedRepair("ask for no summary")
-    if (words := offered_levels(message)) and f"'{effort}'" in message:
+    if (words := parse_offered_levels(message)) and f"'{effort}'" in message:
         yield SavedRepair("lower", words)
 
 
@@ -97,8 +97,9 @@ def _lower(reasoning: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
     asked, words = reasoning.get("effort"), cure.words
     if asked is None or asked in words:
         return None
-    got = reasoning["effort"] = closest(asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {why_substituted(got, asked, words)}"
+    got = reasoning["effort"] = closest_word(asked, words)
+    substitute = explain_substitute(got, asked, words)
+    why = f"the service takes {' '.join(words)} of this model; {substitute}"
     return Adjustment("unsupported_level", "level", asked, got, why)
 
 

@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 from pondero.canon import Event, Finish, Finished, Json, ResponseHead, Started, Usage, get_decoder
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed
-from pondero.framing import parse
+from pondero.framing import parse_payload
 
 from .errors import in_stream
 from .parts import Items, Seen
@@ -40,7 +40,7 @@ _output = get_decoder(list[Any])
 
 def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     """Return the events of a whole answer, as its stream would give them."""
-    answer = parse(body, answer_decoder)
+    answer = parse_payload(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)
     if not answer.output:
@@ -50,7 +50,7 @@ def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     items.stored = answer.store is not False
     items.tools = answer.tools
     events: list[Event] = [Started(answer.model, answer.id)]
-    output: list[Json] = parse(answer.output, _output, at="$.output")
+    output: list[Json] = parse_payload(answer.output, _output, at="$.output")
     for place, item in enumerate(output):
         items.end(place, item, events, at=f"$.output[{place}]")
     events.append(finished(answer, items.seen))

@@ -18,7 +18,7 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import Where
 from pondero.errors import Malformed, Truncated
-from pondero.framing import UNREADABLE, FrameStream, SseReader, parse
+from pondero.framing import UNREADABLE, FrameStream, SseReader, parse_payload
 
 from .errors import in_stream
 from .parts import Item, Items
@@ -114,9 +114,9 @@ class _Reading:
         if payload.strip() == b"[DONE]":
             return Frame()
         try:
-            return parse(payload, _frame)
+            return parse_payload(payload, _frame)
         except Malformed:
-            raw = parse(payload, _any)
+            raw = parse_payload(payload, _any)
             kind = raw.get("type") if isinstance(raw, dict) else ""
             if isinstance(kind, str) and kind not in self._handlers:
                 return Frame()
@@ -154,7 +154,7 @@ class _Reading:
         """Add the items of the final answer that the stream did not bring."""
         output: list[Json] = []
         if answer.output:
-            output = parse(answer.output, _output, at="$.response.output")
+            output = parse_payload(answer.output, _output, at="$.response.output")
         if self._items.none_came:
             for place, item in enumerate(output):
                 self._items.end(place, item, out, at=f"$.response.output[{place}]")
@@ -244,10 +244,10 @@ class _Reading:
 def _answer(frame: Frame) -> Answer:
     if not frame.response:
         raise Malformed("missing required field `response`")
-    return parse(frame.response, answer_decoder, at="$.response")
+    return parse_payload(frame.response, answer_decoder, at="$.response")
 
 
 def _raw_item(frame: Frame) -> Json:
     if not frame.item:
         raise Malformed("missing required field `item`")
-    return parse(frame.item, _any, at="$.item")
+    return parse_payload(frame.item, _any, at="$.item")
