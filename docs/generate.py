@@ -15,15 +15,15 @@ from typing import Any
 
 import pondero
 from pondero.catalog import (
-    Comparison,
-    Difference,
-    Entry,
-    Settled,
-    compare,
+    CatalogComparison,
+    CatalogDifference,
+    ExplainedDifference,
+    ModelEntry,
+    compare_lists,
+    load_explained,
+    load_shipped,
     provider_map,
     second_list,
-    settled_rows,
-    shipped,
     snapshot,
 )
 from pondero.client import lookup
@@ -93,7 +93,7 @@ def providers() -> str:
     """Return every provider: how it is reached and what speaks there."""
     rows = [
         [f"`{p.name}`", p.label, f"`{p.dialect}`", " ".join(f"`{key}`" for key in p.keys) or "-"]
-        for p in shipped().providers.values()
+        for p in load_shipped().providers.values()
     ]
     return table(["provider", "service", "dialect", "key"], rows)
 
@@ -101,7 +101,7 @@ def providers() -> str:
 def by_provider() -> str:
     """Return the ladder of one model a family, provider by provider."""
     parts = []
-    for provider in shipped().providers.values():
+    for provider in load_shipped().providers.values():
         rows = [row for entry in _one_a_family(provider.name) if (row := _row(entry))]
         if rows:
             head = ["family", "unasked", *LEVELS]
@@ -109,14 +109,14 @@ def by_provider() -> str:
     return "\n\n".join(parts)
 
 
-def _one_a_family(provider: str) -> list[Entry]:
-    found: dict[str, Entry] = {}
+def _one_a_family(provider: str) -> list[ModelEntry]:
+    found: dict[str, ModelEntry] = {}
     for entry in lookup().entries(provider):
         found.setdefault(entry.family, entry)
     return list(found.values())
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: ModelEntry) -> list[str]:
     cells = [said(pondero.plan(entry.id, level)) for level in LEVELS]
     return [f"{entry.family}", entry.capability.default, *cells]
 
@@ -124,14 +124,14 @@ def _row(entry: Entry) -> list[str]:
 def controls() -> str:
     """Return by provider who takes a number, who can be off, whose thinking can be hidden."""
     rows = []
-    for provider in shipped().providers.values():
+    for provider in load_shipped().providers.values():
         thinking = [e for e in _one_a_family(provider.name) if e.capability.thinks]
         if thinking:
             rows.append([f"`{provider.name}`", *(_who(thinking, can) for can in CONTROLS.values())])
     return table(["provider", *CONTROLS], rows)
 
 
-CONTROLS: dict[str, Callable[[Entry], bool]] = {
+CONTROLS: dict[str, Callable[[ModelEntry], bool]] = {
     "takes a number of tokens": lambda entry: entry.capability.by_number,
     "takes levels": lambda entry: bool(entry.capability.efforts),
     "can be off": lambda entry: entry.capability.off,
@@ -143,7 +143,7 @@ CONTROLS: dict[str, Callable[[Entry], bool]] = {
 }
 
 
-def _who(entries: list[Entry], can: Callable[[Entry], bool]) -> str:
+def _who(entries: list[ModelEntry], can: Callable[[ModelEntry], bool]) -> str:
     """Return which families can: all, none, or their names where they are few."""
     names = [entry.family for entry in entries if can(entry)]
     if len(names) in (0, len(entries)):
@@ -195,8 +195,8 @@ def contradictions() -> str:
 
 
 @cache
-def _compared() -> Comparison:
-    return compare(snapshot(), lookup(), ours=provider_map(), settled=settled_rows())
+def _compared() -> CatalogComparison:
+    return compare_lists(snapshot(), lookup(), ours=provider_map(), settled=load_explained())
 
 
 def agreement() -> str:
@@ -212,10 +212,10 @@ def agreement() -> str:
 
 def disagreements() -> str:
     """Return every settled row with the models it is about, and what each side says."""
-    return "\n\n".join(map(_settled, settled_rows()))
+    return "\n\n".join(map(_settled, load_explained()))
 
 
-def _settled(row: Settled) -> str:
+def _settled(row: ExplainedDifference) -> str:
     found = [
         each
         for each in _compared().differences
@@ -242,7 +242,7 @@ def _told(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _second(each: Difference) -> str:
+def _second(each: CatalogDifference) -> str:
     """Return what the second list says of the same field; it speaks of some words only."""
     entry = lookup().entry(f"{each.provider}:{each.model}")
     sold = second_list().providers.get(each.provider)
@@ -272,7 +272,7 @@ def models_json() -> str:
 
 def size() -> str:
     """Return how much the catalog knows."""
-    catalog = shipped()
+    catalog = load_shipped()
     families = sum(len(group.family) for group in catalog.groups.values())
     names = len(lookup().entries())
     return f"{len(catalog.providers)} providers, {families} families, {names:,} model names."

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from pondero.catalog import revision
+from pondero.catalog import catalog_hash
 from pondero.exchange import Calibration, Finding, sent_now
 from pondero.store import keep_calibration, lookup
 from pondero.thinking import Policy, parse_intent
@@ -40,7 +40,7 @@ def calibration(name="sums", level="low", model="claude-opus-5", **changes):
         run="20261115-4d891a",
         date=TODAY.isoformat(),
         adopted=f"{TODAY.isoformat()}T00:00:00.000000Z",
-        catalog=revision(),
+        catalog=catalog_hash(),
     )
     return replace(whole, **changes)
 

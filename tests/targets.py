@@ -1,7 +1,7 @@
 """A deployment of the catalog, with a key that is none."""
 
 from pondero.canon import Target
-from pondero.catalog import Entry
+from pondero.catalog import ModelEntry
 
 _AUTH = {
     "bearer": {"authorization": "Bearer sk-test"},
@@ -12,7 +12,7 @@ _AUTH = {
 }
 
 
-def target(entry: Entry) -> Target:
+def target(entry: ModelEntry) -> Target:
     """Return where a model's requests go."""
     provider = entry.provider
     return Target(

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 import pondero
 from pondero.catalog import (
     Lookup,
-    compare,
+    compare_lists,
+    load_explained,
+    load_shipped,
     provider_map,
     read_listing,
-    rows,
-    settled_rows,
-    shipped,
+    rows_to_add,
     snapshot,
 )
 from pondero.thinking import LEVELS
 
-LOOKUP = Lookup(shipped())
+LOOKUP = Lookup(load_shipped())
 OURS = provider_map()
-SETTLED = settled_rows()
-WHOLE = compare(snapshot(), LOOKUP, ours=OURS, settled=SETTLED)
+SETTLED = load_explained()
+WHOLE = compare_lists(snapshot(), LOOKUP, ours=OURS, settled=SETTLED)
 VERIFIED = ("recorded", "vendor page", "SDK type")
 
 
@@ -149,7 +149,9 @@ LOW_MAX = [{"type": "effort", "values": ["low", "max"]}]
 
 def found(theirs, *whats):
     every = {**{name: (name,) for name in LOOKUP.catalog.providers}, **provider_map(hosts=True)}
-    return [each for each in compare(theirs, LOOKUP, ours=every).differences if each.what in whats]
+    return [
+        each for each in compare_lists(theirs, LOOKUP, ours=every).differences if each.what in whats
+    ]
 
 
 def test_what_is_known_and_agrees_is_no_difference():
@@ -211,8 +213,8 @@ def test_a_provider_nobody_here_knows_is_passed_over():
 
 
 def made(theirs, *, force=False):
-    compared = compare(theirs, LOOKUP, ours=OURS)
-    return rows(theirs, compared, LOOKUP, ours=OURS, force=force)
+    compared = compare_lists(theirs, LOOKUP, ours=OURS)
+    return rows_to_add(theirs, compared, LOOKUP, ours=OURS, force=force)
 
 
 def test_a_row_is_made_where_the_list_says_the_control_and_not_where_it_is_a_guess():

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pondero
-from pondero.catalog import Lookup, shipped
+from pondero.catalog import Lookup, load_shipped
 
 # Written apart from the code: a number of one or two digits, and perhaps a minor one after it.
 _NUMBERED = re.compile(r"^(\D*[a-z/-])(\d{1,2})(?:[.-](\d{1,2}))?(?=$|[-:@])(.*)$")
-FINDER = Lookup(shipped())
+FINDER = Lookup(load_shipped())
 
 
 @cache

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from pondero.catalog import Control, Lookup, facts_of, read_listing, shipped, trimmed
+from pondero.catalog import ListedThinking, Lookup, facts_of, load_shipped, read_listing, trim_list
 from pondero.errors import BadCatalog
 
-LOOKUP = Lookup(shipped())
+LOOKUP = Lookup(load_shipped())
 
 
 def read(*options, reasoning=True):
@@ -30,14 +30,14 @@ def budget(**ends):
 @pytest.mark.parametrize(
     ("options", "control"),
     [
-        ((), Control(True, False, ())),
-        ((TOGGLE,), Control(True, True, ())),
-        ((effort("low", "high"),), Control(True, False, ("low", "high"))),
-        ((effort("none", "high", "low"),), Control(True, True, ("low", "high"))),
-        ((effort("none", "default", None),), Control(True, True, ())),
-        ((budget(min=1024),), Control(True, False, (), (1024, None))),
-        ((budget(min=0, max=24576),), Control(True, True, (), (None, 24576))),
-        ((effort("low"), TOGGLE, budget(max=9)), Control(True, True, ("low",), (None, 9))),
+        ((), ListedThinking(True, False, ())),
+        ((TOGGLE,), ListedThinking(True, True, ())),
+        ((effort("low", "high"),), ListedThinking(True, False, ("low", "high"))),
+        ((effort("none", "high", "low"),), ListedThinking(True, True, ("low", "high"))),
+        ((effort("none", "default", None),), ListedThinking(True, True, ())),
+        ((budget(min=1024),), ListedThinking(True, False, (), (1024, None))),
+        ((budget(min=0, max=24576),), ListedThinking(True, True, (), (None, 24576))),
+        ((effort("low"), TOGGLE, budget(max=9)), ListedThinking(True, True, ("low",), (None, 9))),
     ],
 )
 def test_a_control_is_read_from_the_options(options, control):
@@ -46,16 +46,16 @@ def test_a_control_is_read_from_the_options(options, control):
 
 def test_where_a_list_has_no_options_it_says_nothing_of_the_control():
     text = json.dumps({"x": {"models": {"m": {"reasoning": True}}}}).encode()
-    assert read_listing(text).providers["x"].models["m"].control == Control(True)
+    assert read_listing(text).providers["x"].models["m"].control == ListedThinking(True)
 
 
 def test_a_list_is_as_old_as_its_newest_entry_and_a_trimmed_one_keeps_that():
     models = {"a": {"last_updated": "2026-01-02"}, "b": {"last_updated": "2026-03-04"}}
     whole = read_listing(json.dumps({"x": {"models": models}, "y": {"models": {}}}).encode())
-    again = read_listing(trimmed(whole, {"x": ("anthropic",)}))
+    again = read_listing(trim_list(whole, {"x": ("anthropic",)}))
     assert (whole.date, again.date, again.name) == ("2026-03-04", "2026-03-04", "models.dev")
     assert list(again.providers) == ["x"]
-    assert trimmed(again, {"x": ("anthropic",)}) == trimmed(whole, {"x": ("anthropic",)})
+    assert trim_list(again, {"x": ("anthropic",)}) == trim_list(whole, {"x": ("anthropic",)})
 
 
 SOURCE = read_listing(b'{"x": {"models": {"m": {"last_updated": "2026-09-30"}}}}')

@@ -2,10 +2,10 @@
 
 import json
 
-from pondero.catalog import Lookup, second_list, shipped, snapshot
+from pondero.catalog import Lookup, load_shipped, second_list, snapshot
 from pondero.catalog.litellm import read_litellm
 
-LOOKUP = Lookup(shipped())
+LOOKUP = Lookup(load_shipped())
 
 
 def read(**models):

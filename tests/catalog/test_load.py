@@ -7,7 +7,16 @@ import pytest
 import tomlkit
 
 import pondero
-from pondero.catalog import Batch, Fill, Lookup, Provider, compiled, extended, from_files, shipped
+from pondero.catalog import (
+    BatchTerms,
+    Lookup,
+    Provider,
+    UrlVariable,
+    add_user_files,
+    compile_catalog,
+    from_files,
+    load_shipped,
+)
 from pondero.catalog.load import COMPILED
 from pondero.client import dial, lookup
 from pondero.dialects import NAMES, dialect
@@ -25,7 +34,7 @@ def config(config_dir, monkeypatch):
 
 
 def test_the_compiled_catalog_is_what_the_files_say():
-    assert Path(COMPILED).read_bytes() == compiled(), "run make catalog"
+    assert Path(COMPILED).read_bytes() == compile_catalog(), "run make catalog"
 
 
 def test_a_model_like_another(config):
@@ -105,14 +114,14 @@ def test_the_config_file_sets_the_policy(config):
 )  # fmt: skip
 def test_a_broken_file_is_one_error_with_file_line_and_key(text, line, key):
     with pytest.raises(BadCatalog) as caught:
-        extended(shipped(), {"models.toml": text})
+        add_user_files(load_shipped(), {"models.toml": text})
     assert f"models.toml:{line}: " in str(caught.value)
     assert key in str(caught.value)
 
 
 def test_a_file_that_is_not_toml_names_the_line():
     with pytest.raises(BadCatalog, match=r"models\.toml:2: this is not TOML"):
-        extended(shipped(), {"models.toml": "[[model]]\nmatch = [\n"})
+        add_user_files(load_shipped(), {"models.toml": "[[model]]\nmatch = [\n"})
 
 
 def test_a_broken_file_is_said_by_every_call_and_stays_as_it_is(config):
@@ -173,7 +182,7 @@ MINE = 'like = "compatible"\nlabel = "Mine"\nurl = "https://mine.test"\n'
 )  # fmt: skip
 def test_a_providers_file_with_what_cannot_be_is_one_error_with_file_and_line(text, line, said):
     with pytest.raises(BadCatalog) as caught:
-        extended(shipped(), {"providers/mine.toml": MINE + text}, names_of_quirks)
+        add_user_files(load_shipped(), {"providers/mine.toml": MINE + text}, names_of_quirks)
     assert str(caught.value).startswith(f"providers/mine.toml:{line}: ")
     assert said in str(caught.value)
 
@@ -181,16 +190,16 @@ def test_a_providers_file_with_what_cannot_be_is_one_error_with_file_and_line(te
 def test_providers_that_are_like_each_other_in_a_circle_are_one_error():
     files = {"providers/a.toml": 'like = "b"\n', "providers/b.toml": 'like = "a"\n'}
     with pytest.raises(BadCatalog, match="a is like b is like a, in a circle"):
-        extended(shipped(), files)
+        add_user_files(load_shipped(), files)
 
 
-@pytest.mark.parametrize("provider", shipped().providers.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("provider", load_shipped().providers.values(), ids=lambda each: each.name)
 def test_every_quirk_of_a_shipped_provider_is_one_that_its_dialect_reads(provider):
     msgspec.convert(provider.quirks, names_of_quirks(provider.dialect))
     assert set(provider.quirks) <= set(names_of_quirks(provider.dialect).__struct_fields__)
 
 
-SHIPPED = shipped()
+SHIPPED = load_shipped()
 ODD: tuple[object, ...] = (
     -5,
     0,
@@ -212,7 +221,7 @@ def _files():
     """Whole files of each kind: whatever stands in them, something odd may stand there instead."""
     model = {"match": ["a"], "like": "claude-opus-5", "provider": "anthropic", "name": "a"}
     family = {"name": "mine", "match": ["mine"], "source": "x", "checked": "x", "newest_of": ["m"]}
-    facts = msgspec.to_builtins(shipped().groups["claude"].family[0].capability)
+    facts = msgspec.to_builtins(load_shipped().groups["claude"].family[0].capability)
     for key in Capability.__struct_fields__:
         yield "models.toml", {"model": [dict(model)]}, ("model", 0, key)
     for key in model:
@@ -242,7 +251,7 @@ def test_whatever_stands_in_a_file_it_is_taken_or_it_is_one_error_of_ours(name, 
 
 def _said_of(name, text):
     try:
-        finder = Lookup(extended(SHIPPED, {name: text}, names_of_quirks))
+        finder = Lookup(add_user_files(SHIPPED, {name: text}, names_of_quirks))
         finder.entries("mine" if "mine" in finder.catalog.providers else "anthropic")
     except BadCatalog as error:
         return str(error)
@@ -262,9 +271,9 @@ def test_the_folder_is_where_platformdirs_says(monkeypatch):
 
 def test_a_provider_like_another_fills_the_blanks_of_its_address_the_same_way_but_for_its_own():
     mine = 'like = "vertex"\n[fill]\nproject = { default = "p" }\n'
-    made = extended(shipped(), {"providers/mine.toml": mine}).providers["mine"]
-    there = shipped().providers["vertex"]
-    assert made.fill == {**there.fill, "project": Fill(default="p")}
+    made = add_user_files(load_shipped(), {"providers/mine.toml": mine}).providers["mine"]
+    there = load_shipped().providers["vertex"]
+    assert made.fill == {**there.fill, "project": UrlVariable(default="p")}
     assert (made.url, made.path) == (there.url, there.path)
 
 
@@ -279,4 +288,4 @@ def test_a_provider_like_another_has_batches_only_if_it_says_so(config):
         '[batch]\nshape = "jobs"\nfactor = 0.25\n'
     )
     lookup.cache_clear()
-    assert lookup().catalog.providers["ours"].batch == Batch(shape="jobs", factor=0.25)
+    assert lookup().catalog.providers["ours"].batch == BatchTerms(shape="jobs", factor=0.25)

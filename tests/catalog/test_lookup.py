@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import pondero
-from pondero.catalog import Lookup, shipped
+from pondero.catalog import Lookup, load_shipped
 from pondero.catalog.load import DATA
 from pondero.emulator import Emulator
 from pondero.errors import BadThinking, UnknownModel, UnknownProvider
@@ -19,7 +19,7 @@ from pondero.thinking import Evidence
 
 @pytest.fixture(scope="module")
 def finder():
-    return Lookup(shipped())
+    return Lookup(load_shipped())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_family_is_found_by_its_own_name(finder, text, family, thinks):
 
 def test_the_order_of_families_does_not_matter(finder):
     """A longer name wins, wherever it stands in its file: flash-lite before flash or after it."""
-    catalog = shipped()
+    catalog = load_shipped()
     turned = {
         name: structs.replace(group, family=group.family[::-1])
         for name, group in catalog.groups.items()
@@ -151,7 +151,7 @@ def test_that_a_model_is_adaptive_is_a_fact_and_not_a_matter_of_its_name(finder)
     adaptive = finder.entry("claude-opus-5")
     budgeted = finder.entry("claude-sonnet-4-5")
     assert adaptive.capability.style != budgeted.capability.style
-    catalog = shipped()
+    catalog = load_shipped()
     swapped = {
         name: structs.replace(group, family=tuple(map(_swapped, group.family)))
         for name, group in catalog.groups.items()
@@ -163,7 +163,7 @@ def test_that_a_model_is_adaptive_is_a_fact_and_not_a_matter_of_its_name(finder)
 def _swapped(family):
     if family.name != "claude-opus-5":
         return family
-    facts = Lookup(shipped()).entry("claude-sonnet-4-5").capability
+    facts = Lookup(load_shipped()).entry("claude-sonnet-4-5").capability
     return structs.replace(family, capability=facts)
 
 

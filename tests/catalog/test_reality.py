@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from pondero.catalog import Entry, Lookup, shipped
+from pondero.catalog import Lookup, ModelEntry, load_shipped
 from pondero.thinking import ReadThinking, read_thinking, refusal
 
 # Who answered, as the recordings name it, to the provider of ours that speaks that wire.
@@ -34,7 +34,7 @@ def _exchanges(folder):
                 yield exchange
 
 
-def _entry(finder: Lookup, exchange) -> Entry | None:
+def _entry(finder: Lookup, exchange) -> ModelEntry | None:
     who = exchange["dialect"], exchange["provider"]
     provider = _PROVIDERS.get(who, exchange["provider"])
     if provider not in finder.catalog.providers:
@@ -42,14 +42,14 @@ def _entry(finder: Lookup, exchange) -> Entry | None:
     return finder.entry(f"{provider}:{exchange['model']}")
 
 
-def _reading(entry: Entry, body) -> ReadThinking:
+def _reading(entry: ModelEntry, body) -> ReadThinking:
     """Read the control in whichever of the provider's styles it was written."""
     styles = (entry.placement, *entry.provider.placement.values())
     readings = [read_thinking(body, style, entry.provider.parameters) for style in styles]
     return next((found for found in readings if found.intent.kind != "unset"), readings[0])
 
 
-def _explained(kind: str, entry: Entry) -> bool:
+def _explained(kind: str, entry: ModelEntry) -> bool:
     return any(
         row["kind"] == kind
         and row["provider"] == entry.provider.name
@@ -63,7 +63,7 @@ def _message(exchange) -> str:
 
 
 def test_what_a_service_took_the_catalog_takes(recordings):
-    finder, contradictions, checked = Lookup(shipped()), Counter(), 0
+    finder, contradictions, checked = Lookup(load_shipped()), Counter(), 0
     for exchange in _exchanges(recordings):
         entry = _entry(finder, exchange)
         if "knob" not in exchange["kind"] or not entry or entry.family == "unknown":
@@ -79,7 +79,7 @@ def test_what_a_service_took_the_catalog_takes(recordings):
 
 
 def test_what_a_service_refused_about_thinking_the_catalog_refuses(recordings):
-    finder, contradictions = Lookup(shipped()), Counter()
+    finder, contradictions = Lookup(load_shipped()), Counter()
     for exchange in _exchanges(recordings):
         entry = _entry(finder, exchange)
         if "knob" not in exchange["kind"] or not entry or exchange["response"]["status"] != 400:
@@ -93,7 +93,7 @@ def test_what_a_service_refused_about_thinking_the_catalog_refuses(recordings):
 
 
 def test_what_a_model_did_unasked_agrees_with_its_row(recordings):
-    finder, seen = Lookup(shipped()), defaultdict(Counter)
+    finder, seen = Lookup(load_shipped()), defaultdict(Counter)
     for exchange in _exchanges(recordings):
         entry = _entry(finder, exchange)
         if not entry or entry.family == "unknown" or exchange["response"]["status"] >= 300:
@@ -112,7 +112,7 @@ _SIGNS = {"thinking", "thinking_tokens", "think_tags"}
 _ENOUGH = 10  # a model may well skip thinking on a few easy prompts
 
 
-def _disagrees(entry: Entry, did: Counter[str]) -> bool:
+def _disagrees(entry: ModelEntry, did: Counter[str]) -> bool:
     facts = entry.capability
     if facts.default == "off" or not facts.thinks:
         # Tags alone are an answer written that way, as claude-3-opus does with tools.
@@ -122,7 +122,7 @@ def _disagrees(entry: Entry, did: Counter[str]) -> bool:
 
 
 def test_a_row_that_is_called_recorded_has_recordings_that_are_as_new(recordings):
-    finder, newest = Lookup(shipped()), defaultdict(str)
+    finder, newest = Lookup(load_shipped()), defaultdict(str)
     for exchange in _exchanges(recordings):
         entry = _entry(finder, exchange)
         if entry and not entry.inferred:

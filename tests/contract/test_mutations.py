@@ -6,7 +6,7 @@ import pytest
 from tests.contract.decoders import Mutant
 from tests.contract.mutants import MUTANTS
 
-from pondero.catalog import Entry
+from pondero.catalog import ModelEntry
 from pondero.client import lookup
 from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
 from pondero.contract.runner import BROKEN
@@ -31,7 +31,7 @@ UNSHOWN = {
 
 
 @cache
-def subjects(provider: str, name: str) -> list[Entry]:
+def subjects(provider: str, name: str) -> list[ModelEntry]:
     """The models of a provider on which the scenario passes as things are."""
     return [
         entry
@@ -40,7 +40,7 @@ def subjects(provider: str, name: str) -> list[Entry]:
     ]
 
 
-def fails(entry: Entry, scenario: Scenario, mutant: Mutant) -> bool:
+def fails(entry: ModelEntry, scenario: Scenario, mutant: Mutant) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         mutant(patch, dialect(entry.provider.dialect))
         result = run_one(entry, scenario, Emulated())

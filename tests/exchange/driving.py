@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from pondero.canon import Event, HttpRequest, Message, Origin, Request, ResponseHead, Text
-from pondero.catalog import Entry
+from pondero.catalog import ModelEntry
 from pondero.client import lookup
 from pondero.exchange import Emit, Exchange, Flow, Read, Retry, Send, Sleep, compose, flow, plan
 from pondero.thinking import Policy, RequestParameters, parse_intent
@@ -16,8 +16,8 @@ QUESTION = (Message("user", (Text("What is 17 * 23?"),)),)
 
 def exchange(model: str = "claude-opus-5/low", **asked: Any) -> Exchange:
     """Return one exchange with a model of the catalog, without a key."""
-    entry: Entry = lookup().entry(model)
-    wish = lookup().split(model).wish
+    entry: ModelEntry = lookup().entry(model)
+    wish = lookup().split(model).level
     made = plan(
         entry, parse_intent(wish), asked=RequestParameters(max_tokens=8000), policy=Policy()
     )

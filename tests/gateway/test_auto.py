@@ -151,7 +151,7 @@ def test_auto_behind_a_routes_model_is_its_default(tmp_path, text, default):
     adopt("sums")
     (route,) = written(tmp_path, text).routes
     assert lookup().entry(route.to[0]).id == OPUS
-    assert lookup().split(route.to[0]).wish is None
+    assert lookup().split(route.to[0]).level is None
     assert route.thinking.default == default
 
 

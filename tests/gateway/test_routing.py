@@ -61,7 +61,7 @@ def test_a_route_for_everything_answers_every_name_that_can_be_said(said):
         return
     resolved = routing(REST).resolve(said)
     assert resolved.route == REST
-    assert resolved.level == name.wish
+    assert resolved.level == name.level
     assert resolved.name + said[len(resolved.name) :] == said
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.calibrations import adopt
 
-from pondero.catalog import Lookup, extended, shipped
+from pondero.catalog import Lookup, add_user_files, load_shipped
 from pondero.errors import BadThinking
 from pondero.store import lookup
 from pondero.thinking import parse_auto, parse_intent
@@ -19,7 +19,11 @@ def test_the_catalog_has_names_that_end_so():
 def test_no_catalogued_name_loses_its_end():
     for entry in ENTRIES:
         split = lookup().split(entry.id)
-        assert (split.provider, split.model, split.wish) == (entry.provider.name, entry.model, None)
+        assert (split.provider, split.model, split.level) == (
+            entry.provider.name,
+            entry.model,
+            None,
+        )
 
 
 def test_auto_behind_any_catalogued_name_is_a_wish():
@@ -32,31 +36,31 @@ def test_auto_behind_any_catalogued_name_is_a_wish():
 def test_a_name_that_ends_so_is_asked_for_with_and_without_its_provider(name):
     bare = name.partition(":")[2]
     for said in (name, bare, name.upper().replace("OPENROUTER:", "openrouter:")):
-        assert lookup().split(said).wish is None
+        assert lookup().split(said).level is None
         assert lookup().entry(said).id.lower() == name
-    assert lookup().split(f"{name}/high").wish == "high"
+    assert lookup().split(f"{name}/high").level == "high"
 
 
 def test_no_provider_and_no_level_is_called_auto():
-    assert "auto" not in shipped().providers
+    assert "auto" not in load_shipped().providers
     assert parse_auto("auto") is not None
-    assert not any(parse_auto(word) for word in shipped().extra_words())
+    assert not any(parse_auto(word) for word in load_shipped().extra_words())
 
 
 def test_a_name_of_the_users_own_that_ends_so_stays_a_name():
     text = (
         '[[model]]\nprovider = "ollama"\nmatch = ["team/auto"]\nefforts = ["low"]\nsource = "us"\n'
     )
-    finder = Lookup(extended(shipped(), {"models.toml": text}))
-    assert finder.split("ollama:team/auto").wish is None
-    assert finder.split("ollama:team/auto/auto").wish == "auto"
-    assert lookup().split("ollama:team/auto").wish == "auto"
+    finder = Lookup(add_user_files(load_shipped(), {"models.toml": text}))
+    assert finder.split("ollama:team/auto").level is None
+    assert finder.split("ollama:team/auto/auto").level == "auto"
+    assert lookup().split("ollama:team/auto").level == "auto"
 
 
 def test_a_calibrations_name_alone_stands_for_its_model(config_dir):
     adopt("sums", model="gpt-5.5")
     split = lookup().split("auto:SUMS#kind")
-    assert (split.provider, split.model, split.wish) == ("openai", "gpt-5.5", "auto:SUMS#kind")
+    assert (split.provider, split.model, split.level) == ("openai", "gpt-5.5", "auto:SUMS#kind")
     assert lookup().entry("auto:sums").id == "openai:gpt-5.5"
     assert lookup().apart("auto:sums") == ("openai:gpt-5.5", "auto:sums")
     with pytest.raises(BadThinking, match="no calibration is called 'other'; use sums"):

@@ -10,7 +10,7 @@ from tests.targets import target
 
 import pondero
 from pondero.canon import HttpRequest, Message, Request, Text, Tool, ToolChoice
-from pondero.catalog import Entry
+from pondero.catalog import ModelEntry
 from pondero.client import lookup
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
@@ -33,7 +33,12 @@ QUESTION = (Message("user", (Text("What is the weather in Paris?"),)),)
 
 
 def encoded(
-    entry: Entry, wish: object, asked: RequestParameters, policy: Policy, *, stream: bool = True
+    entry: ModelEntry,
+    wish: object,
+    asked: RequestParameters,
+    policy: Policy,
+    *,
+    stream: bool = True,
 ) -> HttpRequest:
     made = make_plan(
         entry, parse_intent(wish, words=entry.capability.extra_words), asked=asked, policy=policy

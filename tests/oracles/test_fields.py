@@ -11,9 +11,9 @@ from google import genai
 from google.genai import types
 
 import pondero
-from pondero.catalog import shipped
+from pondero.catalog import load_shipped
 
-_CATALOG = shipped()
+_CATALOG = load_shipped()
 _REFUSAL = {"error": {"message": "no", "code": 400, "status": "INVALID_ARGUMENT"}}
 _WISHES = (True, "off", "minimal", "low", "medium", "high", "xhigh", "max", 8000)
 

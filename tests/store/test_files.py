@@ -4,7 +4,7 @@ import pytest
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.catalog import shipped
+from pondero.catalog import load_shipped
 from pondero.client import Client, models
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
@@ -29,7 +29,7 @@ LISTS = {
 
 
 def home(name):
-    return shipped().providers[dialect(name).service().home]
+    return load_shipped().providers[dialect(name).service().home]
 
 
 def provider(name, *, like):

@@ -3,11 +3,11 @@
 import pytest
 
 from pondero import Policy
-from pondero.catalog import Lookup, shipped
+from pondero.catalog import Lookup, load_shipped
 from pondero.exchange import plan
 from pondero.thinking import RequestParameters, parse_intent
 
-LOOKUP = Lookup(shipped())
+LOOKUP = Lookup(load_shipped())
 
 
 def made(model, wish, *, context, **policy):

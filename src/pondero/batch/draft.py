@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import HttpRequest, Usage
-from ..catalog import Batch as Terms
+from ..catalog import BatchTerms as Terms
 from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
 from ..exchange import Exchange, authorisation

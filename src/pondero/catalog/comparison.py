@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from ..thinking import Capability, Evidence
-from .listing import Control, Listed, PublicList, facts_of, providers_of, read_listing
+from .listing import ListedModel, ListedThinking, PublicList, facts_of, providers_of, read_listing
 from .load import DATA, TomlFile, read_toml
-from .lookup import Entry, Lookup
+from .lookup import Lookup, ModelEntry
 
 LISTS = Path(DATA) / "lists"
 SNAPSHOT = LISTS / "models-dev.json"
@@ -27,7 +27,7 @@ _ORDER = ("new", "different", "gone")
 VERIFIED: tuple[Evidence, ...] = ("recorded", "vendor page", "SDK type")
 
 
-class Settled(Struct, frozen=True, forbid_unknown_fields=True):
+class ExplainedDifference(Struct, frozen=True, forbid_unknown_fields=True):
     """Disagreements that were looked into: why the catalog stays as it is, and by what evidence.
 
     ``models`` may have ``*`` for anything.
@@ -45,7 +45,7 @@ class Settled(Struct, frozen=True, forbid_unknown_fields=True):
         return here and any(fnmatchcase(model, each) for each in self.models)
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class CatalogDifference(Struct, frozen=True, kw_only=True):
     """One thing the list and the catalog do not agree on.
 
     ``what``: a model is new, gone from the list, or different in a ``field``. ``like`` is the
@@ -69,7 +69,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         return made
 
 
-class Comparison(Struct, frozen=True):
+class CatalogComparison(Struct, frozen=True):
     """A list beside the catalog: what differs, and of how many live thinking models none does.
 
     ``right`` counts those whose control agrees; ``settled`` those where it does not and a settled
@@ -78,13 +78,13 @@ class Comparison(Struct, frozen=True):
 
     source: str
     date: str
-    differences: tuple[Difference, ...]
+    differences: tuple[CatalogDifference, ...]
     models: int
     right: int
     settled: int
 
     @property
-    def open(self) -> list[Difference]:
+    def open(self) -> list[CatalogDifference]:
         """Return the disagreements about known models that nobody has settled."""
         return [each for each in self.differences if each.what == "different" and not each.why]
 
@@ -106,11 +106,13 @@ def litellm_map() -> Mapping[str, str]:
     return file.convert(file.values["litellm"], dict[str, str])
 
 
-def settled_rows() -> tuple[Settled, ...]:
+def load_explained() -> tuple[ExplainedDifference, ...]:
     """Return the disagreements that are explained."""
     file = _file("explained.toml")
     rows = enumerate(file.rows("settled"))
-    return tuple(file.convert(row, Settled, table="settled", number=n) for n, row in rows)
+    return tuple(
+        file.convert(row, ExplainedDifference, table="settled", number=n) for n, row in rows
+    )
 
 
 def snapshot() -> PublicList:
@@ -127,16 +129,16 @@ def _file(name: str) -> TomlFile:
     return read_toml(f"lists/{name}", (LISTS / name).read_text("utf-8"))
 
 
-def compare(
+def compare_lists(
     theirs: PublicList,
     lookup: Lookup,
     *,
     ours: Mapping[str, tuple[str, ...]],
-    settled: Iterable[Settled] = (),
-) -> Comparison:
+    settled: Iterable[ExplainedDifference] = (),
+) -> CatalogComparison:
     """Return what is new, different and gone, in that order; within it, provider by provider."""
     known, settled = lookup.catalog.providers, tuple(settled)
-    found: list[Difference] = []
+    found: list[CatalogDifference] = []
     models, right, explained = 0, 0, 0
     for seller, sold in theirs.providers.items():
         for name in providers_of(seller, ours, known)[:1]:
@@ -151,22 +153,26 @@ def compare(
                 explained += bool(live[model].reasoning and wrong and all(e.why for e in wrong))
             found += _gone(lookup.entries(name), {entry.family for entry in entries.values()})
     ordered = tuple(sorted(found, key=lambda each: _ORDER.index(each.what)))
-    return Comparison(theirs.name, theirs.date, ordered, models, right, explained)
+    return CatalogComparison(theirs.name, theirs.date, ordered, models, right, explained)
 
 
 def _about(
-    name: str, model: str, entry: Entry, listed: Listed, settled: tuple[Settled, ...]
-) -> Iterator[Difference]:
+    name: str,
+    model: str,
+    entry: ModelEntry,
+    listed: ListedModel,
+    settled: tuple[ExplainedDifference, ...],
+) -> Iterator[CatalogDifference]:
     shared = {"provider": name, "model": model, "evidence": entry.evidence}
     if entry.inferred and (listed.reasoning or entry.capability.thinks):
         like = entry.family if entry.capability.style or not entry.capability.thinks else None
         why = next((row.why for row in settled if row.covers(name, model)), None)
-        yield Difference(what="new", theirs=listed.reasoning, like=like, why=why, **shared)  # type: ignore[arg-type]  # evidence is one of its words
+        yield CatalogDifference(what="new", theirs=listed.reasoning, like=like, why=why, **shared)  # type: ignore[arg-type]  # evidence is one of its words
     for field, ours, theirs in disagreements(entry, listed):
         if entry.inferred and field not in CONTROL:
             continue
         why = next((row.why for row in settled if row.covers(name, model, field)), None)
-        yield Difference(
+        yield CatalogDifference(
             what="different",
             field=field,
             ours=ours,
@@ -177,7 +183,7 @@ def _about(
         )
 
 
-def disagreements(entry: Entry, listed: Listed) -> Iterator[tuple[Field, Any, Any]]:
+def disagreements(entry: ModelEntry, listed: ListedModel) -> Iterator[tuple[Field, Any, Any]]:
     """Yield field by field what the catalog and the list say, where that is not the same."""
     facts, control, limit = entry.capability, listed.control, listed.limit
     if facts.thinks != control.thinks:
@@ -192,7 +198,7 @@ def disagreements(entry: Entry, listed: Listed) -> Iterator[tuple[Field, Any, An
             yield field, ours, theirs  # type: ignore[misc]  # both are fields
 
 
-def _controls(facts: Capability, control: Control) -> Iterator[tuple[Field, Any, Any]]:
+def _controls(facts: Capability, control: ListedThinking) -> Iterator[tuple[Field, Any, Any]]:
     if control.off is not None and facts.off != control.off:
         yield "off", facts.off, control.off
     if control.words is not None:
@@ -206,10 +212,10 @@ def _controls(facts: Capability, control: Control) -> Iterator[tuple[Field, Any,
             yield "budget", list(ours), list(control.budget)
 
 
-def _gone(entries: Iterable[Entry], served: set[str]) -> Iterator[Difference]:
+def _gone(entries: Iterable[ModelEntry], served: set[str]) -> Iterator[CatalogDifference]:
     for entry in entries:
         if entry.family not in served:
-            yield Difference(
+            yield CatalogDifference(
                 what="gone",
                 provider=entry.provider.name,
                 model=entry.model,
@@ -220,9 +226,9 @@ def _gone(entries: Iterable[Entry], served: set[str]) -> Iterator[Difference]:
 # -- rows for a user's models.toml ---------------------------------------------------------------
 
 
-def rows(
+def rows_to_add(
     theirs: PublicList,
-    found: Comparison,
+    found: CatalogComparison,
     lookup: Lookup,
     *,
     ours: Mapping[str, tuple[str, ...]],
@@ -252,7 +258,7 @@ def rows(
     return made
 
 
-def _row(model: str, entry: Entry, facts: Capability, listed: Listed) -> dict[str, Any]:
+def _row(model: str, entry: ModelEntry, facts: Capability, listed: ListedModel) -> dict[str, Any]:
     limits = {"max_output": listed.limit.output, "context": listed.limit.context}
     told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(facts))
     told |= {name: tokens for name, tokens in limits.items() if tokens}

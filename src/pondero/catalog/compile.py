@@ -21,16 +21,24 @@ from .comparison import (
     second_list,
     snapshot,
 )
-from .listing import Listed, PublicList, Seller, facts_of, providers_of, read_listing, trimmed
+from .listing import (
+    ListedModel,
+    ListedProvider,
+    PublicList,
+    facts_of,
+    providers_of,
+    read_listing,
+    trim_list,
+)
 from .litellm import read_litellm
-from .load import COMPILED, DATA, from_files, shipped
+from .load import COMPILED, DATA, from_files, load_shipped
 from .lookup import Lookup
-from .schema import Catalog, Family, Group, Listing
+from .schema import Catalog, Family, FamilyGroup, ListSnapshot
 
 _NOBODY = "?"  # a name nobody has: what a provider takes any model for
 
 
-def compiled() -> bytes:
+def compile_catalog() -> bytes:
     """Return the shipped data as that JSON."""
     files = sorted(Path(DATA).rglob("*.toml"))
     written = from_files({str(p.relative_to(DATA)): p.read_text("utf-8") for p in files})
@@ -40,23 +48,23 @@ def compiled() -> bytes:
 
 def write_compiled() -> None:
     """Write that JSON file."""
-    Path(COMPILED).write_bytes(compiled())
+    Path(COMPILED).write_bytes(compile_catalog())
 
 
 def write_lists(models_dev: str, litellm: str) -> None:
     """Write the committed lists from whole ones; an empty path leaves that one as it is."""
     if models_dev:
         whole = read_listing(Path(models_dev).read_bytes())
-        SNAPSHOT.write_bytes(trimmed(whole, provider_map()))
+        SNAPSHOT.write_bytes(trim_list(whole, provider_map()))
     if litellm:
         second = read_litellm(
             Path(litellm).read_bytes(),
-            Lookup(shipped()),
+            Lookup(load_shipped()),
             ours=litellm_map(),
             name=second_list().name,
             date=second_list().date,
         )
-        SECOND.write_bytes(trimmed(second, dict.fromkeys(second.providers, ())))
+        SECOND.write_bytes(trim_list(second, dict.fromkeys(second.providers, ())))
 
 
 def with_list(
@@ -75,14 +83,18 @@ def with_list(
     limits: dict[str, msgspec.Raw] = {}
     for seller, sold in theirs.providers.items():
         names = providers_of(seller, ours, providers)
-        also = second.providers.get(names[0], Seller({})) if second and names else Seller({})
+        also = (
+            second.providers.get(names[0], ListedProvider({}))
+            if second and names
+            else ListedProvider({})
+        )
         for name in names:
             windows = _windows(also.models, lookup, name) | _windows(sold.models, lookup, name)
             limits[name] = msgspec.Raw(msgspec.json.encode(windows))
         if not names or not (families := _families(names[0], sold.models, lookup, theirs)):
             continue
         group = f"{names[0]} (list)"
-        groups[group] = Group(family=families)
+        groups[group] = FamilyGroup(family=families)
         for name in names:
             if set(catalog.providers[names[0]].placement) <= set(providers[name].placement):
                 here = (*providers[name].families, group)
@@ -92,12 +104,12 @@ def with_list(
         groups=groups,
         providers=providers,
         limits=limits,
-        listed=Listing(theirs.name, theirs.date),
+        listed=ListSnapshot(theirs.name, theirs.date),
     )
 
 
 def _windows(
-    models: Mapping[str, Listed], lookup: Lookup, provider: str
+    models: Mapping[str, ListedModel], lookup: Lookup, provider: str
 ) -> dict[str, tuple[int, int]]:
     """Return context and output by name, as names are compared: with its date, and without."""
     made: dict[str, tuple[int, int]] = {}
@@ -106,12 +118,12 @@ def _windows(
         if any(window):
             *_, bare = lookup.bare_names(provider, name)
             made[bare] = window
-            made.setdefault(lookup.undated(bare), window)
+            made.setdefault(lookup.strip_date(bare), window)
     return made
 
 
 def _families(
-    provider: str, models: Mapping[str, Listed], lookup: Lookup, theirs: PublicList
+    provider: str, models: Mapping[str, ListedModel], lookup: Lookup, theirs: PublicList
 ) -> tuple[Family, ...]:
     """Return the models that no row names, those with the same facts in one family."""
     marks = lookup.catalog.names.marks

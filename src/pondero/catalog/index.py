@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .lines import Lines, fold
+from .lines import ModelLines, fold_name
 from .schema import Family
 
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
@@ -18,7 +18,7 @@ _BOUNDARIES = "-:@"  # what may stand after a name; _BOUNDARY says when
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 
 
-class Hit(Struct, frozen=True):
+class FamilyMatch(Struct, frozen=True):
     """A family found: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
 
     family: Family
@@ -29,7 +29,7 @@ class Hit(Struct, frozen=True):
     like: str = ""
     why: Literal["nearest", "oldest", "newest", "word"] = "newest"
 
-    def spelt(self, model: str) -> str:
+    def catalog_name(self, model: str) -> str:
         """Return a model's name as the catalog spells it; what follows the known part is kept."""
         if not self.name or len(self.bare) > len(model):
             return model
@@ -40,7 +40,7 @@ class Hit(Struct, frozen=True):
         return f"{model[:start]}{self.name}{rest if ':' in rest else rest.lower()}"
 
 
-class Index:
+class FamilyIndex:
     """The names of some families, ready to be searched."""
 
     def __init__(self, families: Iterable[Family]) -> None:
@@ -48,7 +48,7 @@ class Index:
         self._globs: list[tuple[re.Pattern[str], int, Family]] = []
         for family in families:
             for name in family.match:
-                pattern = fold(name)
+                pattern = fold_name(name)
                 if "*" in pattern:
                     glob = re.compile(
                         ".*".join(map(re.escape, pattern.split("*"))) + r"(?![0-9a-z])"
@@ -57,42 +57,42 @@ class Index:
                 else:
                     self._plain.setdefault(pattern, (family, name))
 
-    def best(self, names: Iterable[str]) -> Hit | None:
+    def best(self, names: Iterable[str]) -> FamilyMatch | None:
         """Return the row that has most of one of these names."""
         hits = [hit for name in names if (hit := self._find(name))]
         return max(hits, key=lambda hit: hit.weight, default=None)
 
-    def _find(self, model: str) -> Hit | None:
+    def _find(self, model: str) -> FamilyMatch | None:
         best = _longest(model, self._plain, versions=True)
         for glob, weight, family in self._globs:
             if (best is None or weight >= best.weight) and glob.match(model):
-                best = Hit(family, weight)
+                best = FamilyMatch(family, weight)
         return best
 
 
-class Kin:
+class ProviderFamilies:
     """The families of one provider, for names that none of them has."""
 
     def __init__(self, families: list[Family]) -> None:
-        self._lines = Lines(families)
+        self._lines = ModelLines(families)
         self._newest: dict[str, tuple[Family, str]] = {}
         for family in families:
             for line in family.newest_of:
-                self._newest.setdefault(fold(line), (family, ""))
+                self._newest.setdefault(fold_name(line), (family, ""))
 
-    def best(self, names: Iterable[str]) -> Hit | None:
+    def best(self, names: Iterable[str]) -> FamilyMatch | None:
         """Return the nearest version of a line that one of these is of, else the newest of it."""
         hits = [hit for name in names if (hit := self._relative(name))]
         return max(hits, key=lambda hit: hit.weight, default=None)
 
-    def _relative(self, model: str) -> Hit | None:
+    def _relative(self, model: str) -> FamilyMatch | None:
         line = _longest(model, self._newest, versions=False)
         kin = self._lines.relative(model, line.family if line else None)
         if kin is not None:
-            return Hit(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
+            return FamilyMatch(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
         if line is None:
             return None
-        return Hit(line.family, line.weight, inferred=True, like=_first_name(line.family))
+        return FamilyMatch(line.family, line.weight, inferred=True, like=_first_name(line.family))
 
 
 def _first_name(family: Family) -> str:
@@ -100,7 +100,9 @@ def _first_name(family: Family) -> str:
     return next((name for name in family.match if name and "*" not in name), family.name)
 
 
-def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool) -> Hit | None:
+def _longest(
+    model: str, names: dict[str, tuple[Family, str]], *, versions: bool
+) -> FamilyMatch | None:
     whole = len(model)
     for end in range(whole, -1, -1):
         if 0 < end < whole and model[end] not in _BOUNDARIES:
@@ -108,7 +110,7 @@ def _longest(model: str, names: dict[str, tuple[Family, str]], *, versions: bool
         found = names.get(model[:end])
         if found is not None and _ends(model, end, versions=versions):
             family, name = found
-            return Hit(family, end, name=name, bare=model)
+            return FamilyMatch(family, end, name=name, bare=model)
     return None
 
 

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[a-z]+")
 Version = tuple[int, int]
 
 
-class Kin(NamedTuple):
+class KnownVersion(NamedTuple):
     """A catalogued name of a line: its version, the words after it, and its family."""
 
     version: Version
@@ -39,21 +39,23 @@ class Relative(NamedTuple):
     why: Literal["nearest", "oldest", "newest"]
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name as names are compared: lower case, only hyphens."""
     return name.lower().replace(".", "-").replace("_", "-")
 
 
-class Lines:
+class ModelLines:
     """The lines of one group of families; names are folded before they are compared."""
 
     def __init__(self, families: Iterable[Family]) -> None:
-        self._kin: dict[str, list[Kin]] = {}
+        self._kin: dict[str, list[KnownVersion]] = {}
         for family in families:
             for name in family.match:
-                if (parts := _split(fold(name))) is not None:
+                if (parts := _split(fold_name(name))) is not None:
                     line, version, words = parts
-                    self._kin.setdefault(line, []).append(Kin(version, words, name, family))
+                    self._kin.setdefault(line, []).append(
+                        KnownVersion(version, words, name, family)
+                    )
 
     def relative(self, model: str, newest: Family | None = None) -> Relative | None:
         """Return the nearest known version that is not above this one, else the nearest above.

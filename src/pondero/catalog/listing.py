@@ -14,20 +14,20 @@ from msgspec.structs import replace
 from ..canon import decode_json
 from ..errors import BadCatalog
 from ..thinking import LEVELS, BudgetRange, Capability, Placement
-from .lookup import Entry
+from .lookup import ModelEntry
 from .schema import Provider
 
 _OFF = ("none", "off")
 
 
-class Limit(Struct, frozen=True, omit_defaults=True):
+class ListedLimits(Struct, frozen=True, omit_defaults=True):
     """How many tokens a model reads and writes; 0 where the list does not have it."""
 
     context: int = 0
     output: int = 0
 
 
-class Option(Struct, frozen=True, omit_defaults=True):
+class ListedControl(Struct, frozen=True, omit_defaults=True):
     """One control as the list has it: a switch, words, or a range of tokens."""
 
     type: Literal["toggle", "effort", "budget_tokens"]
@@ -36,7 +36,7 @@ class Option(Struct, frozen=True, omit_defaults=True):
     max: int | None = None
 
 
-class Control(Struct, frozen=True):
+class ListedThinking(Struct, frozen=True):
     """What a list says of a model's thinking; None where it says nothing of that."""
 
     thinks: bool
@@ -45,21 +45,21 @@ class Control(Struct, frozen=True):
     budget: tuple[int | None, int | None] | None = None
 
 
-class Listed(Struct, frozen=True, omit_defaults=True):
+class ListedModel(Struct, frozen=True, omit_defaults=True):
     """One model as the list has it; ``takes`` says of single words whether it takes them."""
 
     reasoning: bool = False
-    reasoning_options: tuple[Option, ...] | None = None
-    limit: Limit = Limit()
+    reasoning_options: tuple[ListedControl, ...] | None = None
+    limit: ListedLimits = ListedLimits()
     status: str | None = None
     last_updated: str = ""
     takes: Mapping[str, bool] = {}
 
     @property
-    def control(self) -> Control:
+    def control(self) -> ListedThinking:
         """Return what the list says of this model's thinking."""
         if not self.reasoning or self.reasoning_options is None:
-            return Control(self.reasoning)
+            return ListedThinking(self.reasoning)
         off, budget = False, None
         words: tuple[str, ...] = ()
         for option in self.reasoning_options:
@@ -70,13 +70,13 @@ class Listed(Struct, frozen=True, omit_defaults=True):
             if option.type == "budget_tokens":
                 off = off or option.min == 0
                 budget = (option.min or None, option.max)
-        return Control(self.reasoning, off, words, budget)
+        return ListedThinking(self.reasoning, off, words, budget)
 
 
-class Seller(Struct, frozen=True, omit_defaults=True):
+class ListedProvider(Struct, frozen=True, omit_defaults=True):
     """One provider as the list has it."""
 
-    models: dict[str, Listed]
+    models: dict[str, ListedModel]
 
 
 class PublicList(Struct, frozen=True):
@@ -84,7 +84,7 @@ class PublicList(Struct, frozen=True):
 
     name: str
     date: str
-    providers: dict[str, Seller]
+    providers: dict[str, ListedProvider]
 
 
 def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
@@ -96,7 +96,7 @@ def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
         plain = decode_json(text, dict[str, Any])
         if "providers" in plain and "date" in plain:
             return decode_json(text, PublicList)
-        found = decode_json(text, dict[str, Seller])
+        found = decode_json(text, dict[str, ListedProvider])
     except msgspec.ValidationError as error:
         raise BadCatalog(f"this is JSON, but no list of models: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -109,7 +109,7 @@ def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
     return PublicList(name, max(dates, default=""), found)
 
 
-def trimmed(theirs: PublicList, keep: Mapping[str, tuple[str, ...]]) -> bytes:
+def trim_list(theirs: PublicList, keep: Mapping[str, tuple[str, ...]]) -> bytes:
     """Return the facts that are compared, of these providers only; one model a line."""
     parts = []
     for name in sorted(keep):
@@ -129,7 +129,7 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def facts_of(listed: Listed, entry: Entry, source: PublicList) -> Capability | None:
+def facts_of(listed: ListedModel, entry: ModelEntry, source: PublicList) -> Capability | None:
     """Return the facts of a listed model: the list's control, all else as its relative has it.
 
     ``entry`` is what the catalog takes the model for. None where the list does not say the
@@ -161,7 +161,7 @@ def facts_of(listed: Listed, entry: Entry, source: PublicList) -> Capability | N
     )
 
 
-def _budget(control: Control, base: Capability) -> BudgetRange | None:
+def _budget(control: ListedThinking, base: Capability) -> BudgetRange | None:
     """Return the range of tokens; None where neither the list nor the relative has its ends."""
     if control.budget is None:
         return None
@@ -176,7 +176,7 @@ def _budget(control: Control, base: Capability) -> BudgetRange | None:
     return BudgetRange(min=least, max=most)
 
 
-def _style(entry: Entry, control: Control, budget: BudgetRange | None) -> str | None:
+def _style(entry: ModelEntry, control: ListedThinking, budget: BudgetRange | None) -> str | None:
     """Return the relative's style where it can say all of this, else another of the provider's."""
     styles: Mapping[str, Placement] = entry.provider.placement
     own = entry.capability.style
@@ -186,7 +186,7 @@ def _style(entry: Entry, control: Control, budget: BudgetRange | None) -> str | 
     return own if own in fit else next(iter(fit), None)
 
 
-def _says(placement: Placement, control: Control, budget: BudgetRange | None) -> bool:
+def _says(placement: Placement, control: ListedThinking, budget: BudgetRange | None) -> bool:
     needs = (
         (bool(control.off), placement.off),
         (bool(control.words), placement.level),
@@ -196,7 +196,7 @@ def _says(placement: Placement, control: Control, budget: BudgetRange | None) ->
     return all(there is not None for needed, there in needs if needed)
 
 
-def _default(control: Control, base: Capability) -> str:
+def _default(control: ListedThinking, base: Capability) -> str:
     """Return what the relative does unasked, where this model can do that at all."""
     fixed = base.default in ("on", "dynamic", "unaudited")
     possible = fixed or base.default in (control.words or ())

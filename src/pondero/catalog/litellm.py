@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..canon import decode_json
-from .listing import Limit, Listed, PublicList, Seller
+from .listing import ListedLimits, ListedModel, ListedProvider, PublicList
 from .lookup import Lookup
 
 _WORDS = ("none", "minimal", "low", "xhigh", "max")
@@ -20,7 +20,7 @@ def read_litellm(
 
     ``ours`` maps LiteLLM's providers to ours.
     """
-    sold: dict[str, dict[str, Listed]] = {}
+    sold: dict[str, dict[str, ListedModel]] = {}
     for key, facts in sorted(decode_json(text, dict[str, dict[str, Any]]).items()):
         provider = ours.get(facts.get("litellm_provider", ""))
         if provider is None or facts.get("mode") not in ("chat", "responses"):
@@ -29,15 +29,15 @@ def read_litellm(
         entry = lookup.entry(f"{provider}:{model}")
         if not entry.inferred and lookup.names(entry, model):
             sold.setdefault(provider, {})[model] = _listed(facts)
-    return PublicList(name, date, {each: Seller(sold[each]) for each in sorted(sold)})
+    return PublicList(name, date, {each: ListedProvider(sold[each]) for each in sorted(sold)})
 
 
-def _listed(facts: Mapping[str, Any]) -> Listed:
+def _listed(facts: Mapping[str, Any]) -> ListedModel:
     context, output = facts.get("max_input_tokens"), facts.get("max_output_tokens")
     told = {word: facts.get(f"supports_{word}_reasoning_effort") for word in _WORDS}
-    return Listed(
+    return ListedModel(
         reasoning=facts.get("supports_reasoning") is True,
-        limit=Limit(
+        limit=ListedLimits(
             context if isinstance(context, int) else 0, output if isinstance(output, int) else 0
         ),
         takes={word: said for word, said in told.items() if isinstance(said, bool)},

@@ -13,7 +13,7 @@ import msgspec
 from ..canon import convert_json, decode_json
 from ..errors import BadCatalog, UsageError
 from ..thinking import LEVELS, Capability
-from .schema import Catalog, Family, Group, Names, Provider
+from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 
 _T = TypeVar("_T")
 _KEY = re.compile(r"[\s\"'\[\]]")
@@ -210,14 +210,14 @@ _NO_FACT = (*_ROW, "like")
 _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override", "fill")
 
 
-def shipped() -> Catalog:
+def load_shipped() -> Catalog:
     """Return the catalog that came with the package."""
     with open(COMPILED, "rb") as file:
         return decode_json(file.read(), Catalog)
 
 
 @lru_cache(maxsize=1)
-def revision() -> str:
+def catalog_hash() -> str:
     """Return the hash of the catalog that came with the package."""
     from hashlib import blake2b  # noqa: PLC0415 - a plan needs none
 
@@ -232,7 +232,7 @@ def from_files(files: Mapping[str, str]) -> Catalog:
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     providers = {name: _provider(name, raw, {}, groups) for name in raw}
     names = parsed.get(("", "names"))
-    known = names.convert(names.values, Names) if names is not None else Names()
+    known = names.convert(names.values, NamePatterns) if names is not None else NamePatterns()
     return Catalog(groups=groups, providers=providers, names=known)
 
 
@@ -242,7 +242,9 @@ def _stem(path: str) -> tuple[str, str]:
     return (folders[-1] if folders else "", name.removesuffix(".toml"))
 
 
-def extended(catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None) -> Catalog:
+def add_user_files(
+    catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None
+) -> Catalog:
     """Return the catalog with a user's files over it: models.toml and providers/NAME.toml.
 
     A ``[[model]]`` of models.toml says ``match`` and either all its facts or ``like`` another
@@ -268,13 +270,13 @@ def extended(catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None
 # -- families ---------------------------------------------------------------------------------
 
 
-def _group(file: TomlFile) -> Group:
+def _group(file: TomlFile) -> FamilyGroup:
     file.only("home", "family")
     families: list[Family] = []
     for number, row in enumerate(file.rows("family")):
         base = _base(file, row, number, families)
         families.append(_family(file, row, number, "family", base))
-    group = file.convert({"home": file.values.get("home")}, Group)
+    group = file.convert({"home": file.values.get("home")}, FamilyGroup)
     return msgspec.structs.replace(group, family=tuple(families))
 
 
@@ -328,7 +330,7 @@ def _provider(
     name: str,
     files: Mapping[str, TomlFile],
     known: Mapping[str, Provider],
-    groups: Mapping[str, Group],
+    groups: Mapping[str, FamilyGroup],
 ) -> Provider:
     file = files[name]
     values = {**_liked(name, files, known), **file.values, "name": name}
@@ -364,7 +366,7 @@ def _provider(
     return msgspec.structs.replace(provider, override=merged)
 
 
-def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, Group]) -> None:
+def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, FamilyGroup]) -> None:
     for key, names in (("families", provider.families), ("prefix", tuple(provider.prefix))):
         for name in names:
             if name not in groups:
@@ -425,7 +427,9 @@ def _liked(
 # -- a user's own models ----------------------------------------------------------------------
 
 
-def _add_models(file: TomlFile, groups: dict[str, Group], providers: dict[str, Provider]) -> None:
+def _add_models(
+    file: TomlFile, groups: dict[str, FamilyGroup], providers: dict[str, Provider]
+) -> None:
     file.only("model")
     for number, row in enumerate(file.rows("model")):
         _check_row(file, row, number)
@@ -451,7 +455,7 @@ def _add_models(file: TomlFile, groups: dict[str, Group], providers: dict[str, P
             )
             raise BadCatalog(message)
         own = f"{home} (yours)"
-        mine = groups.get(own, Group(home=home))
+        mine = groups.get(own, FamilyGroup(home=home))
         groups[own] = msgspec.structs.replace(mine, family=(*mine.family, family))
         if own not in providers[home].families:
             families = (own, *providers[home].families)
@@ -479,7 +483,7 @@ def _is_name(match: Any) -> bool:
 
 
 def _find(
-    file: TomlFile, like: str, number: int, groups: Mapping[str, Group]
+    file: TomlFile, like: str, number: int, groups: Mapping[str, FamilyGroup]
 ) -> tuple[str | None, Capability]:
     for group in groups.values():
         for family in group.family:

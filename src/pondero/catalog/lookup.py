@@ -21,9 +21,9 @@ from ..thinking import (
     parse_auto,
     parse_intent,
 )
-from .index import Hit, Index, Kin
-from .lines import fold
-from .schema import Catalog, Family, Group, Names, Provider
+from .index import FamilyIndex, FamilyMatch, ProviderFamilies
+from .lines import fold_name
+from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 from .spelling import close_names, is_misspelt, near_name
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
@@ -33,7 +33,7 @@ SCHEMA = 1
 """The version of what ``models --json`` prints; it goes up when a key goes or changes its sense."""
 
 
-class Entry(Struct, frozen=True):
+class ModelEntry(Struct, frozen=True):
     """One model at one provider. ``inferred``: it has the facts of a relative, or none.
 
     ``like`` is that relative and ``why`` how it was chosen: the nearest, oldest or newest of its
@@ -114,12 +114,12 @@ class Entry(Struct, frozen=True):
         }
 
 
-class Name(Struct, frozen=True):
+class ParsedModelName(Struct, frozen=True):
     """A model string, taken apart."""
 
     provider: str | None
     model: str
-    wish: str | None = None
+    level: str | None = None
 
 
 class Lookup:
@@ -133,12 +133,12 @@ class Lookup:
         self.catalog = catalog
         self._calibrated = calibrated
         self._words = catalog.extra_words()
-        self._indexes: dict[str, Index] = {}
-        self._relatives: dict[str, Kin] = {}
+        self._indexes: dict[str, FamilyIndex] = {}
+        self._relatives: dict[str, ProviderFamilies] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
         self._dates = _endings(catalog.names.dates)
 
-    def split(self, text: object) -> Name:
+    def split(self, text: object) -> ParsedModelName:
         """Return provider, model and wish of ``[provider:]model[/level]`` or ``...@level``.
 
         The tail counts as a wish only if it is one: names may contain slashes, and @dates.
@@ -170,12 +170,12 @@ class Lookup:
             model, wish = named, model
         prefix, colon, rest = model.partition(":")
         if colon and prefix.lower() in self.catalog.providers and rest:
-            return Name(prefix.lower(), rest, wish)
-        return Name(None, model, wish)
+            return ParsedModelName(prefix.lower(), rest, wish)
+        return ParsedModelName(None, model, wish)
 
     def apart(self, text: str) -> tuple[str, str | None]:
         """Return a model string without its level, and the level."""
-        model, wish = text.strip(), self.split(text).wish
+        model, wish = text.strip(), self.split(text).level
         if wish is None:
             return model, None
         return self._model_of(model) or model[: -len(wish) - 1], wish
@@ -184,7 +184,7 @@ class Lookup:
         """Return whether what a model string ends in is a level, and not part of a name."""
         if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
             return False
-        return parse_auto(tail) is None or fold(whole) not in self._autos
+        return parse_auto(tail) is None or fold_name(whole) not in self._autos
 
     @cached_property
     def _autos(self) -> frozenset[str]:
@@ -192,7 +192,7 @@ class Lookup:
         known = self.catalog.providers.values()
         names = ((at.name, name) for at in known for name in (*self._served(at), *at.aliases))
         ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
-        return frozenset(fold(each) for at, name in ending for each in (name, f"{at}:{name}"))
+        return frozenset(fold_name(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
     def _model_of(self, text: str) -> str | None:
         """Return the model of the calibration that ``auto:NAME`` names; None for other texts."""
@@ -201,7 +201,9 @@ class Lookup:
             return None
         return None if "auto" in self.catalog.providers else self._calibrated(auto.name)
 
-    def entry(self, text: str, *, unknown: Literal["family", "omit", "error"] = "family") -> Entry:
+    def entry(
+        self, text: str, *, unknown: Literal["family", "omit", "error"] = "family"
+    ) -> ModelEntry:
         """Return the entry of a model string; a level in it is not looked at."""
         name = self.split(text)
         provider, hit = self._bare(name) if name.provider is None else self._at(name)
@@ -214,14 +216,14 @@ class Lookup:
         model = provider.aliases.get(name.model, name.model)
         near = near_name(model, self._served(provider)) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
-            nobody = Entry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
+            nobody = ModelEntry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
-        spelt = hit.spelt(model) if provider.spells else model
+        spelt = hit.catalog_name(model) if provider.spells else model
         model = provider.aliases.get(spelt, spelt)
         typed = "" if model == name.model else name.model
         model = self._prefixed(provider, model, hit.family)
         facts, placement = _facts(provider, model, hit)
-        return Entry(
+        return ModelEntry(
             provider,
             model,
             hit.family.name,
@@ -247,7 +249,7 @@ class Lookup:
             return (0, 0)
         bare = _bare_names(model, provider.strip, self.catalog.names)
         found = next((known[each] for each in bare if each in known), None)
-        return found or known.get(self.undated(bare[-1])) or (0, 0)
+        return found or known.get(self.strip_date(bare[-1])) or (0, 0)
 
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
@@ -255,7 +257,7 @@ class Lookup:
             raise UnknownProvider(self._no_provider(name))
         return self.catalog.providers[name]
 
-    def entries(self, provider: str | None = None) -> list[Entry]:
+    def entries(self, provider: str | None = None) -> list[ModelEntry]:
         """Return every catalogued model that is served, of one provider or of all."""
         if provider is not None:
             self.provider(provider)
@@ -280,19 +282,19 @@ class Lookup:
         """Return a name as it is compared: whole, and without what stands before it."""
         return _bare_names(model, self.provider(provider).strip, self.catalog.names)
 
-    def undated(self, bare: str) -> str:
+    def strip_date(self, bare: str) -> str:
         """Return such a name without the date or the revision it ends in."""
         return self._dates.sub("", bare)
 
-    def names(self, entry: Entry, model: str) -> bool:
+    def names(self, entry: ModelEntry, model: str) -> bool:
         """Return whether a row has this very name, but for what stands around it."""
         bare = self.bare_names(entry.provider.name, model)
-        undated = [self.undated(each) for each in bare]
+        undated = [self.strip_date(each) for each in bare]
         groups = (self.catalog.groups[name] for name in entry.provider.families)
         rows = (
             family for group in groups for family in group.family if family.name == entry.family
         )
-        return any(fold(name) in (*bare, *undated) for family in rows for name in family.match)
+        return any(fold_name(name) in (*bare, *undated) for family in rows for name in family.match)
 
     def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
         """Return the name with its maker before it, where the provider wants that."""
@@ -303,7 +305,7 @@ class Lookup:
                 return f"{prefix}{model}"
         return model
 
-    def _at(self, name: Name) -> tuple[Provider, Hit | None]:
+    def _at(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         provider = self.catalog.providers[name.provider or ""]
         if provider.siblings:
             for bare in _bare_names(name.model, provider.strip, self.catalog.names):
@@ -312,18 +314,18 @@ class Lookup:
                         provider = self.catalog.providers[sibling]
         return provider, self._search(provider, name.model)
 
-    def _row(self, provider: Provider, model: str) -> Hit | None:
+    def _row(self, provider: Provider, model: str) -> FamilyMatch | None:
         """Return the row that has this name, but for what stands around it."""
         name = provider.aliases.get(model, model)
         return self._served_as(provider).best(self.bare_names(provider.name, name))
 
-    def _search(self, provider: Provider, model: str) -> Hit | None:
+    def _search(self, provider: Provider, model: str) -> FamilyMatch | None:
         """Return the row that has this name, else who stands in for it."""
         row = self._row(provider, model)
         if row is not None and row.weight:
             return row
         bare = self.bare_names(provider.name, provider.aliases.get(model, model))
-        undated = [self.undated(each) for each in bare]
+        undated = [self.strip_date(each) for each in bare]
         if (dated := self._served_as(provider).best(undated)) is not None and dated.weight:
             return dated
         if (word := self._unthinking.best(bare)) is not None:
@@ -331,26 +333,26 @@ class Lookup:
         return row or self._kin(provider).best(bare) or self._kin(provider).best(undated)
 
     @cached_property
-    def _unthinking(self) -> Index:
-        group = self.catalog.groups.get(self.catalog.names.unthinking, Group())
-        return Index(group.family)
+    def _unthinking(self) -> FamilyIndex:
+        group = self.catalog.groups.get(self.catalog.names.unthinking, FamilyGroup())
+        return FamilyIndex(group.family)
 
-    def _served_as(self, provider: Provider) -> Index:
+    def _served_as(self, provider: Provider) -> FamilyIndex:
         """Return the index of a provider's names; of two rows with one name the first counts."""
         if provider.name not in self._indexes:
-            self._indexes[provider.name] = Index(self._families(provider))
+            self._indexes[provider.name] = FamilyIndex(self._families(provider))
         return self._indexes[provider.name]
 
     def _families(self, provider: Provider) -> list[Family]:
-        groups = [self.catalog.groups.get(group, Group()) for group in provider.families]
+        groups = [self.catalog.groups.get(group, FamilyGroup()) for group in provider.families]
         return [family for group in groups for family in group.family]
 
-    def _kin(self, provider: Provider) -> Kin:
+    def _kin(self, provider: Provider) -> ProviderFamilies:
         if provider.name not in self._relatives:
-            self._relatives[provider.name] = Kin(self._families(provider))
+            self._relatives[provider.name] = ProviderFamilies(self._families(provider))
         return self._relatives[provider.name]
 
-    def _bare(self, name: Name) -> tuple[Provider, Hit | None]:
+    def _bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         model = name.model.lower()
         for provider in self.catalog.providers.values():
             if _claimed(model, provider.claims) or name.model in provider.aliases:
@@ -446,25 +448,25 @@ def _claimed(model: str, claims: tuple[str, ...]) -> bool:
     return False
 
 
-def _bare_names(model: str, strip: tuple[str, ...], names: Names) -> list[str]:
+def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list[str]:
     """Return the name as it is, and without path, region and maker."""
     name = model.lower().lstrip(names.marks)
-    whole = fold(name)
+    whole = fold_name(name)
     for path in names.paths:
         name = name.rpartition(path)[2] or name
     while prefix := next((p for p in strip if name.startswith(p) and name != p), None):
         name = name[len(prefix) :]
-    bare = fold(name)
+    bare = fold_name(name)
     return [whole] if bare == whole else [whole, bare]
 
 
 def _endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     """Return what finds one of these at the end of a name; ``#`` is a digit."""
-    endings = "|".join(re.escape(fold(each)).replace(r"\#", "[0-9]") for each in dates)
+    endings = "|".join(re.escape(fold_name(each)).replace(r"\#", "[0-9]") for each in dates)
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
-def _facts(provider: Provider, model: str, hit: Hit) -> tuple[Capability, Placement]:
+def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:
     """Return what a model can do here, and where that is said."""
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):

@@ -23,7 +23,7 @@ class Family(
     capability: Capability
 
 
-class Group(
+class FamilyGroup(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """The families of one file; ``home`` is the provider a bare model name means."""
@@ -32,7 +32,7 @@ class Group(
     family: tuple[Family, ...] = ()
 
 
-class Fill(
+class UrlVariable(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """What fills one blank of an address: the first of ``env`` that is set, else ``default``.
@@ -49,7 +49,7 @@ BatchShape = Literal["messages", "files", "operations", "jobs", "requests", "inl
 """How a batch is handed in, looked at and read; the same at several providers."""
 
 
-class Batch(
+class BatchTerms(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """How a provider takes many requests at once, and the share of the usual price they cost.
@@ -105,7 +105,7 @@ class Provider(
     exact: bool = False
     path: str = ""
     url_env: tuple[str, ...] = ()
-    fill: Mapping[str, Fill] = {}
+    fill: Mapping[str, UrlVariable] = {}
     start: str = ""
     keys: tuple[str, ...] = ()
     auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws", "none"] = "bearer"
@@ -126,7 +126,7 @@ class Provider(
     quirks: Mapping[str, Any] = {}
     hosted: tuple[str, ...] = ()
     api: str = ""
-    batch: Batch | None = None
+    batch: BatchTerms | None = None
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str
@@ -138,7 +138,7 @@ class Provider(
         return ParameterRanges(names, self.max_tokens_required, self.ranges)
 
 
-class Names(
+class NamePatterns(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """What stands around a model's name at any provider and does not make it another model.
@@ -154,7 +154,7 @@ class Names(
     unthinking: str = ""
 
 
-class Listing(Struct, frozen=True, forbid_unknown_fields=True):
+class ListSnapshot(Struct, frozen=True, forbid_unknown_fields=True):
     """A public list of models: its name, and the day it was taken."""
 
     name: str
@@ -169,11 +169,11 @@ class Catalog(Struct, frozen=True, kw_only=True):
     ``listed`` is that list, with its date.
     """
 
-    groups: Mapping[str, Group]
+    groups: Mapping[str, FamilyGroup]
     providers: Mapping[str, Provider]
-    names: Names = Names()
+    names: NamePatterns = NamePatterns()
     limits: Mapping[str, Raw] = {}
-    listed: Listing | None = None
+    listed: ListSnapshot | None = None
 
     def extra_words(self) -> frozenset[str]:
         """Return every level some family has beyond the common ones."""

@@ -83,7 +83,7 @@ def _starts(
             start, prompt = continued(words, named)
         else:
             start, prompt = begun(words, named, usual=usual, thinking=thinking)
-        if levels and named is not None and (wish := lookup().split(named).wish) is not None:
+        if levels and named is not None and (wish := lookup().split(named).level) is not None:
             message = f"{named!r} names the level {wish!r}, and --levels names others"
             raise click.UsageError(message)
         starts += [replace(start, thinking=level) for level in levels] or [start]

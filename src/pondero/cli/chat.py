@@ -152,7 +152,7 @@ def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
     from ..client import lookup
 
     model = named or settled.model or _MODEL
-    if settled.thinking is None or lookup().split(model).wish:
+    if settled.thinking is None or lookup().split(model).level:
         return model, None
     return model, str(settled.thinking)
 

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from ..catalog import Comparison, Difference
+from ..catalog import CatalogComparison, CatalogDifference
 
 _SHOWN = 40  # rows of a table; --json has them all
 
 
-def counted(found: Comparison) -> dict[str, int]:
+def counted(found: CatalogComparison) -> dict[str, int]:
     """Return how many models are new or gone, and how many fields are different."""
     kinds = ("new", "gone", "different")
     return {what: sum(each.what == what for each in found.differences) for what in kinds}
 
 
-def print_comparison(found: Comparison, added: list[dict[str, Any]]) -> None:
+def print_comparison(found: CatalogComparison, added: list[dict[str, Any]]) -> None:
     """Print the count, what differs as a table, and the rows that are about to be written."""
     from .tables import Screen, table
 
@@ -43,11 +43,11 @@ def print_comparison(found: Comparison, added: list[dict[str, Any]]) -> None:
         screen.print(sheet)
 
 
-def _what(each: Difference) -> str:
+def _what(each: CatalogDifference) -> str:
     return each.what if each.field is None else f"{each.field} differs"
 
 
-def _sides(each: Difference) -> tuple[str, str]:
+def _sides(each: CatalogDifference) -> tuple[str, str]:
     if each.what == "new":
         there = "thinks" if each.theirs else "does not think"
         return (f"taken for {each.like}" if each.like else "its line is not known"), there

@@ -15,7 +15,7 @@ from .command import examples
 from .output import echo, styled
 
 if TYPE_CHECKING:
-    from ..catalog import Entry
+    from ..catalog import ModelEntry
     from ..contract import Backend, Result, Scenario
 
 _NO = ("", "0", "false", "no", "off")
@@ -126,7 +126,7 @@ def _entries(
     base_url: str | None,
     *,
     live: bool,
-) -> "list[Entry]":
+) -> "list[ModelEntry]":
     from ..contract import named, stand_ins
 
     if (base_url or model) and len(providers) != 1:
@@ -173,7 +173,7 @@ def _spoken(name: str) -> str:
     return name
 
 
-def _taped(folder: Path, name: str) -> "Entry":
+def _taped(folder: Path, name: str) -> "ModelEntry":
     from ..contract import named, recorded_model, stand_ins
 
     if not (folder / name).is_dir() and not _records():
@@ -207,7 +207,7 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
     return Taped(cassettes)
 
 
-def _at_home(entries: "list[Entry]", other: "Backend", *, named: bool) -> "list[Entry]":
+def _at_home(entries: "list[ModelEntry]", other: "Backend", *, named: bool) -> "list[ModelEntry]":
     """Return the models whose service can be reached; raises where a named one cannot."""
     from ..contract import Reached, Taped
 

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from ..catalog import (
     SCHEMA,
     Catalog,
-    Comparison,
+    CatalogComparison,
     Lookup,
     PublicList,
-    compare,
-    extended,
+    add_user_files,
+    compare_lists,
+    load_explained,
     provider_map,
     read_listing,
-    rows,
-    settled_rows,
+    rows_to_add,
 )
 from ..client import lookup
 from ..client import models as catalogued
@@ -104,7 +104,7 @@ def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -
     if not flags["check"]:
         here = {name: (name,) for name in lookup().catalog.providers}
         ours = {**here, **provider_map(hosts=True)}
-    found = compare(theirs, lookup(), ours=ours, settled=settled_rows())
+    found = compare_lists(theirs, lookup(), ours=ours, settled=load_explained())
     if provider is not None:
         mine = tuple(each for each in found.differences if each.provider == provider)
         found = replace(found, differences=mine)
@@ -124,7 +124,7 @@ def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -
 
 
 def _report(
-    found: Comparison, where: str, path: Path | None, added: list[dict[str, Any]]
+    found: CatalogComparison, where: str, path: Path | None, added: list[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "version": SCHEMA,
@@ -167,7 +167,11 @@ def _read(where: str) -> bytes:
 
 
 def _rows(
-    theirs: PublicList, found: Comparison, ours: Mapping[str, tuple[str, ...]], *, force: bool
+    theirs: PublicList,
+    found: CatalogComparison,
+    ours: Mapping[str, tuple[str, ...]],
+    *,
+    force: bool,
 ) -> list[dict[str, Any]]:
     """Return the rows to write: as many as it takes until another comparison finds none.
 
@@ -178,7 +182,7 @@ def _rows(
         known = {(row["provider"], *row["match"]) for row in made}
         new = [
             row
-            for row in rows(theirs, found, finder, ours=ours, force=force)
+            for row in rows_to_add(theirs, found, finder, ours=ours, force=force)
             if (row["provider"], *row["match"]) not in known and _extended([row]) is not None
         ]
         whole = _extended([*made, *new])
@@ -187,7 +191,7 @@ def _rows(
         made += new
         wanted = {each.provider for each in found.differences}
         finder = Lookup(whole)
-        again = compare(theirs, finder, ours=ours, settled=settled_rows())
+        again = compare_lists(theirs, finder, ours=ours, settled=load_explained())
         mine = tuple(each for each in again.differences if each.provider in wanted)
         found = replace(again, differences=mine)
 
@@ -199,7 +203,7 @@ def _extended(made: list[dict[str, Any]]) -> Catalog | None:
     document = tomlkit.document()
     document["model"] = made
     try:
-        return extended(lookup().catalog, {"models.toml": tomlkit.dumps(document)})
+        return add_user_files(lookup().catalog, {"models.toml": tomlkit.dumps(document)})
     except BadCatalog:
         return None
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..canon import escape_controls
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..thinking import DEPTH, LEVELS, Plan
 from .output import narrow
 
@@ -50,7 +50,7 @@ class Screen(Console):
         raise BrokenPipeError
 
 
-def print_ladder(entry: Entry, plans: list[Plan]) -> None:
+def print_ladder(entry: ModelEntry, plans: list[Plan]) -> None:
     """Print every level of one model and what it becomes there."""
     console = Screen()
     default = entry.capability.default
@@ -110,7 +110,7 @@ def _cell(plan: Plan | None) -> Text:
     return got if plan.budget is None else Text.assemble(got, f" {plan.budget:,}")
 
 
-def print_models(entries: Iterable[Entry]) -> None:
+def print_models(entries: Iterable[ModelEntry]) -> None:
     """Print the catalog, provider by provider."""
     console = Screen()
     groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.provider)]
@@ -223,7 +223,7 @@ def _reasons(plans: list[Plan]) -> dict[str, list[str]]:
     return reasons
 
 
-def _has(entry: Entry) -> str:
+def _has(entry: ModelEntry) -> str:
     facts = entry.capability
     if not facts.thinks:
         return "does not think"
@@ -231,7 +231,7 @@ def _has(entry: Entry) -> str:
     return f"{words} ({facts.budget.min:,} to {facts.budget.max:,})" if facts.budget else words
 
 
-def _off(entry: Entry) -> str:
+def _off(entry: ModelEntry) -> str:
     if not entry.capability.thinks:
         return "-"
     return "yes" if entry.capability.off else "no"

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..canon import HttpRequest, Json, get_path
-from ..catalog import Entry, Provider
+from ..catalog import ModelEntry, Provider
 from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
 from ..exchange import patched
@@ -44,7 +44,7 @@ def _object(request: HttpRequest) -> dict[str, Json]:
 # -- which model it is for ----------------------------------------------------------------------
 
 
-def _entry(request: HttpRequest, policy: Policy) -> Entry | None:
+def _entry(request: HttpRequest, policy: Policy) -> ModelEntry | None:
     url = request.url
     path = urlsplit(url).path
     wire = next((name for name in NAMES if dialect(name).service().serves(path)), None)
@@ -66,7 +66,7 @@ def _living_at(url: str, wire: str) -> Iterator[Provider]:
             yield provider
 
 
-def _known(wire: str, model: str) -> Iterator[Entry]:
+def _known(wire: str, model: str) -> Iterator[ModelEntry]:
     """Yield where a model of this name is known: at home first, then anywhere on this wire."""
     try:
         home = lookup().entry(model)
@@ -84,7 +84,7 @@ def _known(wire: str, model: str) -> Iterator[Entry]:
 # -- what it asks -----------------------------------------------------------------------------
 
 
-def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> RequestParameters:
+def _asked(request: HttpRequest, body: Mapping[str, Json], entry: ModelEntry) -> RequestParameters:
     paths = entry.provider.parameters
     names = (name for name in ("max_tokens", *SAMPLING) if name in paths)
     said = {name: get_path(body, paths[name]) for name in names}
@@ -96,7 +96,7 @@ def _asked(request: HttpRequest, body: Mapping[str, Json], entry: Entry) -> Requ
     return RequestParameters(**numbers, tools=tools, tool_choice="required" if forced else "auto")
 
 
-def _is_forced(request: HttpRequest, entry: Entry) -> bool:
+def _is_forced(request: HttpRequest, entry: ModelEntry) -> bool:
     """Return whether the model must call a tool, as the service reads it; no rule is applied.
 
     A body that the wire's types cannot read at all gets the level too: the service refuses it in

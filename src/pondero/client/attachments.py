@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from ..canon import Blob, Image, Message, Part, Text
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import BadParameter, Unsupported
 from ..exchange import destination
 from ..handoff import takes_medium
@@ -111,7 +111,7 @@ def attached(
     return (*before, replace(last, parts=(*attachments, *last.parts)))
 
 
-def check_readable(attachments: Iterable[Part], entry: Entry, policy: Policy) -> None:
+def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Policy) -> None:
     """Raise Unsupported for an attachment that this model cannot be shown; nothing is sent then.
 
     A picture in the prompt itself, or in the past of a chat, is described in words instead.

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
 from ..canon import Event, Message, Reply
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import BadParameter, Unsupported, UsageError
 from ..exchange import Prepared, destination, refused_by, seals_of
 from ..handoff import Manifest, Refusal, handoff
@@ -84,7 +84,7 @@ class _Chat(Generic[C]):
     @model.setter
     def model(self, model: Models) -> None:
         names = names_of(model)
-        thinking = None if lookup().split(names[0]).wish else self._thinking
+        thinking = None if lookup().split(names[0]).level else self._thinking
         self._models, self._thinking = self._known(names, thinking), thinking
 
     @property
@@ -182,7 +182,7 @@ class _Chat(Generic[C]):
             self._entry(model, thinking)
         return models
 
-    def _entry(self, model: str, thinking: ThinkingLike) -> Entry:
+    def _entry(self, model: str, thinking: ThinkingLike) -> ModelEntry:
         """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")

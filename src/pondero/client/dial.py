@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..catalog import Entry, Lookup, read_toml
+from ..catalog import Lookup, ModelEntry, read_toml
 from ..errors import BadConfig, BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
 from ..store import config_text, lookup, settled
@@ -62,7 +62,7 @@ def planned(
     *,
     asked: RequestParameters,
     policy: Policy,
-) -> tuple[Entry, Plan]:
+) -> tuple[ModelEntry, Plan]:
     """Return a model's entry, and what would be sent to it for this wish."""
     given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
@@ -93,7 +93,7 @@ def _adopted(model: str) -> object:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _remembered(*given: Any) -> tuple[Entry, Plan, bytes]:
+def _remembered(*given: Any) -> tuple[ModelEntry, Plan, bytes]:
     """Return entry, plan and its fields as JSON; the same questions are asked again and again.
 
     The first of what is given is what the user adopted, where the others say ``auto``.
@@ -110,7 +110,7 @@ def _made(
     effort: object,
     policy: Policy,
     *asked: Any,
-) -> tuple[Entry, Plan]:
+) -> tuple[ModelEntry, Plan]:
     entry, wish = _entry(finder, model, policy.unknown, adopted)
     thinking = wish_for(entry, thinking, finder)
     if thinking is None and effort is None:
@@ -120,7 +120,7 @@ def _made(
     return entry, make_plan(entry, intent, asked=RequestParameters(*asked), policy=policy)
 
 
-def wish_for(entry: Entry, thinking: object, finder: Lookup) -> object:
+def wish_for(entry: ModelEntry, thinking: object, finder: Lookup) -> object:
     """Return the wish for this model, of a mapping by provider or dialect; ``*`` is all others'.
 
     Any other wish is for every model, a mapping of the service's own fields among them.
@@ -156,7 +156,7 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
     return [make_plan(entry, wish, asked=asked, policy=rules) for wish in wishes]
 
 
-def models(provider: str | None = None) -> list[Entry]:
+def models(provider: str | None = None) -> list[ModelEntry]:
     """Return every catalogued model, of one provider or of all.
 
     >>> entry = pondero.models("anthropic")[0]
@@ -219,7 +219,7 @@ def levels_of(model: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(("off",) if facts.off else ()), *facts.levels)))
 
 
-def _known(model: str) -> Entry | None:
+def _known(model: str) -> ModelEntry | None:
     try:
         return lookup().entry(model, unknown="family" if ":" in model else "error")
     except UsageError:
@@ -254,10 +254,10 @@ def your_policy() -> Policy:
 @lru_cache(maxsize=4096)
 def _entry(
     finder: Lookup, model: str, unknown: Literal["family", "omit", "error"], _adopted: object
-) -> tuple[Entry, Intent | None]:
+) -> tuple[ModelEntry, Intent | None]:
     """Return a model's entry and the level behind its name; ``auto:NAME`` depends on the disk."""
     entry = finder.entry(model, unknown=unknown)
-    wish = finder.split(model).wish
+    wish = finder.split(model).level
     return entry, parse_intent(wish, words=entry.capability.extra_words) if wish else None
 
 

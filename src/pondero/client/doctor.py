@@ -11,7 +11,7 @@ from stat import S_IMODE
 
 from msgspec import Struct
 
-from ..catalog import Catalog, shipped
+from ..catalog import Catalog, load_shipped
 from ..errors import PonderoError
 from ..store import (
     Threads,
@@ -108,7 +108,7 @@ def _known() -> Catalog:
     try:
         return lookup().catalog
     except PonderoError:
-        return shipped()
+        return load_shipped()
 
 
 def _has(variable: str, kept: dict[str, str]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ..canon import Message, Reply, V
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import BadParameter, PonderoError
 from ..exchange import Prepared, is_home, moves_on
 from ..thinking import Adjustment
@@ -98,7 +98,7 @@ def names_of(models: Models) -> tuple[str, ...]:
 
 
 def in_turn(
-    names: Sequence[str], entry_of: Callable[[str], Entry], messages: Sequence[Message]
+    names: Sequence[str], entry_of: Callable[[str], ModelEntry], messages: Sequence[Message]
 ) -> list[str]:
     """Return the models in the order to ask: a conversation stays where its seals are."""
     return sorted(names, key=lambda name: not is_home(entry_of(name), messages))

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from ..catalog import Entry, Provider
+from ..catalog import ModelEntry, Provider
 from ..dialects import dialect
 from ..emulator import SERVER, Emulator
 from ..errors import (
@@ -45,11 +45,11 @@ class Backend(Protocol):
         """Return the backend that plays what this one records; None where it records nothing."""
         ...
 
-    def terms(self, entry: Entry, scenario: Scenario, /) -> Terms:
+    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Terms:
         """Return what may be expected here of a scenario."""
         ...
 
-    def bench(self, entry: Entry, scenario: Scenario, /) -> AbstractContextManager[Bench]:
+    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> AbstractContextManager[Bench]:
         """Return a bench to run this scenario on."""
         ...
 
@@ -66,12 +66,12 @@ class Emulated:
 
     proof = None
 
-    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
         """Return that everything is expected."""
         return _EMULATOR
 
     @contextmanager
-    def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before a fresh emulator."""
         emulator = Emulator(service=entry.provider.name)
         yield Bench(entry, emulator, _EMULATOR, emulator=emulator)
@@ -86,7 +86,7 @@ class Reached:
         self._url = url
         self._terms = Terms(sparing=url is not None)
 
-    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
         """Return that nothing can be staged, and that a server of one's own need not do it all."""
         return self._terms
 
@@ -96,7 +96,7 @@ class Reached:
         return self._url or next(own, provider.url)
 
     @contextmanager
-    def bench(self, entry: Entry, _scenario: Scenario | None = None, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario | None = None, /) -> Iterator[Bench]:
         """Yield a bench before the service."""
         transport = FreshHttp()
         try:
@@ -104,7 +104,7 @@ class Reached:
         finally:
             transport.close()
 
-    def check_reachable(self, entry: Entry) -> None:
+    def check_reachable(self, entry: ModelEntry) -> None:
         """Ask one small thing, and raise where no service answers."""
         with self.bench(entry) as bench:
             seen = bench.tried("Hello.", stream=False)
@@ -127,12 +127,12 @@ class Served:
     def __init__(self, *, port: int = 0) -> None:
         self._port = port
 
-    def terms(self, _entry: Entry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
         """Return that everything is expected."""
         return _EMULATOR
 
     @contextmanager
-    def bench(self, entry: Entry, _scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before an emulator that listens as long as the scenario lasts."""
         from ..emulator import serving  # noqa: PLC0415 - needs an extra
 
@@ -154,7 +154,7 @@ class Taped:
         self.source = source
         self.proof = None if source is None else Taped(folder)
 
-    def terms(self, entry: Entry, scenario: Scenario, /) -> Terms:
+    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Terms:
         """Return what was expected when it was recorded."""
         if self.source is not None:
             return self.source.terms(entry, scenario)
@@ -165,7 +165,7 @@ class Taped:
         return _FOREIGN if any(map(_is_foreign, path.parent.glob("*.jsonl"))) else _EMULATOR
 
     @contextmanager
-    def bench(self, entry: Entry, scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> Iterator[Bench]:
         """Yield a bench before a cassette; one that is recorded is kept only if all went well."""
         path, terms = self._path(entry, scenario), self.terms(entry, scenario)
         if self.source is None:
@@ -182,10 +182,10 @@ class Taped:
                 raise
             cassette.save()
 
-    def _path(self, entry: Entry, scenario: Scenario) -> Path:
+    def _path(self, entry: ModelEntry, scenario: Scenario) -> Path:
         return self._folder / entry.provider.name / scenario.cassette
 
-    def _url(self, entry: Entry) -> str | None:
+    def _url(self, entry: ModelEntry) -> str | None:
         return self.source.source(entry.provider) if isinstance(self.source, Reached) else None
 
 
@@ -227,7 +227,7 @@ def _is_foreign(path: Path) -> bool:
     )
 
 
-def recorded_model(folder: Path, entry: Entry) -> str | None:
+def recorded_model(folder: Path, entry: ModelEntry) -> str | None:
     """Return the model most of a provider's recordings in a folder were made with."""
     service = dialect(entry.provider.dialect).service()
     seen = Counter(

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Event, HttpRequest, Json, Reply, ResponseHead
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..client import Client, lookup
 from ..dialects import Accepted, Dialect, Rejected, dialect
 from ..emulator import Emulator, Turn
@@ -78,7 +78,7 @@ class Bench:
 
     def __init__(
         self,
-        entry: Entry,
+        entry: ModelEntry,
         transport: Transport,
         terms: Terms = _NO_TERMS,
         *,
@@ -123,7 +123,7 @@ class Bench:
     # -- asking --------------------------------------------------------------------------------
 
     def ask(
-        self, prompt: Any, thinking: Any = None, *, entry: Entry | None = None, **options: Any
+        self, prompt: Any, thinking: Any = None, *, entry: ModelEntry | None = None, **options: Any
     ) -> Seen:
         """Ask and return everything seen; raises the service's or the wire's error."""
         seen = self.tried(prompt, thinking, entry=entry, **options)
@@ -136,7 +136,7 @@ class Bench:
         prompt: Any,
         thinking: Any = None,
         *,
-        entry: Entry | None = None,
+        entry: ModelEntry | None = None,
         key: str | None = None,
         **options: Any,
     ) -> Seen:
@@ -167,7 +167,7 @@ class Bench:
         )
 
     def prepared(
-        self, thinking: Any, *, entry: Entry | None = None, **options: Any
+        self, thinking: Any, *, entry: ModelEntry | None = None, **options: Any
     ) -> tuple[HttpRequest, Plan]:
         """Return the request and the plan, without sending anything."""
         to = entry or self.entry
@@ -177,7 +177,7 @@ class Bench:
 
     # -- the service's side --------------------------------------------------------------------
 
-    def read(self, request: HttpRequest, entry: Entry | None = None) -> Accepted[Json] | None:
+    def read(self, request: HttpRequest, entry: ModelEntry | None = None) -> Accepted[Json] | None:
         """Return what the service's side reads in a request; None where it refuses it."""
         provider = (entry or self.entry).provider.name
         try:
@@ -185,7 +185,7 @@ class Bench:
         except Rejected:
             return None
 
-    def refusal(self, request: HttpRequest, entry: Entry) -> ServiceError | None:
+    def refusal(self, request: HttpRequest, entry: ModelEntry) -> ServiceError | None:
         """Return the service side's refusal of a request, decoded; None where it accepts."""
         try:
             self.wire.service().accept(request, entry.provider.name)
@@ -194,13 +194,13 @@ class Bench:
             return self.wire.caller().error(ResponseHead(said.status, said.headers), said.body)
         return None
 
-    def siblings(self) -> list[Entry]:
+    def siblings(self) -> list[ModelEntry]:
         """Return every model of this provider that is in the catalog, this one among them."""
         known = lookup().entries(self.entry.provider.name)
         here = [] if any(each.id == self.entry.id for each in known) else [self.entry]
         return [*here, *known]
 
-    def served(self) -> list[Entry]:
+    def served(self) -> list[ModelEntry]:
         """Return the models of this provider that its service serves."""
         return [
             each
@@ -208,6 +208,6 @@ class Bench:
             if not isinstance(self.refusal(self.prepared(None, entry=each)[0], each), NotFound)
         ]
 
-    def _client(self, entry: Entry, transport: Transport, key: str | None) -> Client:
+    def _client(self, entry: ModelEntry, transport: Transport, key: str | None) -> Client:
         keys = {} if key is None else {entry.provider.name: key}
         return Client(transport=transport, retry=_ONCE, policy=_USUAL, keys=keys, urls=self._urls)

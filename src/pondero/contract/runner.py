@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..client import lookup
 from ..errors import PonderoError, ServiceError
 from ..store import hidden
@@ -18,10 +18,10 @@ from .wire import printable
 _ANY = "any-model"  # where a server serves whatever it was given
 
 
-def stand_ins(provider: str) -> tuple[Entry, ...]:
+def stand_ins(provider: str) -> tuple[ModelEntry, ...]:
     """Return one model for each style of control, the most capable of each, best first."""
     entries = lookup().entries(provider)
-    best: dict[str | None, Entry] = {}
+    best: dict[str | None, ModelEntry] = {}
     for entry in entries:
         style = entry.capability.style if entry.capability.thinks else None
         if style not in best or _ability(entry) > _ability(best[style]):
@@ -31,12 +31,12 @@ def stand_ins(provider: str) -> tuple[Entry, ...]:
     return tuple(found) or (lookup().entry(f"{provider}:{_ANY}"),)
 
 
-def named(provider: str, model: str) -> Entry:
+def named(provider: str, model: str) -> ModelEntry:
     """Return a model of a provider by its name."""
     return lookup().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
 
 
-def _ability(entry: Entry) -> tuple[bool, bool, bool, bool, int]:
+def _ability(entry: ModelEntry) -> tuple[bool, bool, bool, bool, int]:
     facts = entry.capability
     several = len(facts.levels) > 1
     free = facts.tools == "ok" and facts.forced_tools == "ok"
@@ -68,7 +68,7 @@ class Result(Struct, frozen=True):
 
 
 def run(
-    entries: Iterable[Entry],
+    entries: Iterable[ModelEntry],
     scenarios: Iterable[Scenario],
     backend: Backend,
     *,
@@ -86,7 +86,7 @@ def run(
     return results
 
 
-def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
+def _proven(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Result:
     """Run a scenario; if it was recorded, play the recording, to find now what cannot be played."""
     result = run_one(entry, scenario, backend)
     if result.status not in ("passed", "unsupported") or (proof := backend.proof) is None:
@@ -94,7 +94,7 @@ def _proven(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
     return run_one(entry, scenario, proof)
 
 
-def run_one(entry: Entry, scenario: Scenario, backend: Backend) -> Result:
+def run_one(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Result:
     """Return the result of one scenario on one model."""
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
@@ -127,15 +127,15 @@ def _hold(checks: Iterator[Check], *, strict: bool) -> None:
             raise Lacking(check) if check.offer and not strict else Failing(check)
 
 
-def _result(entry: Entry, scenario: Scenario, status: Status, detail: str) -> Result:
+def _result(entry: ModelEntry, scenario: Scenario, status: Status, detail: str) -> Result:
     return Result(entry.provider.name, entry.model, scenario.name, status, detail)
 
 
-def _skipped(entry: Entry, scenario: Scenario) -> Result:
+def _skipped(entry: ModelEntry, scenario: Scenario) -> Result:
     return _result(entry, scenario, "skipped", SKIPPED)
 
 
-def _failed(entry: Entry, scenario: Scenario, bench: Bench | None, error: Exception) -> Result:
+def _failed(entry: ModelEntry, scenario: Scenario, bench: Bench | None, error: Exception) -> Result:
     heard = bench.listener.exchanges if bench is not None else ()
     check, detail = _failure(error)
     return Result(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from ..canon import Json
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from .bench import Bench
 
 
@@ -65,7 +65,7 @@ Run = Callable[[Bench], Iterator[Check]]
 class Need(Struct, frozen=True):
     """A fact of the catalog that a scenario needs, and the message where it is missing."""
 
-    met: Callable[[Entry], bool]
+    met: Callable[[ModelEntry], bool]
     otherwise: str
 
 
@@ -110,7 +110,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         """Return the file name of its recording."""
         return f"{'test_contract_' if self.row.startswith('001') else ''}{self.name}.jsonl"
 
-    def lacks(self, entry: Entry) -> str | None:
+    def lacks(self, entry: ModelEntry) -> str | None:
         """Return why a model cannot do this, by what the catalog says of it."""
         unmet = (NEEDS[each] for each in self.needs if not NEEDS[each].met(entry))
         return next((need.otherwise for need in unmet), None)

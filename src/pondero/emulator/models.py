@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
-from ..catalog import Entry, Lookup
+from ..catalog import Lookup, ModelEntry
 from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
 from ..errors import NotFound, UsageError
 from ..store import lookup
@@ -61,7 +61,7 @@ def _relatives(provider: str, family: str | None) -> Iterator[str]:
     yield from (each.model for each in entries if each.family != family)
 
 
-def _entry(provider: str, name: str) -> Entry | None:
+def _entry(provider: str, name: str) -> ModelEntry | None:
     try:
         return lookup().entry(f"{provider}:{name}")
     except UsageError:
@@ -85,7 +85,7 @@ def _default(finder: Lookup, provider: str, name: str) -> str | None:
 
 
 @cache
-def _entries(finder: Lookup, provider: str) -> tuple[Entry, ...]:
+def _entries(finder: Lookup, provider: str) -> tuple[ModelEntry, ...]:
     return tuple(finder.entries(provider))
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ..canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolCall, ToolResult
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import dialect
 
 _MARK = CacheBreakpoint()
 _TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
 
 
-def marked(entry: Entry, request: Request) -> Request:
+def marked(entry: ModelEntry, request: Request) -> Request:
     """Return the request with marks where this model's cache needs them and none are set."""
     caller = dialect(entry.provider.dialect).caller()
     marks = caller.marks is not None and caller.marks(entry.model, entry.provider.quirks)

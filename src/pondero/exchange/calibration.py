@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Json
-from ..catalog import Entry, revision
+from ..catalog import ModelEntry, catalog_hash
 from ..errors import BadConfig, BadThinking
 from ..thinking import Auto, Intent, Policy, RequestParameters, parse_intent
 from .planner import plan
@@ -91,7 +91,7 @@ def fingerprint(fields: Json) -> str:
     return blake2b(whole, digest_size=8).hexdigest()
 
 
-def settled(entry: Entry, intent: Intent, known: Calibrations, *, policy: Policy) -> Intent:
+def settled(entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy) -> Intent:
     """Return the wish with the level that ``auto`` stands for; any other wish as it is.
 
     Where no calibration fits, nothing is asked of the model. Either way the wish has what was found
@@ -103,7 +103,7 @@ def settled(entry: Entry, intent: Intent, known: Calibrations, *, policy: Policy
 
 
 @lru_cache(maxsize=256)
-def _settled(entry: Entry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
+def _settled(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
     chosen = known.named(auto.name) if auto.name else known.newest(entry.id)
     if chosen is None or chosen.model != entry.id:
         return _unset(auto, _why_none(entry, auto, chosen, known))
@@ -123,7 +123,9 @@ def _unset(auto: Auto, why: str) -> Intent:
     return Intent("unset", auto=replace(auto, found=(("no_calibration", why),)))
 
 
-def _why_none(entry: Entry, auto: Auto, chosen: Calibration | None, known: Calibrations) -> str:
+def _why_none(
+    entry: ModelEntry, auto: Auto, chosen: Calibration | None, known: Calibrations
+) -> str:
     sent = "so nothing is sent for thinking"
     if chosen is not None:
         return f"calibration {chosen.name!r} is for {chosen.model}, not {entry.id}, {sent}"
@@ -133,7 +135,7 @@ def _why_none(entry: Entry, auto: Auto, chosen: Calibration | None, known: Calib
     return f"no calibration is adopted for {entry.id}, {sent}; 'pondero sweep' makes one{unread}"
 
 
-def _wish(entry: Entry, level: str) -> Intent | None:
+def _wish(entry: ModelEntry, level: str) -> Intent | None:
     """Return a level as a wish; None where it is none."""
     try:
         wish = parse_intent(level, words=entry.capability.extra_words)
@@ -167,7 +169,12 @@ def points(share: float) -> str:
 
 
 def _doubts(
-    entry: Entry, chosen: Calibration, finding: Finding, wish: Intent, today: int, policy: Policy
+    entry: ModelEntry,
+    chosen: Calibration,
+    finding: Finding,
+    wish: Intent,
+    today: int,
+    policy: Policy,
 ) -> Iterator[str]:
     """Yield why a calibration may no longer hold."""
     if (age := today - date.fromisoformat(chosen.date).toordinal()) > OLDEST:
@@ -175,12 +182,12 @@ def _doubts(
     if sent_now(entry, wish, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
         return
     changed = "the catalog has changed"
-    if chosen.catalog == revision():
+    if chosen.catalog == catalog_hash():
         changed = "the policy, or a catalog file of your own, is another"
     yield f"{finding.level} is no longer sent as calibration {chosen.name!r} measured it: {changed}"
 
 
-def sent_now(entry: Entry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
+def sent_now(entry: ModelEntry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
     """Return the hash of what a sweep would send for a wish now."""
     rules = policy.but(show="none", unsupported="adjust")
     made = plan(entry, wish, asked=RequestParameters(max_tokens=max_tokens), policy=rules)

@@ -7,7 +7,7 @@ asked once something of an answer was shown: then the failure is the caller's.
 from collections.abc import Mapping, Sequence
 
 from ..canon import Message
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import (
     BadRequest,
     ContextTooLong,
@@ -42,7 +42,7 @@ def is_fault(error: PonderoError) -> bool:
     return isinstance(error, _FAULTS)
 
 
-def is_home(entry: Entry, messages: Sequence[Message]) -> bool:
+def is_home(entry: ModelEntry, messages: Sequence[Message]) -> bool:
     """Return whether a model gave a conversation's last answer: its seals and cache are there."""
     last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
     return last is not None and (entry.provider.name, entry.model) == (last.provider, last.model)

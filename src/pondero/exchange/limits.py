@@ -21,7 +21,7 @@ from ..canon import (
     Tool,
     ToolChoice,
 )
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..thinking import Adjustment, Plan, read_thinking
 
 GO_ON = Text("[Go on from where the answer above ends.]")
@@ -29,7 +29,7 @@ _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
 
 
 def acceptable(
-    request: Request, plan: Plan, entry: Entry, unsaid: frozenset[str]
+    request: Request, plan: Plan, entry: ModelEntry, unsaid: frozenset[str]
 ) -> tuple[Request, Plan]:
     """Return request and plan without what was dropped, and what the service would refuse.
 
@@ -78,7 +78,7 @@ def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
 
 def _stop(
     request: Request,
-    entry: Entry,
+    entry: ModelEntry,
     unsaid: frozenset[str],
     less: dict[str, Json],
     notes: list[Adjustment],
@@ -102,7 +102,7 @@ def _stop(
 
 
 def continued(
-    request: Request, plan: Plan, entry: Entry, takes: ReplayRules
+    request: Request, plan: Plan, entry: ModelEntry, takes: ReplayRules
 ) -> tuple[Request, Plan]:
     """Return request and plan with a prefill, an answer begun for the model, as it is taken.
 
@@ -124,7 +124,7 @@ def continued(
     return msgspec.structs.replace(request, messages=said), _noting(plan, note)
 
 
-def _against(last: Message, plan: Plan, entry: Entry) -> str:
+def _against(last: Message, plan: Plan, entry: ModelEntry) -> str:
     """Return what speaks against sending a begun answer, or nothing."""
     rule = entry.capability.prefill
     if rule == "refused":
@@ -139,7 +139,7 @@ def _against(last: Message, plan: Plan, entry: Entry) -> str:
     return "this model continues no answer while it thinks, unless it began with thinking"
 
 
-def _thinks(plan: Plan, entry: Entry) -> bool:
+def _thinks(plan: Plan, entry: ModelEntry) -> bool:
     """Return whether a plan's fields or the model's habit make it think."""
     if plan.will_think is not None:
         return plan.will_think

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from ..canon import HttpRequest, Json, get_decoder, get_path, merge_json
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..thinking import Plan, depth_paths, visibility_paths
 
 Path = tuple[str, ...]
@@ -22,14 +22,14 @@ _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
 
 
-def patched(request: HttpRequest, entry: Entry, plan: Plan) -> HttpRequest:
+def patched(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
     """Return the request with the plan's fields and headers; its body must be a JSON object."""
     headers = with_list_headers(request.headers, plan.headers)
     body = with_fields(request.body, thinking_paths(entry, plan), plan.fields)
     return HttpRequest(request.method, request.url, headers, body)
 
 
-def thinking_paths(entry: Entry, plan: Plan) -> tuple[Path, ...]:
+def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
     """Return the places in a body that a plan replaces: all that says how a model thinks.
 
     Whoever wrote the body may have meant another model of the same provider, so every way that the
@@ -38,7 +38,7 @@ def thinking_paths(entry: Entry, plan: Plan) -> tuple[Path, ...]:
     return _paths(entry, plan.dropped)
 
 
-def says_plan(body: bytes, entry: Entry, plan: Plan) -> bool:
+def says_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
     """Return whether what a body says of how much to think is what the plan says, word for word.
 
     The same may be said in a way that only other models of the provider take.
@@ -53,14 +53,14 @@ def says_plan(body: bytes, entry: Entry, plan: Plan) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _depth(entry: Entry) -> tuple[Path, ...]:
+def _depth(entry: ModelEntry) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
     paths = (spelt for each in every for path in depth_paths(each) for spelt in _spellings(path))
     return tuple(dict.fromkeys(paths))
 
 
 @lru_cache(maxsize=512)
-def _paths(entry: Entry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
+def _paths(entry: ModelEntry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
     paths = [path for each in every for path in (*depth_paths(each), *visibility_paths(each))]
     paths += [entry.provider.parameters.get(name, (name,)) for name in dropped]

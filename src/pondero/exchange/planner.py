@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ..canon import merge_json
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import Unsupported
 from ..thinking import (
     BENIGN,
@@ -32,7 +32,7 @@ _STANDS_IN = {
 _THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it thinks
 
 
-def plan(entry: Entry, intent: Intent, *, asked: RequestParameters, policy: Policy) -> Plan:
+def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy) -> Plan:
     """Return the plan for one model and one wish; raises only under a strict policy."""
     decision = resolve(
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
@@ -70,7 +70,7 @@ def _calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
     return tuple(Adjustment(code, "level", intent.as_text, got, why) for code, why in found)
 
 
-def _facts(entry: Entry) -> PlanSources:
+def _facts(entry: ModelEntry) -> PlanSources:
     known = entry.capability
     return PlanSources(
         known.source, known.checked, entry.inferred, entry.evidence, entry.like or None
@@ -78,7 +78,12 @@ def _facts(entry: Entry) -> PlanSources:
 
 
 def with_own_fields(
-    entry: Entry, made: Plan, extras: Mapping[str, Any], *, asked: RequestParameters, policy: Policy
+    entry: ModelEntry,
+    made: Plan,
+    extras: Mapping[str, Any],
+    *,
+    asked: RequestParameters,
+    policy: Policy,
 ) -> Plan:
     """Return the plan with what extras says of thinking in the service's own fields: that wins."""
     said = read_native(extras, entry.placement)
@@ -96,7 +101,7 @@ def with_own_fields(
     return made
 
 
-def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
+def _fields(entry: ModelEntry, intent: Intent, decision: Decision) -> dict[str, Any]:
     placed = place_fields(decision, entry.placement, entry.provider.parameters)
     if intent.kind != "native":
         return placed
@@ -105,7 +110,7 @@ def _fields(entry: Entry, intent: Intent, decision: Decision) -> dict[str, Any]:
     return merge_json(placed, deepcopy(dict(intent.fields or {})))
 
 
-def _hiding(entry: Entry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:
+def _hiding(entry: ModelEntry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:
     """Return the decision's adjustments, with what becomes of thinking that is not to be seen."""
     notes, shown = decision.adjustments, entry.capability.shown
     unasked = decision.mode == "unset" and decision.will_think is not False
@@ -126,7 +131,7 @@ def _hiding(entry: Entry, decision: Decision, policy: Policy) -> tuple[Adjustmen
     return (*notes, Adjustment("cannot_hide", "show", "none", shown, why))
 
 
-def _names(entry: Entry) -> tuple[Adjustment, ...]:
+def _names(entry: ModelEntry) -> tuple[Adjustment, ...]:
     """Return what there is to say of the model's name: spelt anew, or not known."""
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"
@@ -148,7 +153,7 @@ def _names(entry: Entry) -> tuple[Adjustment, ...]:
     return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)
 
 
-def insist(entry: Entry, adjustments: tuple[Adjustment, ...]) -> None:
+def insist(entry: ModelEntry, adjustments: tuple[Adjustment, ...]) -> None:
     """Raise Unsupported for what a strict policy does not let pass."""
     refused = [note for note in adjustments if note.code not in BENIGN]
     if refused:

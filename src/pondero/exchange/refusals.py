@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ..canon import HttpRequest, Origin
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import Caller, Repair, dialect
 from ..errors import BadRequest
 from ..handoff import REFUSED, UNSEEN, Manifest, Refusal, mark
@@ -24,7 +24,7 @@ def refusal_of(origin: Origin, repair: Repair) -> Refusal:
     return Refusal(origin.provider, origin.model, cure=repair.cure)
 
 
-def refused_by(entry: Entry, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+def refused_by(entry: ModelEntry, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
     """Return the refusals of one model at one provider."""
     here = (entry.provider.name, entry.model)
     return tuple(each for each in refusals if (each.provider, each.model) == here)

@@ -23,7 +23,7 @@ from ..canon import (
     Target,
     convert_json,
 )
-from ..catalog import Entry, Provider
+from ..catalog import ModelEntry, Provider
 from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
 from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole_json
@@ -118,7 +118,7 @@ class Prepared(Struct, frozen=True):
 
 
 def prepare(
-    entry: Entry,
+    entry: ModelEntry,
     request: Request,
     plan: Plan,
     *,
@@ -163,14 +163,14 @@ def prepare(
     return Prepared(exchange, view.manifest, policy)
 
 
-def _must_begin_thinking(entry: Entry, plan: Plan) -> bool:
+def _must_begin_thinking(entry: ModelEntry, plan: Plan) -> bool:
     """Return whether this model, given a budget, wants its tool loops to begin with thinking."""
     facts = entry.capability
     return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
 
 
 def _plan_without_thinking(
-    entry: Entry, plan: Plan, asked: RequestParameters, policy: Policy
+    entry: ModelEntry, plan: Plan, asked: RequestParameters, policy: Policy
 ) -> Plan:
     without = make_plan(entry, OFF, asked=asked, policy=policy.but(unsupported="adjust"))
     why = "a tool loop is open that was begun without thinking; this model thinks again after it"
@@ -187,7 +187,7 @@ def _plan_with_retold_loop(plan: Plan) -> Plan:
 
 
 def compose(
-    entry: Entry,
+    entry: ModelEntry,
     request: Request,
     plan: Plan,
     *,
@@ -205,7 +205,7 @@ def compose(
 
 
 def _composed(
-    entry: Entry,
+    entry: ModelEntry,
     request: Request,
     plan: Plan,
     *,
@@ -265,7 +265,7 @@ class _Known(Struct, frozen=True):
 
 
 @lru_cache(_MODELS)
-def _known(entry: Entry, url: str, unsaid: frozenset[str], signed_as: str | None) -> _Known:
+def _known(entry: ModelEntry, url: str, unsaid: frozenset[str], signed_as: str | None) -> _Known:
     """``unsaid`` is the wire's own, ``signed_as`` the service's name where no key is sent."""
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
@@ -288,14 +288,18 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
     )
 
 
-def destination(entry: Entry, policy: Policy, *, refused: frozenset[str] = _NONE) -> Destination:
+def destination(
+    entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
+) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
     usual = _destination(entry, policy.foreign, _wire(entry.provider).takes)
     return msgspec.structs.replace(usual, refused=refused) if refused else usual
 
 
 @lru_cache(_MODELS)
-def _destination(entry: Entry, foreign: Literal["drop", "note"], takes: _Accepts) -> Destination:
+def _destination(
+    entry: ModelEntry, foreign: Literal["drop", "note"], takes: _Accepts
+) -> Destination:
     provider = entry.provider
     return Destination(
         dialect=provider.dialect,
@@ -308,7 +312,7 @@ def _destination(entry: Entry, foreign: Literal["drop", "note"], takes: _Accepts
     )
 
 
-def _seen_by(entry: Entry, takes: ReplayRules) -> ReplayRules:
+def _seen_by(entry: ModelEntry, takes: ReplayRules) -> ReplayRules:
     """Return what the wire takes of a past, without the media that the model is not made for."""
     own = entry.capability.media
     if own is None:

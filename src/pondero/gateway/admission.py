@@ -13,7 +13,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from ..canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageUpdate
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
 from ..store import cost, has_prices
 from .bounds import BILLION, Bound, Taking, Unit, bounds_of
@@ -154,7 +154,7 @@ def _most(question: Question, units: Iterable[Unit], prompt: int) -> Amounts:
     }
 
 
-def _output(question: Question, entry: Entry) -> tuple[int, int]:
+def _output(question: Question, entry: ModelEntry) -> tuple[int, int]:
     """Return the most that a model may write for a request, and the most of it that is thinking."""
     asked = question.request.max_tokens
     output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
@@ -168,7 +168,7 @@ def _output(question: Question, entry: Entry) -> tuple[int, int]:
     return output, output if plan.budget is None else min(plan.budget, output)
 
 
-def _price(entry: Entry, usage: Usage) -> int:
+def _price(entry: ModelEntry, usage: Usage) -> int:
     price = cost(entry.provider.name, entry.model, usage)
     if price is not None:
         return ceil(price * BILLION)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from time import monotonic
 
 from ..canon import AdjustmentNote, Event, Json, Reply
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import Rejected, dialect
 from ..errors import Overloaded, PonderoError
 from ..exchange import Emit, flow, is_fault, moves_on
@@ -88,7 +88,7 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
 
 async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress: _Progress) -> None:
     failed: PonderoError | None = None
-    entry: Entry | None = None
+    entry: ModelEntry | None = None
     for entry in gate.order(question.resolved.entries, question.request.messages):
         if await gate.breakers.is_open(entry.id):
             resting = f"{entry.id} is resting after failures"
@@ -120,7 +120,7 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
 async def _tell_failure(
     error: PonderoError,
     question: Question,
-    entry: Entry | None,
+    entry: ModelEntry | None,
     outlet: Outlet,
     progress: _Progress,
 ) -> None:

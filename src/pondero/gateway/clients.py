@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import HttpRequest, Json, convert_json
-from ..catalog import Entry, Lookup
+from ..catalog import Lookup, ModelEntry
 from ..errors import UnknownModel
 from .config import Config, Key, Route, Server
 from .config_file import opened
@@ -58,7 +58,7 @@ class Chosen(Struct, frozen=True):
     """The model that a client is to ask for: ``name`` is what the client says."""
 
     name: str
-    entry: Entry
+    entry: ModelEntry
 
 
 class Start(Struct, frozen=True):

@@ -256,7 +256,7 @@ class _Reader:
         """Raise BadConfig for a name that no catalog has, or a slip for one that it has."""
         try:
             entry = self._lookup.entry(model)
-            wish = self._lookup.split(model).wish
+            wish = self._lookup.split(model).level
         except UsageError as error:
             raise self._wrong(place, str(error)) from None
         if wish is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from ..canon import HttpResponse, Json
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import Rejected, Service
 from ..errors import (
     AuthFailed,
@@ -64,7 +64,7 @@ _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
 def failure(
-    error: Exception, front: str, service: Service[Json], entry: Entry | None = None
+    error: Exception, front: str, service: Service[Json], entry: ModelEntry | None = None
 ) -> HttpResponse:
     """Return what the client is told; ``entry`` is the model that failed, where one was asked.
 
@@ -106,7 +106,7 @@ def with_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpRespons
     return replace(response, headers={**response.headers, **more})
 
 
-def _is_own(error: ServiceError, front: str, entry: Entry | None) -> bool:
+def _is_own(error: ServiceError, front: str, entry: ModelEntry | None) -> bool:
     same = entry is not None and entry.provider.dialect == front
     return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
 
@@ -122,7 +122,7 @@ def _message(error: Exception) -> str:
     return "the gateway failed; its log says why"
 
 
-def _too_long(error: ContextTooLong, entry: Entry | None) -> str:
+def _too_long(error: ContextTooLong, entry: ModelEntry | None) -> str:
     """Return the sentence that makes agents shorten their conversation and try again."""
     said = [int(number.replace(",", "")) for number in _NUMBER.findall(error.message)]
     limit = entry.capability.context if entry is not None else None

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Message
-from ..catalog import Entry, Provider
+from ..catalog import ModelEntry, Provider
 from ..dialects import Repair
 from ..exchange import (
     PATIENCE,
@@ -93,7 +93,7 @@ class Gate:
 
     # -- which model is asked ---------------------------------------------------------------------
 
-    def order(self, entries: Sequence[Entry], messages: Sequence[Message]) -> list[Entry]:
+    def order(self, entries: Sequence[ModelEntry], messages: Sequence[Message]) -> list[ModelEntry]:
         """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
         if len(entries) == 1:
             return list(entries)

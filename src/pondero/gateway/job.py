@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json, Message, Request, Thinking, ToolResult
-from ..catalog import Entry, Lookup
+from ..catalog import Lookup, ModelEntry
 from ..dialects import Parsed
 from ..errors import UsageError
 from ..exchange import Exchange, marked, prepare, says_plan, thinking_paths, with_fields
@@ -28,13 +28,13 @@ from .question import Question
 class Job(Struct, frozen=True, kw_only=True):
     """One model about to be asked; ``passes`` is whether bytes pass as they are."""
 
-    entry: Entry
+    entry: ModelEntry
     exchange: Exchange
     decided: Decided
     passes: bool
 
 
-def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
+def job_for(gate: Gate, question: Question, entry: ModelEntry) -> Job:
     """Return the request to one model; raises UsageError where it cannot be asked so."""
     call, parsed, request = question.call, question.parsed, question.request
     policy, asked = _policy(question), _asked(request)
@@ -71,7 +71,7 @@ def job_for(gate: Gate, question: Question, entry: Entry) -> Job:
     return Job(entry=entry, exchange=exchange, decided=decided, passes=False)
 
 
-def planned_for(question: Question, entry: Entry) -> tuple[Decided, Plan]:
+def planned_for(question: Question, entry: ModelEntry) -> tuple[Decided, Plan]:
     """Return what the dial decides for one model, and the plan for it; raises UsageError."""
     route, key = question.resolved.route, question.call.who.key
     rules = [route.thinking] if route else []
@@ -83,7 +83,7 @@ def planned_for(question: Question, entry: Entry) -> tuple[Decided, Plan]:
     return decided, _planned(entry, decided.intent, _asked(question.request), policy)
 
 
-def _planned(entry: Entry, intent: Intent, asked: RequestParameters, policy: Policy) -> Plan:
+def _planned(entry: ModelEntry, intent: Intent, asked: RequestParameters, policy: Policy) -> Plan:
     """Return the plan; the same few questions come again and again."""
     if intent.fields is not None:  # the client's own fields: of those no two are alike
         return make_plan(entry, intent, asked=asked, policy=policy)
@@ -91,11 +91,13 @@ def _planned(entry: Entry, intent: Intent, asked: RequestParameters, policy: Pol
 
 
 @lru_cache(maxsize=1024)
-def _remembered(entry: Entry, intent: Intent, asked: RequestParameters, policy: Policy) -> Plan:
+def _remembered(
+    entry: ModelEntry, intent: Intent, asked: RequestParameters, policy: Policy
+) -> Plan:
     return make_plan(entry, intent, asked=asked, policy=policy)
 
 
-def _passes(question: Question, entry: Entry) -> bool:
+def _passes(question: Question, entry: ModelEntry) -> bool:
     """Return whether the body can pass: the same wire, and nothing of another maker in it."""
     if not _is_own(question, entry) or envelope.is_in(question.call.http.body):
         return False
@@ -110,7 +112,7 @@ def _passes(question: Question, entry: Entry) -> bool:
     return not any(_is_foreign(message, entry) for message in question.request.messages)
 
 
-def _is_own(question: Question, entry: Entry) -> bool:
+def _is_own(question: Question, entry: ModelEntry) -> bool:
     """Return whether a model speaks the client's own wire, and the body may be meant for it."""
     named = question.resolved.name
     return is_exact(question.call.front, entry) and _is_meant(lookup(), named, entry)
@@ -125,7 +127,7 @@ def _sealed(messages: Sequence[Message]) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _is_meant(finder: Lookup, said: str, entry: Entry) -> bool:
+def _is_meant(finder: Lookup, said: str, entry: ModelEntry) -> bool:
     """Return whether a body may have been written for this model.
 
     One that names another model of the same provider may have fields that this one refuses. A name
@@ -138,7 +140,7 @@ def _is_meant(finder: Lookup, said: str, entry: Entry) -> bool:
     return named.family == entry.family
 
 
-def _is_foreign(message: Message, entry: Entry) -> bool:
+def _is_foreign(message: Message, entry: ModelEntry) -> bool:
     """Return whether an answer holds thinking or seals of another model."""
     origin = message.origin
     if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
@@ -149,7 +151,7 @@ def _is_foreign(message: Message, entry: Entry) -> bool:
     )
 
 
-def _is_as_asked(question: Question, decided: Decided, plan: Plan, entry: Entry) -> bool:
+def _is_as_asked(question: Question, decided: Decided, plan: Plan, entry: ModelEntry) -> bool:
     """Return whether the client's own thinking fields can stay as they are.
 
     Of a model that nobody knows, the client may know more than the plan.
@@ -198,7 +200,7 @@ def _without_own(
     return msgspec.structs.replace(request, extras=None, tool_choice=choice), notes
 
 
-def _unthinking(extras: Json, entry: Entry, plan: Plan) -> Json:
+def _unthinking(extras: Json, entry: ModelEntry, plan: Plan) -> Json:
     """Return fields beside the conversation without those that say how a model thinks."""
     if not extras:
         return None

@@ -7,7 +7,7 @@
 from collections.abc import Iterator, Sequence
 
 from ..canon import HttpRequest, HttpResponse, Json
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import NAMES, Listed, Models, Rejected, Service, dialect
 from ..errors import UsageError
 from ..thinking import LEVELS
@@ -71,7 +71,7 @@ def _facts(served: Served) -> Listed:
     )
 
 
-def _levels(entry: Entry) -> tuple[str, ...]:
+def _levels(entry: ModelEntry) -> tuple[str, ...]:
     """Return the common levels that a model has; one with only a switch takes any of three."""
     facts = entry.capability
     levels = ("low", "medium", "high") if facts.levels == ("on",) else facts.levels

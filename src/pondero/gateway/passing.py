@@ -23,7 +23,7 @@ from ..canon import (
     Text,
     get_decoder,
 )
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..dialects import Passing
 from ..exchange import (
     AsyncAnswer,
@@ -47,7 +47,7 @@ Places = tuple[tuple[str, ...], ...]
 """Where an answer names its model."""
 
 
-def is_exact(front: str, entry: Entry) -> bool:
+def is_exact(front: str, entry: ModelEntry) -> bool:
     """Return whether a model is served on exactly the wire that the client speaks."""
     return entry.provider.exact and entry.provider.dialect == front
 
@@ -55,7 +55,7 @@ def is_exact(front: str, entry: Entry) -> bool:
 def passed(
     http: HttpRequest,
     passing: Passing,
-    entry: Entry,
+    entry: ModelEntry,
     made: Plan,
     template: Exchange,
     *,
@@ -251,7 +251,7 @@ _LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
 
 
 @lru_cache(maxsize=256)
-def template_of(entry: Entry, *, stream: bool, url: str, key: str | None) -> Exchange:
+def template_of(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
     """Return the shortest request of our own to a model, as ``passed`` wants it."""
     hello = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
     nothing = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)

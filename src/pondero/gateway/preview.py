@@ -9,7 +9,7 @@ from msgspec import Struct, json
 
 from ..canon import Json, Message, Request
 from ..canon import Text as Words
-from ..catalog import Entry
+from ..catalog import ModelEntry
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..exchange import prepare
@@ -83,17 +83,17 @@ def preview(
     return _shown(config, entry, decided, made, name=name, served=served)
 
 
-def _found(routing: Routing, name: str) -> tuple[Entry, Route | None, bool, str | None]:
+def _found(routing: Routing, name: str) -> tuple[ModelEntry, Route | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
         split = lookup().split(name)
-        return lookup().entry(name), None, False, split.wish
+        return lookup().entry(name), None, False, split.level
     return resolved.entries[0], resolved.route, True, resolved.level
 
 
 def _shown(
-    config: Config, entry: Entry, decided: Decided, made: Plan, *, name: str, served: bool
+    config: Config, entry: ModelEntry, decided: Decided, made: Plan, *, name: str, served: bool
 ) -> Preview:
     request = Request(entry.model, (Message("user", (Words(QUESTION),)),))
     ready = prepare(

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from ..catalog import Entry, Lookup, Provider
+from ..catalog import Lookup, ModelEntry, Provider
 from ..errors import UnknownModel
 from ..thinking import parse_auto
 from .config import Config, Key, Route
@@ -29,7 +29,7 @@ class Resolved(Struct, frozen=True):
     said: str
     name: str
     route: Route | None
-    entries: tuple[Entry, ...]
+    entries: tuple[ModelEntry, ...]
     level: str | None = None
 
 
@@ -37,7 +37,7 @@ class Served(Struct, frozen=True):
     """A name that is served, and the first model that answers to it."""
 
     name: str
-    entry: Entry
+    entry: ModelEntry
 
 
 class Routing:
@@ -93,7 +93,7 @@ class Routing:
                 return Resolved(said, said, route, entries)
         return None
 
-    def _own(self, name: str) -> Entry:
+    def _own(self, name: str) -> ModelEntry:
         entry = self._lookup.entry(name)
         if entry.provider.name in self._open:
             return entry
@@ -127,7 +127,7 @@ class Routing:
                 entries = self._lookup.entries(provider.name)
                 yield from (Served(self._shortest(entry), entry) for entry in entries)
 
-    def _shortest(self, entry: Entry) -> str:
+    def _shortest(self, entry: ModelEntry) -> str:
         """Return the bare name of a model where it means this very provider, else its full one."""
         return entry.model if self._bare.get(entry.model) == entry.id else entry.id
 

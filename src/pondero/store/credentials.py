@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from ..catalog import Fill, Provider
+from ..catalog import Provider, UrlVariable
 from ..errors import BadParameter, MissingKey
 
 NO_KEY = "offline"
@@ -121,7 +121,7 @@ def _ported(url: str, usual: str) -> str:
 
 def _filled(provider: Provider, blank: str, *, needed: bool) -> str:
     """Return what fills a blank of an address; raises MissingKey where nothing does."""
-    fill = provider.fill.get(blank, Fill())
+    fill = provider.fill.get(blank, UrlVariable())
     value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
     if value is None and fill.default is not None:
         value = _BLANK.sub(lambda inner: _filled(provider, inner[1], needed=needed), fill.default)

@@ -9,14 +9,14 @@ import sys
 from contextlib import suppress
 from functools import lru_cache
 
-from ..catalog import Lookup, extended, shipped
+from ..catalog import Lookup, add_user_files, load_shipped
 from ..errors import BadCatalog, BadConfig, StoreError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does without
     from pathlib import Path
 
-    from ..catalog import Entry
+    from ..catalog import ModelEntry
     from ..thinking import Intent, Policy
 
 
@@ -67,8 +67,8 @@ def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
 @lru_cache(maxsize=1)
 def lookup() -> Lookup:
     """Return the catalog with the user's own models and providers, read once a process."""
-    catalog, files = shipped(), catalog_files()
-    return Lookup(extended(catalog, files, _quirks) if files else catalog, _calibrated)
+    catalog, files = load_shipped(), catalog_files()
+    return Lookup(add_user_files(catalog, files, _quirks) if files else catalog, _calibrated)
 
 
 def _calibrated(name: str) -> str:
@@ -78,7 +78,7 @@ def _calibrated(name: str) -> str:
     return calibrated_model(name)
 
 
-def settled(entry: "Entry", intent: "Intent", *, policy: "Policy") -> "Intent":
+def settled(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
     """Return a wish with the level that ``auto`` stands for; for any other wish nothing is read.
 
     Every room that makes plans calls it first. Raises BadConfig for a calibration that is broken.

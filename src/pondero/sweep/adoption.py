@@ -7,7 +7,7 @@ it depends on, so that whoever reads it can tell whether it still holds.
 import time
 from typing import TYPE_CHECKING
 
-from ..catalog import revision
+from ..catalog import catalog_hash
 from ..client import lookup
 from ..errors import UsageError
 from ..exchange import Calibration, Finding, fingerprint, sent_now
@@ -47,7 +47,7 @@ def calibration_of(
         run=results.run,
         date=time.strftime("%Y-%m-%d", time.gmtime(facts.started)),
         adopted=_now(),
-        catalog=revision(),
+        catalog=catalog_hash(),
         max_tokens=facts.spec.max_tokens,
         lacks=_lacks(results, arm),
         kinds=_kinds(results) if by_kind else {},

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from ...canon import Message, Text, Thinking, ToolCall, ToolResult
-from ...catalog import Entry
+from ...catalog import ModelEntry
 from ...emulator import Turn
 from ..bench import Bench, Seen
 from ..scenario import Check, offered, same, true
@@ -146,7 +146,7 @@ def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
         yield from answered(bench, third, ANSWER)
 
 
-def _kept(entry: Entry, seen: Seen) -> Iterator[Check]:
+def _kept(entry: ModelEntry, seen: Seen) -> Iterator[Check]:
     """Check that every opaque value of the answer was kept, so that it can be sent back."""
     parts = replied(seen).message.parts
     seals = [part.seal for part in parts if not isinstance(part, ToolResult) and part.seal]
@@ -166,7 +166,7 @@ def _opaque(body: bytes) -> set[str]:
     return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}
 
 
-def _gone_back(entry: Entry, message: Message, sent: object) -> Iterator[Check]:
+def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[Check]:
     there = strings(sent)
     for part in message.parts:
         seal = getattr(part, "seal", None)
@@ -179,7 +179,7 @@ def _gone_back(entry: Entry, message: Message, sent: object) -> Iterator[Check]:
             yield offered("thinking", "something to send it back by", part.text, holds=sent_back)
 
 
-def _must_go_back(entry: Entry) -> bool:
+def _must_go_back(entry: ModelEntry) -> bool:
     facts = entry.capability
     return facts.shown != "never" and facts.replay in ("required", "tools")
 

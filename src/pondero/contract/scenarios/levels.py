@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from ...canon import Text, Thinking
-from ...catalog import Entry
+from ...catalog import ModelEntry
 from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
@@ -222,7 +222,7 @@ def thinking_budgets(bench: Bench) -> Iterator[Check]:
             yield from planned(bench, request, plan, entry)
 
 
-def _figures(entry: Entry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[Check]:
+def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[Check]:
     low, top = budget.min if budget.base is None else budget.base, budget.nominal or budget.max
     by_level = {str(plan.asked): plan for plan in ladder}
     for level, third in _THIRDS.items():
@@ -331,14 +331,14 @@ def _body(bench: Bench, show: str) -> object:
     return body
 
 
-def _one_a_family(bench: Bench) -> list[Entry]:
+def _one_a_family(bench: Bench) -> list[ModelEntry]:
     """Return this model, and one of every other family here whose thinking can be controlled."""
     own = bench.entry
     others = {each.family: each for each in reversed(bench.siblings()) if each.family != own.family}
     return [e for e in (own, *others.values()) if e.capability.thinks and e.capability.levels]
 
 
-def _refused(bench: Bench, entry: Entry, level: str) -> str | None:
+def _refused(bench: Bench, entry: ModelEntry, level: str) -> str | None:
     error = bench.refusal(bench.prepared(level, entry=entry)[0], entry)
     return None if error is None else str(error)
 

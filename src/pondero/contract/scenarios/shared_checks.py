@@ -27,7 +27,7 @@ from ...canon import (
     ToolDelta,
     Usage,
 )
-from ...catalog import Entry
+from ...catalog import ModelEntry
 from ...emulator import Call, Turn
 from ...thinking import Plan, read_thinking
 from ..bench import Bench, Seen
@@ -115,7 +115,7 @@ def thought(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Chec
 
 
 def planned(
-    bench: Bench, request: HttpRequest, plan: Plan, entry: Entry | None = None
+    bench: Bench, request: HttpRequest, plan: Plan, entry: ModelEntry | None = None
 ) -> Iterator[Check]:
     """Check that the request says what the plan says: as bytes, as a wish, and to the service."""
     of = entry or bench.entry
@@ -136,7 +136,7 @@ def planned(
         )
 
 
-def _meant(at_level: str, plan: Plan, of: Entry) -> Iterator[Check]:
+def _meant(at_level: str, plan: Plan, of: ModelEntry) -> Iterator[Check]:
     """Check the plan itself: a level that the model has is that level and no other."""
     facts = of.capability
     own = facts.efforts if not facts.by_budget else ()

@@ -7,7 +7,7 @@ when the run began (``Facts``) and from the rules in ``decision``, ``looks`` and
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ...catalog import revision
+from ...catalog import catalog_hash
 from ..decision import Rule
 from ..looks import ALPHA, positions
 from ..results import Results
@@ -154,7 +154,7 @@ def colophon(results: Results, *, version: str, now: float) -> str:
     engine = "the emulator" if facts.spec.offline else f"the {facts.spec.engine} engine"
     return (
         f"Run {facts.run}, begun {_time(facts.started)} UTC on {engine}, {results.state}. Report "
-        f"of {_time(now)} UTC by pondero {version}, whose catalog is {revision()}."
+        f"of {_time(now)} UTC by pondero {version}, whose catalog is {catalog_hash()}."
     )
 
 

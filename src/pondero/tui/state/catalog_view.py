@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ...canon import Origin
-from ...catalog import Entry, Lookup
+from ...catalog import Lookup, ModelEntry
 from ...errors import PonderoError
 from ...exchange import plan
 from ...thinking import LEVELS, Intent, Plan, Policy, RequestParameters, parse_intent
@@ -29,7 +29,7 @@ class Choice(Struct, frozen=True):
 class Settled(Protocol):
     """What finds the level that ``auto`` stands for, in the user's calibrations."""
 
-    def __call__(self, entry: Entry, intent: Intent, *, policy: Policy) -> Intent:
+    def __call__(self, entry: ModelEntry, intent: Intent, *, policy: Policy) -> Intent:
         """Return the wish with that level."""
         ...
 
@@ -45,13 +45,13 @@ class Dial:
         self._ids: dict[str, str] | None = None
         self._unknown: set[str] = set()
 
-    def entry(self, model: str) -> Entry:
+    def entry(self, model: str) -> ModelEntry:
         """Return the catalog entry of a model; raises UnknownModel."""
         return self._lookup.entry(model, unknown=self.policy.unknown)
 
     def split(self, text: str) -> tuple[str, str | None]:
         """Return a model's full name, and the wish after its slash."""
-        return self.entry(text).id, self._lookup.split(text).wish
+        return self.entry(text).id, self._lookup.split(text).level
 
     def plan(self, model: str, wish: str | None, *, context: int | None = None) -> Plan:
         """Return what this model would be sent for a wish."""
@@ -59,7 +59,7 @@ class Dial:
         intent = self._intent(entry, wish)
         return plan(entry, intent, asked=RequestParameters(context=context), policy=self.policy)
 
-    def _intent(self, entry: Entry, wish: str | None) -> Intent:
+    def _intent(self, entry: ModelEntry, wish: str | None) -> Intent:
         intent = parse_intent(wish, words=entry.capability.extra_words)
         if self._settled is None:
             return intent
@@ -105,7 +105,7 @@ class Dial:
         whose = ":" in wanted
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
-    def _said(self, entry: Entry) -> str:
+    def _said(self, entry: ModelEntry) -> str:
         """Return the shortest name for this model: without the provider where that is its home."""
         groups = self._lookup.catalog.groups
         homes = (groups[name].home for name in entry.provider.families if name in groups)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...catalog import Entry
+from ...catalog import ModelEntry
 from ...thinking import BENIGN, Plan, percent_of_output
 from .catalog_view import Dial
 from .cells import Tone
@@ -111,19 +111,19 @@ def _tone(state: State) -> Tone:
 _CANNOT = "This model does not support disabling thinking"
 
 
-def switched(entry: Entry, plan: Plan) -> tuple[str, ...]:
+def switched(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
     """Return the lines shown when a chat switches to another model."""
     api = f" ({entry.provider.api})" if entry.provider.api and not _is_least(plan) else ""
     return (f"✓ Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
 
 
-def meaning(entry: Entry, plan: Plan) -> tuple[str, ...]:
+def meaning(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
     """Return what a level means on this model: warnings first, then the level and its figure."""
     lines = (f"  Thinking: {described(plan, entry)}", *_evidence(plan))
     return (*_warnings(plan), *lines, *_advice(entry, plan))
 
 
-def described(plan: Plan, entry: Entry | None = None) -> str:
+def described(plan: Plan, entry: ModelEntry | None = None) -> str:
     """Return the level or budget the model will get, in a few words."""
     least = _is_least(plan)
     if plan.budget is not None:
@@ -169,7 +169,7 @@ def _evidence(plan: Plan) -> Iterator[str]:
             yield f"  {note.why[:1].upper()}{note.why[1:]}"
 
 
-def _advice(entry: Entry, plan: Plan) -> Iterator[str]:
+def _advice(entry: ModelEntry, plan: Plan) -> Iterator[str]:
     advised = plan.will_think and plan.asked is not None and not _is_least(plan)
     if entry.provider.output_buffer and advised:
         yield f"  Recommended output buffer: {entry.provider.output_buffer:,} tokens"

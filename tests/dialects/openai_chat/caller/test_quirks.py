@@ -5,11 +5,11 @@ import json
 import msgspec
 import pytest
 
-from pondero.catalog import shipped
+from pondero.catalog import load_shipped
 from pondero.dialects.openai_chat.caller.quirks import Quirks, quirks_of
 from pondero.errors import BadCatalog
 
-DEPLOYMENTS = [p for p in shipped().providers.values() if p.dialect == "openai_chat"]
+DEPLOYMENTS = [p for p in load_shipped().providers.values() if p.dialect == "openai_chat"]
 
 
 @pytest.mark.parametrize("provider", DEPLOYMENTS, ids=lambda provider: provider.name)
