@@ -92,11 +92,13 @@ test-thinking: $(READY) ## the same level on every provider
 	$(BIN)/pondero contract --scenario 'thinking_*' --cassettes tests/cassettes
 
 .PHONY: lint
-lint: $(READY) ## ruff, mypy and import-linter
+lint: $(READY) ## ruff, mypy, import-linter, and the limits on names and prose
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/names_check.py
+	$(BIN)/python tools/prose_check.py
 
 .PHONY: format
 format: $(READY) ## let ruff fix and format what it can
