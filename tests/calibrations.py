@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from pondero.catalog import catalog_hash
-from pondero.exchange import Calibration, Finding, sent_now
+from pondero.exchange import Calibration, LevelEvidence, fields_hash
 from pondero.store import keep_calibration, lookup
 from pondero.thinking import Policy, parse_intent
 
@@ -16,8 +16,8 @@ def finding(level, model="claude-opus-5", **figures):
     """What was found of a level, on this catalog."""
     entry = lookup().entry(model)
     wish = parse_intent(level, words=entry.capability.extra_words)
-    fields = sent_now(entry, wish, max_tokens=None, policy=Policy())
-    return Finding(level=level, fields=fields, n=40, accuracy=0.9, **figures)
+    fields = fields_hash(entry, wish, max_tokens=None, policy=Policy())
+    return LevelEvidence(level=level, fields=fields, n=40, accuracy=0.9, **figures)
 
 
 def calibration(name="sums", level="low", model="claude-opus-5", **changes):

@@ -15,7 +15,7 @@ import httpx2
 from .canon import HttpRequest
 from .client import PolicyLike, policy_of, set_level
 from .errors import Timeout, TransportError
-from .exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from .exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 from .thinking import Plan, Policy, ThinkingLike, parse_intent
 
 __all__ = ["aclient", "client"]
@@ -104,7 +104,7 @@ class _AsyncDialled(httpx2.AsyncBaseTransport):
 
 
 class _Bytes(httpx2.SyncByteStream):
-    def __init__(self, answer: Answer, request: httpx2.Request) -> None:
+    def __init__(self, answer: Response, request: httpx2.Request) -> None:
         self._answer, self._request = answer, request
 
     def __iter__(self) -> Iterator[bytes]:
@@ -116,7 +116,7 @@ class _Bytes(httpx2.SyncByteStream):
 
 
 class _AsyncBytes(httpx2.AsyncByteStream):
-    def __init__(self, answer: AsyncAnswer, request: httpx2.Request) -> None:
+    def __init__(self, answer: AsyncResponse, request: httpx2.Request) -> None:
         self._answer, self._request = answer, request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -142,7 +142,7 @@ def _timeouts(request: httpx2.Request) -> Timeouts:
 
 def _response(
     request: httpx2.Request,
-    answer: Answer | AsyncAnswer,
+    answer: Response | AsyncResponse,
     stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
     plan: Plan | None,
 ) -> httpx2.Response:

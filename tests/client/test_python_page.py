@@ -10,7 +10,7 @@ import pondero
 from pondero import errors
 from pondero.client import shared as shared_clients
 from pondero.emulator import Emulator
-from pondero.exchange import PATIENCE, Retry, Timeouts, hurried, moves_on
+from pondero.exchange import PATIENCE, Retry, Timeouts, is_fallback_error, shorten_retries
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
@@ -62,10 +62,10 @@ def test_what_the_page_says_of_moving_on_is_so():
     }
     for start, kind in said.items():
         (answer,) = (each for row, each in rows.items() if row.startswith(start))
-        assert moves_on(kind("x")) is (answer == "yes"), start
+        assert is_fallback_error(kind("x")) is (answer == "yes"), start
     assert len(rows) == len(said) + 1
     assert "three times at most" in PAGE
-    assert hurried(Retry()).attempts == 3
+    assert shorten_retries(Retry()).attempts == 3
     assert f"longer than {PATIENCE:g} s" in PAGE
 
 

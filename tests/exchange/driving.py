@@ -7,7 +7,18 @@ import msgspec
 from pondero.canon import Event, HttpRequest, Message, Origin, Request, ResponseHead, Text
 from pondero.catalog import ModelEntry
 from pondero.client import lookup
-from pondero.exchange import Emit, Exchange, Flow, Read, Retry, Send, Sleep, compose, flow, plan
+from pondero.exchange import (
+    Emit,
+    Exchange,
+    Flow,
+    ReadBytes,
+    Retry,
+    Send,
+    Sleep,
+    compose,
+    flow,
+    plan,
+)
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
 OK = ResponseHead(200, {"request-id": "req_1"})
@@ -73,7 +84,7 @@ class Drive:
                     self._pieces = list(pieces)
             case Sleep(seconds=seconds):
                 self.slept.append(seconds)
-            case Read() | Emit():
+            case ReadBytes() | Emit():
                 if isinstance(step, Emit):
                     self.shown += step.events
                 heard = self._pieces.pop(0) if self._pieces else None

@@ -1,6 +1,6 @@
 """What a service says is left, read from the headers of its answers."""
 
-from pondero.exchange import Allowance, allowances
+from pondero.exchange import RateLimit, parse_rate_limits
 
 
 def test_allowances_are_read_as_the_wire_sheets_write_them():
@@ -12,14 +12,14 @@ def test_allowances_are_read_as_the_wire_sheets_write_them():
         "x-ratelimit-remaining-tokens": "0",
         "x-ratelimit-reset-tokens": "6m0s",
     }
-    assert set(allowances(openai, now=now)) == {
-        Allowance("requests", 499, 0.12),
-        Allowance("tokens", 0, 360),
+    assert set(parse_rate_limits(openai, now=now)) == {
+        RateLimit("requests", 499, 0.12),
+        RateLimit("tokens", 0, 360),
     }
     anthropic = {
         "anthropic-ratelimit-input-tokens-remaining": "1000",
         "anthropic-ratelimit-input-tokens-reset": "2026-01-01T00:00:30Z",
         "anthropic-ratelimit-input-tokens-limit": "2000",
     }
-    assert allowances(anthropic, now=now) == (Allowance("input-tokens", 1000, 30),)
-    assert allowances({"x-ratelimit-remaining-requests": "?", "date": "x"}, now=now) == ()
+    assert parse_rate_limits(anthropic, now=now) == (RateLimit("input-tokens", 1000, 30),)
+    assert parse_rate_limits({"x-ratelimit-remaining-requests": "?", "date": "x"}, now=now) == ()

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from tests.calibrations import TODAY, calibration, finding
 
 from pondero.errors import BadConfig, Unsupported
-from pondero.exchange import OLDEST, Calibrations, evidence, fingerprint, plan, settled
+from pondero.exchange import (
+    OLDEST,
+    Calibrations,
+    apply_calibration,
+    describe_evidence,
+    fingerprint,
+    plan,
+)
 from pondero.store import lookup
 from pondero.thinking import LEVELS, UNSET, Intent, Policy, RequestParameters, parse_intent
 
@@ -22,7 +29,9 @@ def known(*all_of_them, broken=(), today=TODAY):
 
 
 def planned(wish, *calibrations, entry=OPUS, policy=Policy(), **options):  # noqa: B008 - frozen
-    intent = settled(entry, parse_intent(wish), known(*calibrations, **options), policy=policy)
+    intent = apply_calibration(
+        entry, parse_intent(wish), known(*calibrations, **options), policy=policy
+    )
     return plan(entry, intent, asked=RequestParameters(), policy=policy)
 
 
@@ -139,9 +148,9 @@ def test_a_kind_has_its_own_level_and_an_unknown_one_takes_that_of_all():
 
 
 def test_what_a_calibration_lacks_is_part_of_its_evidence():
-    assert evidence(calibration(lacks="chosen by hand")).endswith("; chosen by hand")
+    assert describe_evidence(calibration(lacks="chosen by hand")).endswith("; chosen by hand")
     bare = calibration(difference=None, lower=None, upper=None, accuracy=None)
-    assert "320 questions; judge numeric" in evidence(bare)
+    assert "320 questions; judge numeric" in describe_evidence(bare)
 
 
 def test_the_calibration_that_was_named_and_is_broken_is_an_error_and_another_one_is_not():
@@ -160,7 +169,7 @@ def test_auto_that_nobody_looked_up_sends_nothing():
 @given(st.sampled_from([None, *LEVELS, True, 8000]))
 def test_any_other_wish_stays_as_it_is(wish):
     intent = parse_intent(wish)
-    assert settled(OPUS, intent, known(calibration()), policy=Policy()) is intent
+    assert apply_calibration(OPUS, intent, known(calibration()), policy=Policy()) is intent
 
 
 @given(st.sampled_from(LEVELS), st.sampled_from([OPUS, GEMINI]))

@@ -4,7 +4,14 @@ import pytest
 
 from pondero import errors
 from pondero.canon import Message, Origin, Text
-from pondero.exchange import PATIENCE, Retry, hurried, is_fault, is_home, moves_on
+from pondero.exchange import (
+    PATIENCE,
+    Retry,
+    gave_last_answer,
+    is_deployment_fault,
+    is_fallback_error,
+    shorten_retries,
+)
 from pondero.store import lookup
 
 
@@ -29,7 +36,7 @@ from pondero.store import lookup
 )
 def test_a_failure_moves_on_unless_the_request_itself_is_wrong(kind, moves, fault):
     error = kind("so")
-    assert (moves_on(error), is_fault(error)) == (moves, fault)
+    assert (is_fallback_error(error), is_deployment_fault(error)) == (moves, fault)
 
 
 def test_a_conversation_is_at_home_with_the_model_of_its_last_answer():
@@ -38,12 +45,12 @@ def test_a_conversation_is_at_home_with_the_model_of_its_last_answer():
     def said(model):
         return Message("assistant", (Text("x"),), Origin("anthropic", model))
 
-    assert is_home(entry, [said("claude-opus-5"), Message("user", (Text("y"),))])
-    assert not is_home(entry, [said("claude-opus-5"), said("claude-sonnet-5")])
-    assert not is_home(entry, [Message("user", (Text("y"),))])
+    assert gave_last_answer(entry, [said("claude-opus-5"), Message("user", (Text("y"),))])
+    assert not gave_last_answer(entry, [said("claude-opus-5"), said("claude-sonnet-5")])
+    assert not gave_last_answer(entry, [Message("user", (Text("y"),))])
 
 
 def test_nobody_waits_long_for_one_model_while_another_could_answer():
-    quick = hurried(Retry(attempts=9, patience=100, cap=60, waits=False))
+    quick = shorten_retries(Retry(attempts=9, patience=100, cap=60, waits=False))
     assert (quick.attempts, quick.patience, quick.cap, quick.waits) == (3, PATIENCE, 5.0, False)
-    assert hurried(Retry(attempts=1)).attempts == 1
+    assert shorten_retries(Retry(attempts=1)).attempts == 1

@@ -16,7 +16,7 @@ from pondero.canon import (
 )
 from pondero.client import lookup
 from pondero.exchange import plan
-from pondero.exchange.limits import GO_ON, acceptable, continued
+from pondero.exchange.limits import GO_ON, apply_prefill, drop_unsupported
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
 ENTRY = lookup().entry("claude-sonnet-4-5")
@@ -57,14 +57,14 @@ def planned(level=None, **changed):
 )  # fmt: skip
 def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, left, codes):
     request = Request(ENTRY.model, (QUESTION,), **fields)
-    kept, made = acceptable(request, planned(), entry, frozenset(unsaid))
+    kept, made = drop_unsupported(request, planned(), entry, frozenset(unsaid))
     assert {name: getattr(kept, name) for name in left} == left
     assert [note.code for note in made.adjustments] == codes
 
 
 def test_a_schema_without_a_field_is_said_in_words():
     request = Request(ENTRY.model, (QUESTION,), output=SHAPE, system=(Text("Be brief."),))
-    kept, _ = acceptable(request, planned(), ENTRY, frozenset(("schema",)))
+    kept, _ = drop_unsupported(request, planned(), ENTRY, frozenset(("schema",)))
     assert [text.text for text in kept.system] == [
         "Be brief.",
         'Answer in JSON of this schema: {"type":"object"}',
@@ -74,7 +74,7 @@ def test_a_schema_without_a_field_is_said_in_words():
 def test_stop_sequences_above_the_services_number_are_cut():
     entry = lookup().entry("openai-chat:gpt-4o")
     asked = ("a", "b", "c", "d", "e", "f")
-    kept, made = acceptable(
+    kept, made = drop_unsupported(
         Request(entry.model, (QUESTION,), stop=asked), planned(), entry, frozenset()
     )
     assert kept.stop == asked[:4]
@@ -109,7 +109,7 @@ def begun(*parts):
 )
 def test_a_begun_answer_is_sent_as_the_model_takes_it(parts, rule, thinks, takes, last):
     entry = facts(prefill=rule)
-    said, made = continued(begun(*parts), planned(will_think=thinks), entry, takes)
+    said, made = apply_prefill(begun(*parts), planned(will_think=thinks), entry, takes)
     assert said.messages[-1].text == last
     changed = said != begun(*parts)
     assert [note.code for note in made.adjustments] == ["prefill_adjusted"] * changed
@@ -118,4 +118,4 @@ def test_a_begun_answer_is_sent_as_the_model_takes_it(parts, rule, thinks, takes
 @pytest.mark.parametrize("messages", [(), (QUESTION,)])
 def test_where_no_answer_was_begun_nothing_changes(messages):
     request, made = Request(ENTRY.model, messages), planned()
-    assert continued(request, made, facts(prefill="refused"), PLAIN) == (request, made)
+    assert apply_prefill(request, made, facts(prefill="refused"), PLAIN) == (request, made)

@@ -10,9 +10,9 @@ import pondero
 from pondero.canon import HttpRequest, Origin, SavedRepair
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
-from pondero.exchange import refusal_of
+from pondero.exchange import make_rejection
 from pondero.exchange.refusals import without_refused
-from pondero.handoff import Refusal
+from pondero.handoff import Rejection
 
 HERE = Origin("openai", "gpt-5.1")
 UNVERIFIED = "Your organization must be verified to generate reasoning summaries."
@@ -29,7 +29,7 @@ def http(**fields):
 def refusal(name, request, words):
     made = repair(name, request, BadRequest(words, status=400))
     assert made is not None
-    return refusal_of(HERE, made)
+    return make_rejection(HERE, made)
 
 
 def sent(name, request, *refusals):
@@ -82,10 +82,10 @@ def test_of_the_words_a_service_takes_the_nearest_stands_in_for_any_other():
 )
 def test_a_request_that_has_nothing_of_it_stays_as_it_is(fields):
     known = (
-        Refusal("p", "m", cure=SavedRepair("ask for no summary")),
-        Refusal("p", "m", cure=SavedRepair("lower", ("low", "medium"))),
-        Refusal("p", "m", cure=SavedRepair("a cure of a later version")),
-        Refusal("p", "m", seals=("a1",)),
+        Rejection("p", "m", cure=SavedRepair("ask for no summary")),
+        Rejection("p", "m", cure=SavedRepair("lower", ("low", "medium"))),
+        Rejection("p", "m", cure=SavedRepair("a cure of a later version")),
+        Rejection("p", "m", seals=("a1",)),
     )
     assert sent("openai_responses", http(**fields), *known) == (fields, ())
 

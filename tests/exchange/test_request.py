@@ -6,7 +6,7 @@ import pytest
 from pondero.canon import Message, OutputFormat, Request, Text, Tool, ToolChoice
 from pondero.client import lookup
 from pondero.dialects import NAMES
-from pondero.exchange import compose, destination, plan
+from pondero.exchange import compose, make_destination, plan
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
 KEY = "sk-very-secret"
@@ -123,7 +123,7 @@ def test_where_there_is_nothing_to_sign_with_nothing_is_signed():
 
 
 def test_a_destination_knows_the_other_names_of_its_model():
-    to = destination(lookup().entry("google:gemini-3.0-flash"), Policy(foreign="note"))
+    to = make_destination(lookup().entry("google:gemini-3.0-flash"), Policy(foreign="note"))
     assert to.model == "gemini-3-flash-preview"
     assert "gemini-3.0-flash" in to.aliases
     assert to.foreign == "note"
@@ -142,8 +142,8 @@ def test_nothing_remembered_of_a_model_is_used_for_another_of_the_same_name():
         exchange = compose(entry, question, made, url="http://localhost:9", key=KEY)
         assert start in exchange.no_server_hint
         assert ("MY_KEY" in exchange.bad_key_hint) is (entry is other)
-        assert destination(entry, Policy()).aliases == aliases
-    assert destination(other, Policy(foreign="note")).foreign == "note"
+        assert make_destination(entry, Policy()).aliases == aliases
+    assert make_destination(other, Policy(foreign="note")).foreign == "note"
 
 
 HALF = "a\ud800b"

@@ -30,7 +30,7 @@ from pondero.errors import (
     Truncated,
     Unreachable,
 )
-from pondero.exchange import Retry, reply_of
+from pondero.exchange import Retry, read_reply
 from pondero.framing import MAX_FRAME
 
 
@@ -361,8 +361,8 @@ def test_an_answer_that_came_another_way_gives_the_same_reply_and_the_same_error
         {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5", "content": [{"type": "text", "text": "391"}], "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 5}}
     )  # fmt: skip
     asked = exchange(stream=False)
-    assert reply_of(asked, OK, whole) == Drive((OK, [whole])).run(asked)
+    assert read_reply(asked, OK, whole) == Drive((OK, [whole])).run(asked)
     with pytest.raises(Overloaded):
-        reply_of(asked, OVERLOADED[0], OVERLOADED[1][0])
+        read_reply(asked, OVERLOADED[0], OVERLOADED[1][0])
     with pytest.raises(Truncated):
-        reply_of(asked, OK, whole[:40])
+        read_reply(asked, OK, whole[:40])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Image, Json, Message, Origin, ReplayRules, Seal, Text, Thinking, ToolCall
-from pondero.handoff import REFUSED, Destination, handoff, mark
+from pondero.handoff import REFUSED, Destination, handoff, signature_digest
 
 ORIGIN = Origin("p", "m")
 
@@ -22,7 +22,7 @@ def seen(refused: set[str], *parts) -> tuple[tuple, dict[str, str]]:
         provider="p",
         route="p",
         takes=ReplayRules(spoken_media=("",)),
-        refused=frozenset(map(mark, refused)),
+        refused=frozenset(map(signature_digest, refused)),
     )
     view = handoff([Message("assistant", parts, ORIGIN)], to)
     shown = view.messages[0].parts if view.messages else ()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Image, Message, Text, Thinking, ToolCall, ToolResult, UnknownPart
-from pondero.handoff import retold
+from pondero.handoff import retell_open_loop
 
 ASKED = Message("user", (Text("What is the weather in Paris?"),))
 CALL = ToolCall("c1", "get_weather", {"city": "Paris"})
@@ -22,7 +22,7 @@ def _words(message: Message) -> list[str]:
 
 
 def test_calls_and_results_become_a_note_behind_the_question():
-    (told,) = retold([ASKED, CALLED, RESULT])
+    (told,) = retell_open_loop([ASKED, CALLED, RESULT])
     assert told.role == "user"
     assert _words(told) == [
         "What is the weather in Paris?",
@@ -36,19 +36,19 @@ def test_calls_and_results_become_a_note_behind_the_question():
 
 
 def test_what_follows_the_first_answer_that_thinks_stays_as_it_is():
-    told, *rest = retold([ASKED, CALLED, RESULT, OWN, OWN_RESULT])
+    told, *rest = retell_open_loop([ASKED, CALLED, RESULT, OWN, OWN_RESULT])
     assert rest == [OWN, OWN_RESULT]
     assert "24 degrees" in _words(told)
 
 
 def test_a_failed_call_is_told_as_one():
     failed = Message("user", (ToolResult("c1", (Text("no network"),), error=True),))
-    (told,) = retold([ASKED, CALLED, failed])
+    (told,) = retell_open_loop([ASKED, CALLED, failed])
     assert _words(told)[-2:] == ["[The call failed:]", "no network"]
 
 
 def test_a_loop_with_no_question_before_it_is_a_note_alone():
-    (told,) = retold([CALLED, RESULT])
+    (told,) = retell_open_loop([CALLED, RESULT])
     assert told.role == "user"
     assert not told.tool_calls
 
@@ -56,14 +56,14 @@ def test_a_loop_with_no_question_before_it_is_a_note_alone():
 def test_earlier_loops_that_were_answered_are_left_alone():
     answered = Message("assistant", (Text("It is 24 degrees."),))
     before = [ASKED, CALLED, RESULT, answered]
-    told = retold([*before, ASKED, CALLED, RESULT])
+    told = retell_open_loop([*before, ASKED, CALLED, RESULT])
     assert list(told[:4]) == before
     assert len(told) == 5
 
 
 @given(st.lists(st.sampled_from([(CALLED, RESULT), (OWN, OWN_RESULT)]), min_size=1, max_size=5))
 def test_an_open_loop_begins_with_thinking_or_is_none(steps):
-    told = retold([ASKED, *(message for step in steps for message in step)])
+    told = retell_open_loop([ASKED, *(message for step in steps for message in step)])
     first = next((message for message in told if message.role == "assistant"), None)
     assert first is None or isinstance(first.parts[0], Thinking)
     assert told[0].role == "user"

@@ -6,7 +6,7 @@ from tests.store.values import turns
 
 from pondero.canon import Image, Message, Origin, Seal, Text, Thinking, ToolCall, Usage
 from pondero.errors import BadParameter, StoreError, UnknownThread
-from pondero.handoff import Refusal
+from pondero.handoff import Rejection
 from pondero.store import Kept, Threads
 
 MODEL = "somewhere:some-model/high"
@@ -77,7 +77,10 @@ def test_a_thread_knows_what_was_said_of_it(threads):
 
 
 def test_what_was_refused_of_a_thread_stays_with_it_and_with_its_forks(threads):
-    seals, words = Refusal("p", "m", seals=("a1", "b2")), Refusal("p", "m", "no\ud800 such level")
+    seals, words = (
+        Rejection("p", "m", seals=("a1", "b2")),
+        Rejection("p", "m", "no\ud800 such level"),
+    )
     id = threads.start(model=MODEL, refusals=(seals,)).id
     threads.set(id, refusals=(seals, words))
     threads.set(id, model="other:model")

@@ -16,7 +16,7 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.handoff import Refusal
+from pondero.handoff import Rejection
 from pondero.store import Kept
 
 
@@ -86,5 +86,5 @@ kept = st.builds(
 )
 turns = st.lists(kept, min_size=1, max_size=3)
 refused = st.lists(
-    st.builds(Refusal, texts, texts, texts, st.lists(texts, max_size=2).map(tuple)), max_size=2
+    st.builds(Rejection, texts, texts, texts, st.lists(texts, max_size=2).map(tuple)), max_size=2
 ).map(tuple)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pondero.errors import MissingKey, RateLimited
-from pondero.exchange import Allowance
+from pondero.exchange import RateLimit
 from pondero.store import lookup
 from pondero.sweep.engine import Ask, Purse, Spent
 from pondero.sweep.leases import (
@@ -234,7 +234,7 @@ def test_workers_share_what_a_key_allows():
     assert budget.admit("m", 6, 1.0) == 0
     assert budget.admit("m", 60, 31.0) == 8  # a fifth less than before
     budget.leave("m", 8)
-    budget.hint("m", [Allowance("requests", 3, 60)], 31.0)
+    budget.hint("m", [RateLimit("requests", 3, 60)], 31.0)
     assert budget.admit("m", 6, 32.0) == 3
 
 

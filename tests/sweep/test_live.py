@@ -13,7 +13,7 @@ from tests.sweep.runs import begun, engine, runner, sums
 from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible, serving
 from pondero.errors import AuthFailed, RateLimited
-from pondero.exchange import Allowance
+from pondero.exchange import RateLimit
 from pondero.store import cost
 from pondero.sweep.engine import Ask, Purse, Spent, key_of
 from pondero.sweep.limiter import Limiter
@@ -293,9 +293,9 @@ def test_what_the_service_says_comes_first():
     limiter.slow(0.0, 7.0)
     assert limiter.wait(2.0) == 5
     assert limiter.wait(7.0) == 0
-    limiter.hint([Allowance("requests", 2, 30)], 10.0)
+    limiter.hint([RateLimit("requests", 2, 30)], 10.0)
     limiter.begin()
-    limiter.hint([Allowance("requests", 3, 30)], 10.0)  # older, though it came later
+    limiter.hint([RateLimit("requests", 3, 30)], 10.0)  # older, though it came later
     limiter.begin()
     assert limiter.wait(11.0) == 29
     assert limiter.wait(41.0) == 0
@@ -305,7 +305,7 @@ def test_tokens_are_counted_by_what_answers_took():
     limiter = Limiter(start=100)
     limiter.begin()
     limiter.end(tokens=500)
-    limiter.hint([Allowance("tokens", 900, 60)], 0.0)
+    limiter.hint([RateLimit("tokens", 900, 60)], 0.0)
     assert limiter.wait(1.0) == 0
     limiter.begin()
     assert limiter.wait(1.0) == 59

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..canon import Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
-from ..exchange import reply_of
+from ..exchange import read_reply
 from ..store import cost
 from .store import BatchFile, Kept
 from .wire import Ending, Outcome
@@ -75,7 +75,7 @@ def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
         error = ServiceError("the batch was cancelled before this was answered; it was not billed")
         return BatchAnswer(kept.id, "cancelled", error=error)
     try:
-        reply = reply_of(kept.exchange, ResponseHead(outcome.status), outcome.body)
+        reply = read_reply(kept.exchange, ResponseHead(outcome.status), outcome.body)
     except PonderoError as error:
         ending: Ending = "lost" if outcome.ending == "lost" else "failed"
         return BatchAnswer(kept.id, ending, error=error)

@@ -14,7 +14,7 @@ from ..canon import HttpRequest, Usage
 from ..catalog import BatchTerms as Terms
 from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
-from ..exchange import Exchange, authorisation
+from ..exchange import Exchange, auth_header
 from ..store import cost, lookup
 from .store import BatchFile, Facts, Kept
 from .wire import Lot
@@ -139,7 +139,7 @@ def _group(ask: Ask) -> tuple[object, ...]:
 
 def _own_headers(ask: Ask) -> Mapping[str, str]:
     """Return the headers of an ask that are no key and not about its body."""
-    bearing = authorisation(_provider(ask), "")
+    bearing = auth_header(_provider(ask), "")
     left_out = (*bearing, "content-type", "content-length", "accept")
     found = ask.exchange.http.headers.items()
     return {name: value for name, value in found if name not in left_out}

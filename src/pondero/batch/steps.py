@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..errors import PonderoError, ServiceError, TransportError, Truncated, Unreachable
-from ..exchange import AsyncTransport, Retry, Timeouts, Transport, hide
+from ..exchange import AsyncTransport, Retry, Timeouts, Transport, redact_key
 from .wire import Desk, Wire
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Service(Struct, frozen=True):
             if not 200 <= response.status < 300:
                 raise self.error(ResponseHead(response.status, response.headers), response.body)
         except PonderoError as error:
-            hide(error, request)
+            redact_key(error, request)
             raise
         return response.body
 

@@ -102,9 +102,9 @@ def print_adopted(*, as_json: bool) -> None:
 
 def print_calibration(made: "Calibration") -> None:
     """Print a calibration for people: what it says, and on what evidence."""
-    from ..exchange import evidence
+    from ..exchange import describe_evidence
 
     echo(styled(made.name, fg="cyan", bold=True), f"  {made.model}/{made.level}")
     for kind in (None, *made.kinds):
         level = made.kinds[kind].level if kind else made.level
-        echo(f"  {level:<8}{evidence(made, kind)}")
+        echo(f"  {level:<8}{describe_evidence(made, kind)}")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..canon import Json, Message, Usage
 from ..client import AsyncChat, AsyncClient, AsyncTurn, Chat, Client, Recorder, Turn, lookup
 from ..errors import BadThinking, UnknownThread, UsageError
-from ..handoff import Refusal
+from ..handoff import Rejection
 from ..store import Kept, Thread, Threads, cost, settings
 from .command import warn
 from .thread_output import opened
@@ -193,7 +193,9 @@ def saved(
                 warn(f"this was not kept: {problem}")
 
 
-def _write(start: Start, turn: Sequence[Kept], refusals: tuple[Refusal, ...], *, fork: bool) -> str:
+def _write(
+    start: Start, turn: Sequence[Kept], refusals: tuple[Rejection, ...], *, fork: bool
+) -> str:
     said = {
         "model": start.model,
         "thinking": start.thinking,

@@ -53,7 +53,7 @@ def _print(found: tuple[Finding, ...]) -> None:
 
 
 def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
-    from ..exchange import destination
+    from ..exchange import make_destination
     from ..handoff import handoff
 
     with opened() as shelf:
@@ -61,7 +61,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
         messages = shelf.messages(found.id)
     entry = lookup().entry(target or found.model)
     policy = policy_from(policy_of(policies))
-    manifest = handoff(messages, destination(entry, policy)).manifest
+    manifest = handoff(messages, make_destination(entry, policy)).manifest
     if as_json:
         print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})
         return

@@ -9,7 +9,7 @@ from ..canon import HttpRequest, Json, get_path
 from ..catalog import ModelEntry, Provider
 from ..dialects import NAMES, Rejected, dialect
 from ..errors import UnknownModel
-from ..exchange import patched
+from ..exchange import apply_plan
 from ..exchange import plan as make_plan
 from ..framing import parse_json_or_none
 from ..store import lookup, settled
@@ -33,7 +33,7 @@ def set_level(
         return request, None
     intent = settled(entry, intent, policy=policy)
     made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
-    return patched(request, entry, made), made
+    return apply_plan(request, entry, made), made
 
 
 def _object(request: HttpRequest) -> dict[str, Json]:

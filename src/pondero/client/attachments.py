@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ..canon import Blob, Image, Message, Part, Text
 from ..catalog import ModelEntry
 from ..errors import BadParameter, Unsupported
-from ..exchange import destination
-from ..handoff import takes_medium
+from ..exchange import make_destination
+from ..handoff import accepts_media
 from ..thinking import Policy
 
 Attachment = Text | Image | Blob
@@ -116,9 +116,9 @@ def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Polic
 
     A picture in the prompt itself, or in the past of a chat, is described in words instead.
     """
-    takes = destination(entry, policy).takes
+    takes = make_destination(entry, policy).takes
     for part in attachments:
-        if not isinstance(part, Image | Blob) or takes_medium(takes, takes.media, part):
+        if not isinstance(part, Image | Blob) or accepts_media(takes, takes.media, part):
             continue
         kinds = " ".join(f"{each}*" for each in takes.media) or "text only"
         why = f"it reads {kinds}"

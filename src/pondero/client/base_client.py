@@ -5,8 +5,8 @@ from time import time
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast
 
 from ..errors import BadParameter, UsageError
-from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, prepare, with_headers
-from ..handoff import Refusal
+from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, add_headers, prepare
+from ..handoff import Rejection
 from ..store import Credentials, lookup
 from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
@@ -56,7 +56,7 @@ class BaseClient(Generic[T]):
             lookup().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
         self._hooks = self._checked(Hooks(on_request, on_reply))
-        self._refusals: tuple[Refusal, ...] = ()
+        self._refusals: tuple[Rejection, ...] = ()
         self._made: dict[str, T] = {}
         self._closed = False
 
@@ -96,7 +96,7 @@ class BaseClient(Generic[T]):
             refusals=(*self._refusals, *options.get("refusals", ())),
         )
         if headers := options.get("headers"):
-            prepared = with_headers(prepared, headers)
+            prepared = add_headers(prepared, headers)
         if policy.unsupported == "warn":
             notes = prepared.plan.adjustments
             warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
@@ -180,7 +180,7 @@ class BaseClient(Generic[T]):
         """Return a new transport over HTTP; it opens no connection before it is used."""
         raise NotImplementedError
 
-    def _remember(self, refusal: Refusal) -> None:
+    def _remember(self, refusal: Rejection) -> None:
         if refusal not in self._refusals:
             self._refusals = (*self._refusals, refusal)
 

@@ -31,7 +31,7 @@ from ..batch import (
 )
 from ..dialects import dialect
 from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
-from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, authorisation
+from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, auth_header
 from ..store import Credentials, lookup
 from ..thinking import ThinkingLike
 from .messages import Prompt
@@ -112,7 +112,7 @@ class Counter:
         terms = terms_of(provider, lot.model)
         key = self._credentials.key(provider, needed=self._needed)
         url = self._credentials.url(provider, needed=self._needed)
-        headers = {**lot.headers, **authorisation(provider, key)}
+        headers = {**lot.headers, **auth_header(provider, key)}
         return Service(
             Desk(url, headers),
             WIRES[terms.shape],

@@ -10,8 +10,8 @@ from typing import Generic, Self, TypeVar, Unpack, cast, overload
 from ..canon import Event, Message, Reply
 from ..catalog import ModelEntry
 from ..errors import BadParameter, Unsupported, UsageError
-from ..exchange import Prepared, destination, refused_by, seals_of
-from ..handoff import Manifest, Refusal, handoff
+from ..exchange import Prepared, make_destination, rejected_signatures, rejections_for
+from ..handoff import Manifest, Rejection, handoff
 from ..store import ServerLike, lookup
 from ..thinking import Policy, ThinkingLike
 from .attachments import Attachment, attachments_of, check_readable
@@ -64,7 +64,7 @@ class _Chat(Generic[C]):
             message = f"steps={steps!r} cannot be; a turn asks at least once"
             raise BadParameter(message)
         self.messages: tuple[Message, ...] = tuple(messages)
-        self.refusals: tuple[Refusal, ...] = ()
+        self.refusals: tuple[Rejection, ...] = ()
         self._tools: Tools = _tools_of(tools, mcp, approve)
         self._owns = self._tools is not tools
         self._steps = steps
@@ -111,7 +111,9 @@ class _Chat(Generic[C]):
     def handoff(self) -> Manifest:
         """Return what of the history the present model is not shown, or shown otherwise."""
         entry = self._entry(self.model, self._thinking)
-        to = destination(entry, self.policy, refused=seals_of(refused_by(entry, self.refusals)))
+        to = make_destination(
+            entry, self.policy, refused=rejected_signatures(rejections_for(entry, self.refusals))
+        )
         return handoff(self.messages, to).manifest
 
     def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
@@ -214,7 +216,7 @@ class _Chat(Generic[C]):
             both["tool_choice"] = "none"
         return both
 
-    def _learn(self, refusals: Iterable[Refusal]) -> None:
+    def _learn(self, refusals: Iterable[Rejection]) -> None:
         self.refusals = tuple(dict.fromkeys((*self.refusals, *refusals)))
 
     def _heard(self, reply: Reply) -> Reply:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..canon import Message, Reply, V
 from ..catalog import ModelEntry
 from ..errors import BadParameter, PonderoError
-from ..exchange import Prepared, is_home, moves_on
+from ..exchange import Prepared, gave_last_answer, is_fallback_error
 from ..thinking import Adjustment
 from .tracing import log_fallback
 
@@ -44,7 +44,7 @@ class Candidates:
     def after(self, error: PonderoError) -> Prepared | None:
         """Return the next that can be asked after a failure; None where the failure counts."""
         self._failed.append((self._model, error))
-        if not moves_on(error):
+        if not is_fallback_error(error):
             self._left.clear()
         found = self._next()
         if found is not None:
@@ -77,7 +77,7 @@ class Candidates:
                 return self._prepare(self._model)
             except PonderoError as error:
                 self._failed.append((self._model, error))
-                if not moves_on(error):
+                if not is_fallback_error(error):
                     break
         return None
 
@@ -101,7 +101,7 @@ def in_turn(
     names: Sequence[str], entry_of: Callable[[str], ModelEntry], messages: Sequence[Message]
 ) -> list[str]:
     """Return the models in the order to ask: a conversation stays where its seals are."""
-    return sorted(names, key=lambda name: not is_home(entry_of(name), messages))
+    return sorted(names, key=lambda name: not gave_last_answer(entry_of(name), messages))
 
 
 def _why(model: str, error: PonderoError) -> str:

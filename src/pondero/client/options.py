@@ -14,7 +14,7 @@ from ..canon import (
 )
 from ..errors import BadParameter
 from ..exchange import Timeouts
-from ..handoff import Refusal
+from ..handoff import Rejection
 from ..store import ServerLike, ToolServer
 from ..thinking import RequestParameters, ThinkingLike
 from .attachments import Attachment, Source
@@ -73,7 +73,7 @@ class Question(Common, total=False):
     mcp: Iterable[ServerLike]
     approve: Approve | None
     steps: int
-    refusals: Iterable[Refusal]
+    refusals: Iterable[Rejection]
 
 
 class Options(Question, ChatOptions, total=False):
@@ -128,7 +128,7 @@ _MEMBERS: dict[str, tuple[tuple[Any, ...], str]] = {
     "system": ((str, Text), "text"),
     "stop": ((str,), "text"),
     "mcp": ((str, Mapping, ToolServer), "a name, a command line, a URL or a mapping"),
-    "refusals": ((Refusal,), "a refusal"),
+    "refusals": ((Rejection,), "a refusal"),
 }
 
 

@@ -16,7 +16,7 @@ from ..canon import (
     load_json,
 )
 from ..errors import BadParameter
-from ..handoff import Refusal
+from ..handoff import Rejection
 from ..thinking import Policy
 from .messages import system_of
 from .options import ChatOptions, output_of
@@ -43,7 +43,7 @@ class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
     policy: dict[str, Any] | None = None
     steps: int = 20
     messages: tuple[Message, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Rejection, ...] = ()
     fallbacks: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def dump_chat(
     steps: int,
     options: ChatOptions,
     *,
-    refusals: tuple[Refusal, ...] = (),
+    refusals: tuple[Rejection, ...] = (),
     fallbacks: tuple[str, ...] = (),
 ) -> str:
     """Return a chat as JSON text."""

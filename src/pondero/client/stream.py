@@ -20,10 +20,10 @@ from ..exchange import (
     Timeouts,
     Transport,
     flow,
-    hurried,
-    refusal_of,
+    make_rejection,
+    shorten_retries,
 )
-from ..handoff import Manifest, Refusal
+from ..handoff import Manifest, Rejection
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
 from .dial import warn
@@ -31,7 +31,7 @@ from .fallbacks import Candidates
 from .hooks import Hooks
 from .tracing import Span, log_retry, span_of
 
-Remember = Callable[[Refusal], None]
+Remember = Callable[[Rejection], None]
 _NO_HOOKS = Hooks()
 
 
@@ -51,7 +51,7 @@ class _Stream(Generic[V]):
         kind: Any,
         hooks: Hooks,
     ) -> None:
-        self.refusals: tuple[Refusal, ...] = ()
+        self.refusals: tuple[Rejection, ...] = ()
         self._candidates = asked if isinstance(asked, Candidates) else None
         self._prepared = asked.first() if isinstance(asked, Candidates) else asked
         self._retry = retry
@@ -94,7 +94,7 @@ class _Stream(Generic[V]):
         others = self._candidates is not None and self._candidates.are_left
         return flow(
             self._prepared.exchange,
-            retry=hurried(self._retry) if others else self._retry,
+            retry=shorten_retries(self._retry) if others else self._retry,
             jitter=random,
             learn=self._learn,
             again=self._again,
@@ -116,7 +116,7 @@ class _Stream(Generic[V]):
 
     def _learn(self, repair: Repair) -> None:
         exchange = self._prepared.exchange
-        refusal = refusal_of(exchange.origin, repair)
+        refusal = make_rejection(exchange.origin, repair)
         if repair.holds_for == "model":
             self._remember(refusal)
         elif repair.holds_for == "thread":

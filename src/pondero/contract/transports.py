@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..canon import HttpRequest, ResponseHead
-from ..exchange import Answer, Timeouts, Transport
+from ..exchange import Response, Timeouts, Transport
 from ..transport import HttpTransport, Recorded
 
 
@@ -19,7 +19,7 @@ class FreshHttp:
     def __init__(self) -> None:
         self._http = HttpTransport()
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send it and return the answer as soon as its head is there."""
         self._http.close()
         return self._http.send(request, timeouts)
@@ -45,7 +45,7 @@ class Listener:
             for each in self._heard
         )
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send it, and remember the answer as it is read."""
         self._heard.append(request)
         answer = _HeardAnswer(request, self.inner.send(request, timeouts))
@@ -57,7 +57,7 @@ class Listener:
 
 
 class _HeardAnswer:
-    def __init__(self, request: HttpRequest, answer: Answer) -> None:
+    def __init__(self, request: HttpRequest, answer: Response) -> None:
         self._request = request
         self._answer = answer
         self._pieces: list[bytes] = []

@@ -33,7 +33,7 @@ from msgspec import Struct
 from ..canon import HttpRequest, HttpResponse, ResponseHead
 from ..dialects import Dialect
 from ..errors import BadParameter, Timeout, Unreachable
-from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 from .routes import route
 
 Kind = Literal[
@@ -232,7 +232,7 @@ class Faulty:
         self._faults = _checked(faults)
         self._sleep = sleep
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send the request, unless the next fault answers in its place."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
@@ -266,7 +266,7 @@ class AsyncFaulty:
         self._faults = _checked(faults)
         self._asleep = asleep
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send the request, unless the next fault answers in its place."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
@@ -324,7 +324,7 @@ class _Whole:
 class _Damaged:
     """An answer with a fault in it."""
 
-    def __init__(self, answer: Answer, damage: Damage, timeouts: Timeouts, sleep: Sleep) -> None:
+    def __init__(self, answer: Response, damage: Damage, timeouts: Timeouts, sleep: Sleep) -> None:
         self.head = answer.head
         self._answer = answer
         self._damage = damage
@@ -350,7 +350,7 @@ class _AsyncDamaged:
     """The same for asyncio."""
 
     def __init__(
-        self, answer: AsyncAnswer, damage: Damage, timeouts: Timeouts, asleep: AsyncSleep
+        self, answer: AsyncResponse, damage: Damage, timeouts: Timeouts, asleep: AsyncSleep
     ) -> None:
         self.head = answer.head
         self._answer = answer

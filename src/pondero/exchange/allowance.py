@@ -21,7 +21,7 @@ _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?
 _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 
 
-class Allowance(Struct, frozen=True):
+class RateLimit(Struct, frozen=True):
     """What is left of one thing, and in how many seconds there is all of it again."""
 
     what: str
@@ -34,7 +34,7 @@ class Allowance(Struct, frozen=True):
         return "token" in self.what
 
 
-def allowances(headers: Mapping[str, str], *, now: float) -> tuple[Allowance, ...]:
+def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLimit, ...]:
     """Return what the headers of an answer say is left; ``now`` is seconds since 1970."""
     left: dict[str, float] = {}
     resets: dict[str, float] = {}
@@ -48,10 +48,10 @@ def allowances(headers: Mapping[str, str], *, now: float) -> tuple[Allowance, ..
     return tuple(_both(left, resets))
 
 
-def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[Allowance]:
+def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[RateLimit]:
     for what, count in left.items():
         if what in resets:
-            yield Allowance(what, count, resets[what])
+            yield RateLimit(what, count, resets[what])
 
 
 def _wait(value: str, now: float) -> float | None:

@@ -1,8 +1,9 @@
 """Marks for prompt caches, added to requests of clients that do not know of them.
 
 Some services cache every prompt by themselves; clients that are made for those mark nothing. Sent
-elsewhere, their conversations would be paid for in full at every turn. The gateway calls ``marked``
-for such requests. Marks that a service has no use for are left out when a request is encoded.
+elsewhere, their conversations would be paid for in full at every turn. The gateway calls
+``add_cache_breakpoints`` for such requests. Marks that a service has no use for are left out when a
+request is encoded.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ _MARK = CacheBreakpoint()
 _TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
 
 
-def marked(entry: ModelEntry, request: Request) -> Request:
+def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     """Return the request with marks where this model's cache needs them and none are set."""
     caller = dialect(entry.provider.dialect).caller()
     marks = caller.marks is not None and caller.marks(entry.model, entry.provider.quirks)

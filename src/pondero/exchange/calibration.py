@@ -1,7 +1,7 @@
 """Calibrations: the levels that sweeps found to be enough, and how ``auto`` becomes one of them.
 
-``settled`` is the only place where it does; the client, the chat and the gateway call it before
-they plan. A sweep makes calibrations and ``store`` keeps them: here they are values.
+``apply_calibration`` is the only place where it does; the client, the chat and the gateway call it
+before they plan. A sweep makes calibrations and ``store`` keeps them: here they are values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ OLDEST = 180
 _LIST = "'pondero sweep list --adopted' shows what there is"
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class LevelEvidence(Struct, frozen=True, kw_only=True):
     """A level, and what was found of it; without a difference it is the reference itself.
 
     ``fields`` is the hash of what the sweep sent for the level.
@@ -40,7 +40,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     upper: float | None = None
 
 
-class Calibration(Finding, frozen=True, kw_only=True):
+class Calibration(LevelEvidence, frozen=True, kw_only=True):
     """The level of one model that is enough for some work, and on what evidence.
 
     ``catalog`` is the revision of the catalog that the fields came from, ``date`` the day of the
@@ -60,7 +60,7 @@ class Calibration(Finding, frozen=True, kw_only=True):
     catalog: str
     max_tokens: int | None = None
     lacks: str = ""
-    kinds: dict[str, Finding] = {}
+    kinds: dict[str, LevelEvidence] = {}
 
 
 class Calibrations(Struct, frozen=True, eq=False):
@@ -73,7 +73,7 @@ class Calibrations(Struct, frozen=True, eq=False):
     broken: Mapping[str, str] = {}
     today: int = 0
 
-    def named(self, name: str) -> Calibration | None:
+    def get(self, name: str) -> Calibration | None:
         """Return a calibration; raises BadConfig where its file is broken."""
         if name in self.broken:
             raise BadConfig(self.broken[name])
@@ -91,7 +91,9 @@ def fingerprint(fields: Json) -> str:
     return blake2b(whole, digest_size=8).hexdigest()
 
 
-def settled(entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy) -> Intent:
+def apply_calibration(
+    entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy
+) -> Intent:
     """Return the wish with the level that ``auto`` stands for; any other wish as it is.
 
     Where no calibration fits, nothing is asked of the model. Either way the wish has what was found
@@ -104,7 +106,7 @@ def settled(entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: P
 
 @lru_cache(maxsize=256)
 def _settled(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
-    chosen = known.named(auto.name) if auto.name else known.newest(entry.id)
+    chosen = known.get(auto.name) if auto.name else known.newest(entry.id)
     if chosen is None or chosen.model != entry.id:
         return _unset(auto, _why_none(entry, auto, chosen, known))
     finding = chosen.kinds.get(auto.kind or "", chosen)
@@ -112,7 +114,7 @@ def _settled(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy)
     if wish is None:
         why = f"calibration {chosen.name!r} has the level {finding.level!r}, which is none here"
         return _unset(auto, why)
-    found = [("calibrated", evidence(chosen, auto.kind))]
+    found = [("calibrated", describe_evidence(chosen, auto.kind))]
     if doubts := list(_doubts(entry, chosen, finding, wish, known.today, policy)):
         again = "; sweep again and adopt what it finds"
         found.append(("calibration_stale", "; ".join(doubts) + again))
@@ -144,7 +146,7 @@ def _wish(entry: ModelEntry, level: str) -> Intent | None:
     return wish if wish.kind in ("off", "on", "level", "budget") else None
 
 
-def evidence(chosen: Calibration, kind: str | None = None) -> str:
+def describe_evidence(chosen: Calibration, kind: str | None = None) -> str:
     """Return in words what speaks for a calibration's level, or for that of one kind."""
     finding = chosen.kinds.get(kind or "", chosen)
     said = f"calibration {chosen.name!r}"
@@ -156,14 +158,14 @@ def evidence(chosen: Calibration, kind: str | None = None) -> str:
     if finding.accuracy is not None:
         figures.append(f"{100 * finding.accuracy:.1f}% right")
     if finding.difference is not None:
-        figures.append(f"{points(finding.difference)} points against {chosen.reference}")
+        figures.append(f"{format_points(finding.difference)} points against {chosen.reference}")
     if finding.lower is not None and finding.upper is not None:
-        figures.append(f"bounds {points(finding.lower)} to {points(finding.upper)}")
+        figures.append(f"bounds {format_points(finding.lower)} to {format_points(finding.upper)}")
     told = f"{said}: {', '.join(figures)}; judge {chosen.judge}, run {chosen.run}, {chosen.date}"
     return f"{told}; {chosen.lacks}" if chosen.lacks else told
 
 
-def points(share: float) -> str:
+def format_points(share: float) -> str:
     """Return a difference of two shares in percentage points."""
     return f"{100 * share:+.1f}"
 
@@ -171,7 +173,7 @@ def points(share: float) -> str:
 def _doubts(
     entry: ModelEntry,
     chosen: Calibration,
-    finding: Finding,
+    finding: LevelEvidence,
     wish: Intent,
     today: int,
     policy: Policy,
@@ -179,7 +181,7 @@ def _doubts(
     """Yield why a calibration may no longer hold."""
     if (age := today - date.fromisoformat(chosen.date).toordinal()) > OLDEST:
         yield f"calibration {chosen.name!r} is {age} days old, more than {OLDEST}"
-    if sent_now(entry, wish, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
+    if fields_hash(entry, wish, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
         return
     changed = "the catalog has changed"
     if chosen.catalog == catalog_hash():
@@ -187,7 +189,7 @@ def _doubts(
     yield f"{finding.level} is no longer sent as calibration {chosen.name!r} measured it: {changed}"
 
 
-def sent_now(entry: ModelEntry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
+def fields_hash(entry: ModelEntry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
     """Return the hash of what a sweep would send for a wish now."""
     rules = policy.but(show="none", unsupported="adjust")
     made = plan(entry, wish, asked=RequestParameters(max_tokens=max_tokens), policy=rules)

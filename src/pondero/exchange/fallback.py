@@ -32,23 +32,23 @@ MOVES_ON: Mapping[type[PonderoError], bool] = {
 _FAULTS = (Overloaded, ServerFailed, TransportError, WireError)
 
 
-def moves_on(error: PonderoError) -> bool:
+def is_fallback_error(error: PonderoError) -> bool:
     """Return whether another model might do after this failure."""
     return next(moves for kind, moves in MOVES_ON.items() if isinstance(error, kind))
 
 
-def is_fault(error: PonderoError) -> bool:
+def is_deployment_fault(error: PonderoError) -> bool:
     """Return whether a failure is a deployment's own, and not one of the request."""
     return isinstance(error, _FAULTS)
 
 
-def is_home(entry: ModelEntry, messages: Sequence[Message]) -> bool:
+def gave_last_answer(entry: ModelEntry, messages: Sequence[Message]) -> bool:
     """Return whether a model gave a conversation's last answer: its seals and cache are there."""
     last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
     return last is not None and (entry.provider.name, entry.model) == (last.provider, last.model)
 
 
-def hurried(retry: Retry) -> Retry:
+def shorten_retries(retry: Retry) -> Retry:
     """Return how often a model is tried again while another could answer."""
     return Retry(
         attempts=min(retry.attempts, 3),

@@ -34,7 +34,7 @@ _ANY_TEXT = {"type": "string"}
 _FUNCTION = "a function with one text argument"
 
 
-def fitted(
+def replace_foreign_tools(
     request: Request, plan: Plan, provider: Provider, hosted: Mapping[str, Json]
 ) -> tuple[Request, Plan, frozenset[str]]:
     """Return request and plan with tools that the service takes, and the tools that take a text.

@@ -28,7 +28,7 @@ GO_ON = Text("[Go on from where the answer above ends.]")
 _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
 
 
-def acceptable(
+def drop_unsupported(
     request: Request, plan: Plan, entry: ModelEntry, unsaid: frozenset[str]
 ) -> tuple[Request, Plan]:
     """Return request and plan without what was dropped, and what the service would refuse.
@@ -101,7 +101,7 @@ def _stop(
 # -- an answer begun for the model ---------------------------------------------------------------
 
 
-def continued(
+def apply_prefill(
     request: Request, plan: Plan, entry: ModelEntry, takes: ReplayRules
 ) -> tuple[Request, Plan]:
     """Return request and plan with a prefill, an answer begun for the model, as it is taken.

@@ -1,6 +1,6 @@
 """Puts a plan into a request that somebody else wrote, and leaves the rest of it as it stands.
 
-``pondero.sdk`` and the gateway call ``patched`` for requests on the model's own wire. A body is
+``pondero.sdk`` and the gateway call ``apply_plan`` for requests on the model's own wire. A body is
 prefix for caches and for signatures, so every field that the plan does not touch keeps its bytes.
 """
 
@@ -22,7 +22,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
 
 
-def patched(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
+def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
     """Return the request with the plan's fields and headers; its body must be a JSON object."""
     headers = with_list_headers(request.headers, plan.headers)
     body = with_fields(request.body, thinking_paths(entry, plan), plan.fields)
@@ -38,7 +38,7 @@ def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
     return _paths(entry, plan.dropped)
 
 
-def says_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
+def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
     """Return whether what a body says of how much to think is what the plan says, word for word.
 
     The same may be said in a way that only other models of the provider take.

@@ -1,7 +1,7 @@
 """What services refused once, so that it is not sent to them again.
 
-A refusal is a value. ``refusal_of`` makes it when a repaired request was taken, chats and threads
-keep it, and ``without_refused`` leaves out what it names when the next request is prepared.
+A refusal is a value. ``make_rejection`` makes it when a repaired request was taken, chats and
+threads keep it, and ``without_refused`` leaves out what it names when the next request is prepared.
 """
 
 from collections.abc import Iterable
@@ -12,31 +12,31 @@ from ..canon import HttpRequest, Origin
 from ..catalog import ModelEntry
 from ..dialects import Caller, Repair, dialect
 from ..errors import BadRequest
-from ..handoff import REFUSED, UNSEEN, Manifest, Refusal, mark
+from ..handoff import REFUSED, UNSEEN, Manifest, Rejection, signature_digest
 from ..thinking import Adjustment, Plan
 
 
-def refusal_of(origin: Origin, repair: Repair) -> Refusal:
+def make_rejection(origin: Origin, repair: Repair) -> Rejection:
     """Return what to remember of a refusal whose repair was taken."""
     if repair.unsealed:
-        marks = tuple(dict.fromkeys(map(mark, repair.unsealed)))
-        return Refusal(origin.provider, origin.model, seals=marks)
-    return Refusal(origin.provider, origin.model, cure=repair.cure)
+        marks = tuple(dict.fromkeys(map(signature_digest, repair.unsealed)))
+        return Rejection(origin.provider, origin.model, seals=marks)
+    return Rejection(origin.provider, origin.model, cure=repair.cure)
 
 
-def refused_by(entry: ModelEntry, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+def rejections_for(entry: ModelEntry, refusals: Iterable[Rejection]) -> tuple[Rejection, ...]:
     """Return the refusals of one model at one provider."""
     here = (entry.provider.name, entry.model)
     return tuple(each for each in refusals if (each.provider, each.model) == here)
 
 
-def seals_of(refusals: Iterable[Refusal]) -> frozenset[str]:
+def rejected_signatures(refusals: Iterable[Rejection]) -> frozenset[str]:
     """Return the marks of all refused seals."""
     return frozenset(seal for each in refusals for seal in each.seals)
 
 
 def without_refused(
-    name: str, http: HttpRequest, plan: Plan, refusals: Iterable[Refusal]
+    name: str, http: HttpRequest, plan: Plan, refusals: Iterable[Rejection]
 ) -> tuple[HttpRequest, Plan]:
     """Return a request of this dialect without what was refused before; the plan says what."""
     for each in refusals:  # seals among them were withheld by the handoff
@@ -47,7 +47,7 @@ def without_refused(
     return http, plan
 
 
-def noting_withheld(plan: Plan, manifest: Manifest) -> Plan:
+def note_withheld(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with adjustments for what the service's rules withheld from the model.
 
     Another model's thinking is not among it: the manifest lists that.
@@ -77,7 +77,7 @@ _WITHHELD = {
 }
 
 
-def _repaired(wire: Caller, http: HttpRequest, refusal: Refusal) -> Repair | None:
+def _repaired(wire: Caller, http: HttpRequest, refusal: Rejection) -> Repair | None:
     """Return a request without what was refused; None where it has nothing of it."""
     if refusal.cure is not None and wire.cured is not None:
         return wire.cured(http, refusal.cure)

@@ -1,7 +1,7 @@
 """A request made ready to be sent: fitted to the model that will read it, addressed and encoded.
 
 The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``pondero doctor`` call
-``destination`` alone. Addresses and keys are passed in: nothing here reads the environment.
+``make_destination`` alone. Addresses and keys are passed in: nothing here reads the environment.
 """
 
 import re
@@ -26,13 +26,20 @@ from ..canon import (
 from ..catalog import ModelEntry, Provider
 from ..dialects import NAMES, Caller, dialect
 from ..errors import BadParameter, Unsupported
-from ..handoff import Destination, Manifest, Refusal, handoff, retold, whole_json
+from ..handoff import (
+    Destination,
+    Manifest,
+    Rejection,
+    handoff,
+    replace_surrogates_in_json,
+    retell_open_loop,
+)
 from ..thinking import OFF, Adjustment, Plan, Policy, RequestParameters
-from .foreign_tools import fitted
-from .limits import acceptable, continued
+from .foreign_tools import replace_foreign_tools
+from .limits import apply_prefill, drop_unsupported
 from .planner import insist, with_own_fields
 from .planner import plan as make_plan
-from .refusals import noting_withheld, refused_by, seals_of, without_refused
+from .refusals import note_withheld, rejected_signatures, rejections_for, without_refused
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {
@@ -127,7 +134,7 @@ def prepare(
     url: str,
     key: str | None = None,
     at: float | None = None,
-    refusals: Iterable[Refusal] = (),
+    refusals: Iterable[Rejection] = (),
     retells: bool = False,
 ) -> Prepared:
     """Return a request made ready for this model; raises under a strict policy.
@@ -140,19 +147,19 @@ def prepare(
     before, repairs = plan.adjustments, policy.unsupported != "strict"
     if request.extras and isinstance(request.extras, Mapping):
         plan = with_own_fields(entry, plan, request.extras, asked=asked, policy=policy)
-    known = refused_by(entry, refusals) if refusals and repairs else ()
-    to = destination(entry, policy, refused=seals_of(known) if known else _NONE)
+    known = rejections_for(entry, refusals) if refusals and repairs else ()
+    to = make_destination(entry, policy, refused=rejected_signatures(known) if known else _NONE)
     view = handoff(request.messages, to)
     messages = view.messages
     if _must_begin_thinking(entry, plan) and view.open_loop_without_thinking:
         if retells:
-            messages, plan = retold(messages), _plan_with_retold_loop(plan)
+            messages, plan = retell_open_loop(messages), _plan_with_retold_loop(plan)
         else:
             plan = _plan_without_thinking(entry, plan, asked, policy)
     if view.manifest.changes:
-        plan = noting_withheld(plan, view.manifest)
+        plan = note_withheld(plan, view.manifest)
     request = msgspec.structs.replace(request, model=entry.model, messages=messages)
-    request, plan = continued(request, plan, entry, to.takes)
+    request, plan = apply_prefill(request, plan, entry, to.takes)
     exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
     if known:
         http, plan = without_refused(exchange.dialect, exchange.http, exchange.plan, known)
@@ -218,12 +225,12 @@ def _composed(
     wire = _wire(provider)
     signed = key is None and provider.auth == "aws"
     known = _known(entry, url, wire.unsaid, wire.signed_as or provider.dialect if signed else None)
-    request, plan, texts = fitted(request, plan, provider, wire.hosted)
-    request, plan = acceptable(request, plan, entry, known.unsaid)
+    request, plan, texts = replace_foreign_tools(request, plan, provider, wire.hosted)
+    request, plan = drop_unsupported(request, plan, entry, known.unsaid)
     target = Target(
         route=provider.name,
         url=url,
-        headers=authorisation(provider, key),
+        headers=auth_header(provider, key),
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
@@ -245,10 +252,12 @@ def _composed(
 def _whole(request: Request, plan: Plan) -> tuple[Request, Plan]:
     """Return both with U+FFFD for each lone surrogate; the handoff did it to the messages."""
     bare = msgspec.structs.replace(request, messages=())
-    whole = convert_json(whole_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request)
+    whole = convert_json(
+        replace_surrogates_in_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request
+    )
     return (
         msgspec.structs.replace(whole, messages=request.messages),
-        msgspec.structs.replace(plan, fields=whole_json(plan.fields)),
+        msgspec.structs.replace(plan, fields=replace_surrogates_in_json(plan.fields)),
     )
 
 
@@ -288,7 +297,7 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
     )
 
 
-def destination(
+def make_destination(
     entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
 ) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
@@ -342,7 +351,7 @@ def _wire(provider: Provider) -> Caller:
     raise Unsupported(message)
 
 
-def with_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
+def add_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
     """Return a request with headers of the caller's own; raises BadParameter for a key's."""
     exchange = prepared.exchange
     headers = dict(exchange.http.headers)
@@ -369,7 +378,7 @@ def _check_header(name: Any, value: Any) -> None:
     raise BadParameter(message)
 
 
-def hide(error: BaseException | None, request: HttpRequest) -> None:
+def redact_key(error: BaseException | None, request: HttpRequest) -> None:
     """Take the key of a request out of an error, and of those behind it: some services echo it."""
     for name, before in _HEADERS.values():
         key = request.headers.get(name, "").removeprefix(before)
@@ -392,7 +401,7 @@ def _hidden(value: Json, key: str) -> Json:
     return value.replace(key.encode(), HIDDEN.encode()) if isinstance(value, bytes) else value
 
 
-def authorisation(provider: Provider, key: str | None) -> dict[str, str]:
+def auth_header(provider: Provider, key: str | None) -> dict[str, str]:
     """Return the header that bears a provider's key; none where there is no key."""
     if key is None:
         return {}

@@ -45,7 +45,7 @@ from ..errors import (
 from ..framing import MAX_FRAME, describe_body
 from ..thinking import Plan
 from .foreign_tools import TextCalls
-from .request import Exchange, hide
+from .request import Exchange, redact_key
 from .retry import Retry
 
 _ROOM = 4096
@@ -105,7 +105,7 @@ class Send(Struct, frozen=True):
     request: HttpRequest
 
 
-class Read(Struct, frozen=True):
+class ReadBytes(Struct, frozen=True):
     """Read on; the answer to it is bytes, or None at the end."""
 
 
@@ -122,13 +122,13 @@ class Emit(Struct, frozen=True):
     so_far: Assembler
 
 
-Step = Send | Read | Sleep | Emit
+Step = Send | ReadBytes | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
 Learn = Callable[[Repair], None]
 Again = Callable[[PonderoError, float], None]
 
-_READ = Read()
+_READ = ReadBytes()
 _NOTHING = Message("assistant", ())
 
 
@@ -155,7 +155,7 @@ def flow(
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
-            hide(error, exchange.http)
+            redact_key(error, exchange.http)
             if attempt.shown:
                 raise
             if failed is not None and isinstance(error, CassetteError):
@@ -177,7 +177,7 @@ def flow(
             yield Sleep(seconds)
 
 
-def reply_of(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
+def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
     """Return the reply in a whole answer that came another way, as in a batch's results.
 
     Raises what the exchange itself would: an error that the service says, or an unreadable answer.
@@ -187,7 +187,7 @@ def reply_of(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
     try:
         step: Step = steps.send(heard.pop(0))
         while True:
-            reads = isinstance(step, (Send, Read))
+            reads = isinstance(step, (Send, ReadBytes))
             step = steps.send(heard.pop(0) if reads and heard else None)
     except StopIteration as end:
         reply: Reply = end.value
@@ -277,7 +277,7 @@ class _Attempt:
                 raise Truncated(f"the stream was cut: {error}") from error
             raise
 
-    def _shown(self, events: list[Event]) -> Emit | Read:
+    def _shown(self, events: list[Event]) -> Emit | ReadBytes:
         """Return the step that these events lead to: more is read where they show nothing yet."""
         shown = self._taken(events) if events else events
         return Emit(shown, self._so_far) if shown else _READ

@@ -27,7 +27,7 @@ class Timeouts(Struct, frozen=True):
         return Timeouts(self.connect, max(self.first_byte, self.between_bytes), self.between_bytes)
 
 
-class Answer(Protocol):
+class Response(Protocol):
     """A response that has begun: its head, then its bytes as they come."""
 
     @property
@@ -55,7 +55,7 @@ class Transport(Protocol):
         """
         return False
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send it and return the answer as soon as its head is there."""
         ...
 
@@ -64,7 +64,7 @@ class Transport(Protocol):
         ...
 
 
-class AsyncAnswer(Protocol):
+class AsyncResponse(Protocol):
     """An answer for asyncio."""
 
     @property
@@ -89,7 +89,7 @@ class AsyncTransport(Protocol):
         """Return whether requests reach a service, as for ``Transport``."""
         return False
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Awaitable[AsyncAnswer]:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Awaitable[AsyncResponse]:
         """Send it and return the answer as soon as its head is there."""
         ...
 

@@ -12,7 +12,7 @@ from ..canon import AdjustmentNote, Event, Json, Reply
 from ..catalog import ModelEntry
 from ..dialects import Rejected, dialect
 from ..errors import Overloaded, PonderoError
-from ..exchange import Emit, flow, is_fault, moves_on
+from ..exchange import Emit, flow, is_deployment_fault, is_fallback_error
 from ..transport import AsyncShell
 from .admission import Admission, admit
 from .breakers import REST
@@ -100,11 +100,11 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
             await _Asking(gate, question, job, outlet, progress).run()
         except PonderoError as error:
             failed = error
-            if is_fault(error):
+            if is_deployment_fault(error):
                 await gate.breakers.failed(entry.id)
             if outlet.ended:
                 return
-            if not moves_on(error):
+            if not is_fallback_error(error):
                 break
         except CancelledError:
             await gate.breakers.left(entry.id)

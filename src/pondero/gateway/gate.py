@@ -22,10 +22,10 @@ from ..exchange import (
     Exchange,
     Retry,
     Timeouts,
-    is_home,
-    refusal_of,
+    gave_last_answer,
+    make_rejection,
 )
-from ..handoff import Refusal
+from ..handoff import Rejection
 from ..store import cost, lookup
 from ..transport import AsyncSigningTransport
 from .config import Config, Key, Route
@@ -84,7 +84,7 @@ class Gate:
         self.ledger = ledger
         self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
-        self._refusals: dict[Refusal, None] = {}
+        self._refusals: dict[Rejection, None] = {}
 
     def reconfigure(self, config: Config) -> None:
         """Serve another configuration from the next request on."""
@@ -97,7 +97,7 @@ class Gate:
         """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
         if len(entries) == 1:
             return list(entries)
-        return sorted(entries, key=lambda entry: not is_home(entry, messages))
+        return sorted(entries, key=lambda entry: not gave_last_answer(entry, messages))
 
     def address(self, provider: Provider) -> tuple[str, str | None]:
         """Return where a provider is and the key for it; raises MissingKey."""
@@ -122,7 +122,7 @@ class Gate:
     # -- what was refused before ------------------------------------------------------------------
 
     @property
-    def refusals(self) -> tuple[Refusal, ...]:
+    def refusals(self) -> tuple[Rejection, ...]:
         """Return what services refused lately, and took without."""
         return tuple(self._refusals)
 
@@ -130,7 +130,7 @@ class Gate:
         """Remember a refusal whose repair was taken; the oldest are forgotten."""
         if repair.holds_for == "request":
             return
-        self._refusals[refusal_of(exchange.origin, repair)] = None
+        self._refusals[make_rejection(exchange.origin, repair)] = None
         while len(self._refusals) > _REMEMBERED:
             del self._refusals[next(iter(self._refusals))]
 

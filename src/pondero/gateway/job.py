@@ -14,7 +14,14 @@ from ..canon import Json, Message, Request, Thinking, ToolResult
 from ..catalog import Lookup, ModelEntry
 from ..dialects import Parsed
 from ..errors import UsageError
-from ..exchange import Exchange, marked, prepare, says_plan, thinking_paths, with_fields
+from ..exchange import (
+    Exchange,
+    add_cache_breakpoints,
+    matches_plan,
+    prepare,
+    thinking_paths,
+    with_fields,
+)
 from ..exchange import plan as make_plan
 from ..store import lookup, settled
 from ..thinking import Adjustment, Intent, Plan, Policy, RequestParameters
@@ -55,7 +62,7 @@ def job_for(gate: Gate, question: Question, entry: ModelEntry) -> Job:
         request = msgspec.structs.replace(request, extras=extras)
     prepared = prepare(
         entry,
-        marked(entry, request),
+        add_cache_breakpoints(entry, request),
         msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes)),
         asked=asked,
         policy=policy,
@@ -160,7 +167,7 @@ def _is_as_asked(question: Question, decided: Decided, plan: Plan, entry: ModelE
     named = question.parsed.request.model == entry.model
     if not own or not named or plan.adjustments:
         return False
-    return entry.inferred or says_plan(question.call.http.body, entry, plan)
+    return entry.inferred or matches_plan(question.call.http.body, entry, plan)
 
 
 def _policy(question: Question) -> Policy:

@@ -26,7 +26,7 @@ from ..canon import (
 from ..catalog import ModelEntry
 from ..dialects import Passing
 from ..exchange import (
-    AsyncAnswer,
+    AsyncResponse,
     AsyncTransport,
     Exchange,
     Timeouts,
@@ -110,7 +110,7 @@ class Tap:
         self.head: ResponseHead = ResponseHead(200)
         self._transport = transport
         self._kept: list[bytes] = []
-        self._answer: AsyncAnswer | None = None
+        self._answer: AsyncResponse | None = None
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_Tapped":
         """Send it and return the answer as soon as its head is there."""
@@ -140,7 +140,7 @@ class Tap:
 class _Tapped:
     """An answer that is kept while it is read."""
 
-    def __init__(self, answer: AsyncAnswer, kept: list[bytes]) -> None:
+    def __init__(self, answer: AsyncResponse, kept: list[bytes]) -> None:
         self.head = answer.head
         self._answer = answer
         self._pieces = aiter(answer)

@@ -3,11 +3,11 @@
 The thread itself never changes, so that going back to its first model loses nothing.
 """
 
-from .destination import Destination, Refusal, mark
-from .fitted_parts import REFUSED, UNSEEN, takes_medium
+from .destination import Destination, Rejection, signature_digest
+from .fitted_parts import REFUSED, UNSEEN, accepts_media
 from .manifest import Action, Change, Manifest
-from .open_loop import retold
-from .surrogates import whole_json
+from .open_loop import retell_open_loop
+from .surrogates import replace_surrogates_in_json
 from .view import View, handoff
 
 __all__ = [
@@ -17,11 +17,11 @@ __all__ = [
     "Change",
     "Destination",
     "Manifest",
-    "Refusal",
+    "Rejection",
     "View",
+    "accepts_media",
     "handoff",
-    "mark",
-    "retold",
-    "takes_medium",
-    "whole_json",
+    "replace_surrogates_in_json",
+    "retell_open_loop",
+    "signature_digest",
 ]

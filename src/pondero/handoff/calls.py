@@ -9,10 +9,10 @@ from hashlib import blake2b
 
 from ..canon import Message, ToolCall, ToolResult
 from .manifest import Place
-from .surrogates import is_whole
+from .surrogates import has_no_surrogates
 
 
-class Ids:
+class CallIds:
     """Assigns an id to each call; ``given`` are the ids of all calls, and none is used twice."""
 
     def __init__(self, pattern: str | None, length: int, given: Iterable[str]) -> None:
@@ -29,7 +29,7 @@ class Ids:
         return id if before == 0 and id in self._fit else self._made(id, before)
 
     def _fits(self, id: str) -> bool:
-        return bool(self._matches(id)) and is_whole(id)
+        return bool(self._matches(id)) and has_no_surrogates(id)
 
     def _made(self, id: str, before: int) -> str:
         attempt = 0

@@ -20,7 +20,7 @@ from ..canon import (
     ToolCall,
     UnknownPart,
 )
-from .surrogates import texts
+from .surrogates import iter_texts
 
 
 class Destination(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     takes: ReplayRules = ReplayRules()
 
 
-class Makers:
+class OwnershipRules:
     """Decides which parts a destination made itself.
 
     A part's maker is named by its seal or by its message's origin. If neither names the maker:
@@ -68,7 +68,7 @@ class Makers:
                 return False
         return not self._by_route or self._is_here(seal, origin)
 
-    def made(self, message: Message) -> bool:
+    def is_author(self, message: Message) -> bool:
         """Return whether an answer says that the destination made it."""
         if message.role != "assistant":
             return False
@@ -128,7 +128,7 @@ def _first_seal(message: Message) -> Seal | None:
     return next((seal for seal in seals if seal is not None), None)
 
 
-class Refusal(Struct, frozen=True, omit_defaults=True):
+class Rejection(Struct, frozen=True, omit_defaults=True):
     """What a model at a provider refused once: seals, by their marks, or what a cure changes.
 
     ``message`` is all that older versions kept: the refusal in the service's words.
@@ -141,11 +141,11 @@ class Refusal(Struct, frozen=True, omit_defaults=True):
     cure: SavedRepair | None = None
 
 
-def mark(text: str) -> str:
+def signature_digest(text: str) -> str:
     """Return a short mark of a seal's text, the same every time."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def is_refused(seal: Seal, marks: frozenset[str]) -> bool:
     """Return whether a text of this seal is among the marked ones."""
-    return bool(marks) and any(mark(text) in marks for text in texts(seal.value))
+    return bool(marks) and any(signature_digest(text) in marks for text in iter_texts(seal.value))

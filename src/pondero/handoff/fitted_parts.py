@@ -22,9 +22,9 @@ from ..canon import (
     ToolResult,
     UnknownPart,
 )
-from .destination import Destination, Makers, is_named, is_refused, name_of
+from .destination import Destination, OwnershipRules, is_named, is_refused, name_of
 from .manifest import ChangeLog, Place
-from .surrogates import is_whole, whole, whole_json
+from .surrogates import has_no_surrogates, replace_surrogates, replace_surrogates_in_json
 
 INTERRUPTED = "the call was interrupted"
 OPENING = Text("[The conversation begins with the answer that follows.]")
@@ -32,7 +32,7 @@ OPENING = Text("[The conversation begins with the answer that follows.]")
 
 def is_plain(part: Text) -> bool:
     """Return whether a text can go to every destination as it is; most can."""
-    return part.seal is None and not part.citations and is_whole(part.text)
+    return part.seal is None and not part.citations and has_no_surrogates(part.text)
 
 
 def are_same(parts: Sequence[object], old: Sequence[object]) -> bool:
@@ -45,7 +45,7 @@ def are_same(parts: Sequence[object], old: Sequence[object]) -> bool:
     return True
 
 
-def thought(text: str, name: str) -> Text:
+def quote_thinking(text: str, name: str) -> Text:
     """Return another model's thinking as a note before its answer."""
     return Text(f"[A note: what {name} thought before it gave the answer that follows]\n{text}")
 
@@ -70,7 +70,7 @@ def unread() -> Text:
     return Text("[a part that only another service can read]")
 
 
-def interrupted(call_id: str) -> ToolResult:
+def make_interrupted_result(call_id: str) -> ToolResult:
     """Return the result of a call that never came back."""
     return ToolResult(call_id, (Text(INTERRUPTED),), error=True)
 
@@ -94,7 +94,7 @@ Inner = Text | Image | Blob | UnknownPart
 Sealed = TypeVar("Sealed", bound=Image | Blob | UnknownPart)
 
 
-class Fitting:
+class PartAdapter:
     """Fits the parts of one thread; ``notes`` go into a user's message before the current turn.
 
     A part that needs no change comes back as the very same object.
@@ -103,7 +103,7 @@ class Fitting:
     def __init__(self, destination: Destination, changes: ChangeLog) -> None:
         self._to = destination
         self._changes = changes
-        self._makers = Makers(destination)
+        self._makers = OwnershipRules(destination)
         self.notes: list[Part] = []
         self._kinds: Mapping[type, Callable[[Any, Place, Message], Part | None]] = {
             Text: self._text,
@@ -130,8 +130,8 @@ class Fitting:
         return self._words(part, seal, at, message)
 
     def _words(self, part: Text, seal: Seal | None, at: Place, message: Message) -> Text:
-        text = whole(part.text)
-        cites = part.citations and self._makers.made(message)
+        text = replace_surrogates(part.text)
+        cites = part.citations and self._makers.is_author(message)
         if text is part.text and seal is part.seal and bool(cites) == bool(part.citations):
             return part
         if text is not part.text:
@@ -145,7 +145,7 @@ class Fitting:
     def _thinking(self, part: Thinking, at: Place, message: Message) -> Thinking | None:
         why = self._against(part, message)
         if why is None:
-            text = whole(part.text)
+            text = replace_surrogates(part.text)
             if text is part.text:
                 return part
             self._changes.rewrite(at, "thinking", _HALVES)
@@ -153,7 +153,7 @@ class Fitting:
         foreign = why in (_FOREIGN, _UNNAMED) and part.text and not part.redacted
         if foreign and self._to.foreign == "note":
             name = name_of(part.seal, message.origin)
-            self.notes.append(thought(whole(part.text), name))
+            self.notes.append(quote_thinking(replace_surrogates(part.text), name))
             self._changes.rewrite(at, "thinking", f"{name} thought it: a note of the user's now")
         else:
             self._changes.withhold(at, "thinking", why)
@@ -169,7 +169,7 @@ class Fitting:
             return REFUSED if is_refused(part.seal, self._to.refused) else None
         if not part.text or part.redacted:
             return _NOTHING
-        if not self._makers.made(message):
+        if not self._makers.is_author(message):
             return _FOREIGN if is_named(message) else _UNNAMED
         return (
             None
@@ -199,14 +199,14 @@ class Fitting:
     def _spelt(self, part: Image | Blob, at: Place) -> Image | Blob:
         """Return a medium whose address and name can be written."""
         named = part.name if isinstance(part, Blob) else None
-        if is_whole(part.url or "") and is_whole(named or ""):
+        if has_no_surrogates(part.url or "") and has_no_surrogates(named or ""):
             return part
         self._changes.rewrite(at, str(part.__struct_config__.tag), _HALVES)
-        fixed = replace(part, url=None if part.url is None else whole(part.url))
-        return fixed if named is None else replace(fixed, name=whole(named))
+        fixed = replace(part, url=None if part.url is None else replace_surrogates(part.url))
+        return fixed if named is None else replace(fixed, name=replace_surrogates(named))
 
     def _takes(self, media: tuple[str, ...], part: Image | Blob) -> bool:
-        return takes_medium(self._to.takes, media, part)
+        return accepts_media(self._to.takes, media, part)
 
     def _other(self, part: UnknownPart, at: Place, message: Message) -> UnknownPart | None:
         if not self._makers.holds(part, message):
@@ -235,7 +235,7 @@ class Fitting:
     def call(self, call: ToolCall, id: str, at: Place, message: Message) -> ToolCall:
         """Return a call under its new id."""
         seal = self._seal(call.seal, message)
-        name, arguments = whole(call.name), whole_json(call.arguments)
+        name, arguments = replace_surrogates(call.name), replace_surrogates_in_json(call.arguments)
         spelt = name is call.name and arguments is call.arguments
         if spelt and id == call.id and seal is call.seal:
             return call
@@ -251,7 +251,7 @@ class Fitting:
     def result(self, result: ToolResult, id: str, at: Place) -> ToolResult:
         """Return a result under the new id of its call."""
         content = [self._inner(part, at) for part in result.content]
-        name = result.name if result.name is None else whole(result.name)
+        name = result.name if result.name is None else replace_surrogates(result.name)
         if id != result.call_id:
             self._changes.rewrite(at, "id", _ALPHABET, before=result.call_id, after=id)
         if name is not result.name:
@@ -280,7 +280,7 @@ class Fitting:
 _A_USER = Message("user", ())
 
 
-def takes_medium(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
+def accepts_media(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
     """Return whether a medium can be shown where ``media`` are the beginnings of what is taken."""
     here = part.data is not None or (part.url or "").startswith("data:")
     if not (here or takes.addresses):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from .surrogates import whole_json
+from .surrogates import replace_surrogates_in_json
 
 Action = Literal["withheld", "rewritten", "added", "merged"]
 Place = tuple[int, int]
@@ -62,7 +62,7 @@ class Manifest(Struct, frozen=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values; the keys are a stable contract."""
-        made: dict[str, Any] = whole_json(msgspec.to_builtins(self))
+        made: dict[str, Any] = replace_surrogates_in_json(msgspec.to_builtins(self))
         return made
 
     @property

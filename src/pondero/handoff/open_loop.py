@@ -2,7 +2,8 @@
 
 Some services let a model think in a tool loop only where the loop begins with its own thinking.
 Another model's thinking cannot be sent, so its calls and their results become a note of the user's:
-the model then answers a question, and thinks about it. ``exchange.prepare`` calls ``retold``.
+the model then answers a question, and thinks about it. ``exchange.prepare`` calls
+``retell_open_loop``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from ..canon import (
 _BEFORE = "[A note: what another model did so far about the question above]"
 
 
-def retold(messages: Sequence[Message]) -> tuple[Message, ...]:
+def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with the beginning of an open loop told as a note of the user's.
 
     What follows the first answer that begins with thinking stays as it is.

@@ -9,7 +9,7 @@ from ..canon import Json
 _ENCODER = Encoder()
 
 
-def is_whole(text: str) -> bool:
+def has_no_surrogates(text: str) -> bool:
     """Return whether a text can be written as UTF-8."""
     if text.isascii():
         return True
@@ -20,28 +20,28 @@ def is_whole(text: str) -> bool:
     return True
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return a text with surrogate pairs joined and lone surrogates as U+FFFD.
 
     A text without surrogates is returned as the same object.
     """
-    if text.isascii() or is_whole(text):
+    if text.isascii() or has_no_surrogates(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def whole_json(value: Json) -> Json:
+def replace_surrogates_in_json(value: Json) -> Json:
     """Return JSON with every text in it made whole; the same object where all are."""
     try:
         _ENCODER.encode(value)  # a hundred times quicker than a look at every text
     except UnicodeEncodeError:
         return _made_whole(value)
     except (OverflowError, RecursionError, TypeError, ValueError):
-        return value if all(map(is_whole, texts(value))) else _made_whole(value)
+        return value if all(map(has_no_surrogates, iter_texts(value))) else _made_whole(value)
     return value
 
 
-def texts(value: Json) -> Iterator[str]:
+def iter_texts(value: Json) -> Iterator[str]:
     """Yield every text in a JSON value, keys included."""
     waiting = [value]  # a stack of our own: arguments may be nested deeper than Python calls
     while waiting:
@@ -57,9 +57,9 @@ def texts(value: Json) -> Iterator[str]:
 
 def _made_whole(value: Json) -> Json:
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     if isinstance(value, dict):
-        return {whole(key): _made_whole(each) for key, each in value.items()}
+        return {replace_surrogates(key): _made_whole(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_made_whole(each) for each in value]
     return value

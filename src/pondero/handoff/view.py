@@ -10,19 +10,26 @@ from typing import cast
 from msgspec import Struct
 
 from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
-from .calls import Ids, answers
-from .destination import Destination, Makers
-from .fitted_parts import INTERRUPTED, OPENING, Fitting, are_same, interrupted, is_plain
+from .calls import CallIds, answers
+from .destination import Destination, OwnershipRules
+from .fitted_parts import (
+    INTERRUPTED,
+    OPENING,
+    PartAdapter,
+    are_same,
+    is_plain,
+    make_interrupted_result,
+)
 from .manifest import ChangeLog, Manifest, Place
 
 
-class Turns:
+class ViewBuilder:
     """The messages of a view; ``add`` them in order, then take ``messages``."""
 
     def __init__(self, destination: Destination, changes: ChangeLog) -> None:
         self._merges = destination.takes.merges
         self._waits_for_user = destination.takes.begins_with_user
-        self._makers = Makers(destination)
+        self._makers = OwnershipRules(destination)
         self._changes = changes
         self._done: list[Message] = []
         self._last: Message | None = None  # the latest; the next may be merged into it
@@ -112,7 +119,7 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     if _is_plain(messages, target):
         return View(tuple(messages), Manifest(kept=_count(messages)))
     changes = ChangeLog()
-    turns = Turns(target, changes)
+    turns = ViewBuilder(target, changes)
     weaver = _Weaver(messages, target, changes)
     for number, message in enumerate(messages):
         weaver.turn(number, message, turns)
@@ -153,16 +160,16 @@ class _Weaver:
     ) -> None:
         self._messages = messages
         self._changes = changes
-        self._fitting = Fitting(target, changes)
+        self._fitting = PartAdapter(target, changes)
         self._answers = answers(messages)
         self._wanted = set(self._answers.values())
         self._unpaired = target.takes.unpaired
         self._open = None if target.takes.answers_calls else _last_answer(messages)
         calls = [p.id for message in messages for p in message.parts if isinstance(p, ToolCall)]
-        self._ids = Ids(target.takes.id_pattern, target.takes.id_length, calls)
+        self._ids = CallIds(target.takes.id_pattern, target.takes.id_length, calls)
         self._owed: list[Part] = []  # results of the turn before
 
-    def turn(self, number: int, message: Message, turns: Turns) -> None:
+    def turn(self, number: int, message: Message, turns: ViewBuilder) -> None:
         """Take the next message."""
         if not self._owed and self._unpaired is None and _is_words(message):
             turns.add(message, number)
@@ -185,7 +192,7 @@ class _Weaver:
         if calls:
             self._owed = self._results(number, calls)
 
-    def end(self, turns: Turns) -> None:
+    def end(self, turns: ViewBuilder) -> None:
         """Add the results of the last turn."""
         if self._owed:
             turns.add_parts("user", self._owed, len(self._messages) - 1)
@@ -234,7 +241,7 @@ class _Weaver:
             at = self._answers.get(call)
             if at is None:
                 self._changes.add(number, "result", INTERRUPTED)
-                results.append(interrupted(id))
+                results.append(make_interrupted_result(id))
                 continue
             message = self._messages[at[0]]
             result = cast("ToolResult", message.parts[at[1]])  # answers() finds no other kind

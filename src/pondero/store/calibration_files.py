@@ -52,7 +52,7 @@ def calibrations() -> Calibrations:
 
 def calibrated_model(name: str) -> str:
     """Return the model that a calibration is for; raises BadThinking where there is none."""
-    if (found := calibrations().named(name)) is not None:
+    if (found := calibrations().get(name)) is not None:
         return found.model
     known = " ".join(calibrations().known)
     hint = f"use {known}" if known else "there is none yet, and 'pondero sweep adopt' makes one"

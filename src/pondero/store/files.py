@@ -88,7 +88,7 @@ def settled(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Inte
     from .. import exchange  # noqa: PLC0415 - only where auto is said
     from .calibration_files import calibrations  # noqa: PLC0415
 
-    return exchange.settled(entry, intent, calibrations(), policy=policy)
+    return exchange.apply_calibration(entry, intent, calibrations(), policy=policy)
 
 
 def _quirks(dialect: str) -> "type | None":

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..handoff import Refusal
+from ..handoff import Rejection
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
@@ -48,7 +48,7 @@ class Thread(Struct, frozen=True):
     messages: int = 0
     usage: Usage = Usage()
     cost: str | None = None
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Rejection, ...] = ()
 
 
 class Line(Struct, frozen=True, omit_defaults=True):

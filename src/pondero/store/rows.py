@@ -11,7 +11,7 @@ from typing import Any
 
 from ..canon import Json, Message, Usage, dump_json, load_json
 from ..errors import StoreError
-from ..handoff import Refusal
+from ..handoff import Rejection
 from .database import Database
 from .records import Kept, Spent, Thread
 
@@ -46,7 +46,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
         messages=messages,
         usage=Usage(**dict(zip(COUNTS, counts, strict=True))),
         cost=cost,
-        refusals=load_json(refusals, tuple[Refusal, ...]),
+        refusals=load_json(refusals, tuple[Rejection, ...]),
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..canon import Json, Message
 from ..errors import BadParameter, StoreError, UnknownThread
-from ..handoff import Refusal
+from ..handoff import Rejection
 from .database import Database, integrity, opened
 from .files import data_folder
 from .records import Found, Kept, Line, Spent, Thread
@@ -92,7 +92,7 @@ class Threads:
         thinking: Json = None,
         system: str = "",
         title: str = "",
-        refusals: Sequence[Refusal] = (),
+        refusals: Sequence[Rejection] = (),
         parent: str | None = None,
     ) -> Thread:
         """Begin a thread; without a title its first words become one."""
@@ -121,7 +121,7 @@ class Threads:
         thinking: Json = ...,
         system: str | EllipsisType = ...,
         title: str | EllipsisType = ...,
-        refusals: Sequence[Refusal] | EllipsisType = ...,
+        refusals: Sequence[Rejection] | EllipsisType = ...,
     ) -> None:
         """Change these fields of a thread. A new title does not count as use of the thread."""
         said = {

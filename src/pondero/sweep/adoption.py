@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..catalog import catalog_hash
 from ..client import lookup
 from ..errors import UsageError
-from ..exchange import Calibration, Finding, fingerprint, sent_now
+from ..exchange import Calibration, LevelEvidence, fields_hash, fingerprint
 from ..thinking import parse_intent
 from .arms import Arm, named_arms, sweep_policy
 
@@ -87,7 +87,7 @@ def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
     entry = lookup().entry(arm.model)
     wish = parse_intent(arm.level, words=entry.capability.extra_words)
     cap = results.facts.spec.max_tokens
-    if sent_now(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
+    if fields_hash(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
         message = (
             f"{arm.name} is no longer sent as run {results.run} sent it: the catalog or the policy "
             "has changed; sweep again"
@@ -95,7 +95,7 @@ def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
         raise UsageError(message)
 
 
-def _kinds(results: "Results") -> dict[str, Finding]:
+def _kinds(results: "Results") -> dict[str, LevelEvidence]:
     """Return the levels of the kinds that are decided by their own questions."""
     if not results.kinds:
         message = (
@@ -106,10 +106,10 @@ def _kinds(results: "Results") -> dict[str, Finding]:
     return {each.kind: _finding(results, each) for each in results.kinds if each.arm is not None}
 
 
-def _finding(results: "Results", kind: "KindResult") -> Finding:
+def _finding(results: "Results", kind: "KindResult") -> LevelEvidence:
     arm = results.facts.arms[kind.arm or 0]
     _check_still_sent(results, arm)
-    return Finding(
+    return LevelEvidence(
         level=arm.level,
         fields=fingerprint(arm.fields),
         n=kind.n,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from ..canon import dump_json
-from ..exchange import Allowance
+from ..exchange import RateLimit
 from .engine import Ask, Purse, Settled, Spent
 from .limiter import START, Limiter
 
@@ -148,7 +148,7 @@ class Budget:
         """Take a refusal that a worker met."""
         self.limiter(model).slow(now, seconds)
 
-    def hint(self, model: str, allowances: Iterable[Allowance], now: float) -> None:
+    def hint(self, model: str, allowances: Iterable[RateLimit], now: float) -> None:
         """Take what a worker was told is left."""
         self.limiter(model).hint(allowances, now)
 

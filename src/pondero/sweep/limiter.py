@@ -8,7 +8,7 @@ fifth less after one. Pure: ``live`` passes the time in.
 import math
 from collections.abc import Iterable
 
-from ..exchange import Allowance
+from ..exchange import RateLimit
 
 START = 16
 MOST = 512
@@ -28,7 +28,7 @@ class Limiter:
         self._clean = 0
         self._slowed = -math.inf
         self._until = -math.inf
-        self._left: dict[str, tuple[Allowance, float]] = {}
+        self._left: dict[str, tuple[RateLimit, float]] = {}
         self._tokens = 0.0
 
     def wait(self, now: float) -> float:
@@ -46,7 +46,7 @@ class Limiter:
         self.flying += 1
         for what, (allowance, until) in self._left.items():
             used = self._tokens if allowance.counts_tokens else 1.0
-            less = Allowance(what, allowance.left - used, allowance.seconds)
+            less = RateLimit(what, allowance.left - used, allowance.seconds)
             self._left[what] = (less, until)
 
     def end(self, tokens: int | None = None) -> None:
@@ -72,13 +72,13 @@ class Limiter:
             self._slowed = now
             self.limit = max(1.0, self.limit * _LESS)
 
-    def hint(self, allowances: Iterable[Allowance], now: float) -> None:
+    def hint(self, allowances: Iterable[RateLimit], now: float) -> None:
         """Take what the headers of an answer say is left."""
         for each in allowances:
             known = self._left.get(each.what)
             if known is not None and known[1] > now:
                 # Answers overtake each other: of two about one window, the lower count is later.
-                each = Allowance(each.what, min(each.left, known[0].left), each.seconds)  # noqa: PLW2901
+                each = RateLimit(each.what, min(each.left, known[0].left), each.seconds)  # noqa: PLW2901
             self._left[each.what] = (each, now + each.seconds)
 
     def _empty(self, now: float) -> Iterable[float]:

@@ -33,7 +33,7 @@ from ..errors import (
     Unreachable,
     UsageError,
 )
-from ..exchange import AsyncAnswer, AsyncTransport, Retry, Timeouts, allowances
+from ..exchange import AsyncResponse, AsyncTransport, Retry, Timeouts, parse_rate_limits
 from ..thinking import Policy, ThinkingLike
 from .arms import sweep_policy
 from .engine import Ask, Purse, Settled, Spent, settling
@@ -285,7 +285,7 @@ class _Lane:
         self._limiter.slow(monotonic(), error.retry_after)
 
     def _heard(self, head: ResponseHead) -> None:
-        if found := allowances(head.headers, now=time()):
+        if found := parse_rate_limits(head.headers, now=time()):
             self._limiter.hint(found, monotonic())
 
     async def aclose(self) -> None:
@@ -304,7 +304,7 @@ class _Listening:
     def needs_key(self) -> bool:
         return self._inner.needs_key
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         answer = await self._inner.send(request, timeouts)
         self._heard(answer.head)
         return answer

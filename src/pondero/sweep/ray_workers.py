@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..errors import PonderoError
-from ..exchange import Allowance
+from ..exchange import RateLimit
 from .data import Question
 from .engine import Ask, Spent
 from .judges import Grade, Judge, judge_of
@@ -154,7 +154,7 @@ class _Relay(Limiter):
         super().slow(now, seconds)
         self._budget.slow.remote(self._model, seconds)
 
-    def hint(self, allowances: Iterable[Allowance], now: float) -> None:
+    def hint(self, allowances: Iterable[RateLimit], now: float) -> None:
         found = tuple(allowances)
         super().hint(found, now)
         self._budget.hint.remote(self._model, found)
@@ -195,7 +195,7 @@ class BudgetActor:
         """See ``Budget``."""
         self._budget.slow(model, seconds, monotonic())
 
-    async def hint(self, model: str, allowances: tuple[Allowance, ...]) -> None:
+    async def hint(self, model: str, allowances: tuple[RateLimit, ...]) -> None:
         """See ``Budget``."""
         self._budget.hint(model, allowances, monotonic())
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra, MissingKey
-from ..exchange import Answer, AsyncAnswer, AsyncTransport, Signing, Timeouts, Transport
+from ..exchange import AsyncResponse, AsyncTransport, Response, Signing, Timeouts, Transport
 
 
 class SigningTransport:
@@ -24,7 +24,7 @@ class SigningTransport:
         self._transport = transport
         self._signing = signing
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Sign it, send it and return the answer as soon as its head is there."""
         return self._transport.send(sign(request, self._signing), timeouts)
 
@@ -42,7 +42,7 @@ class AsyncSigningTransport:
         self._transport = transport
         self._signing = signing
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Sign it, send it and return the answer as soon as its head is there."""
         from asyncio import to_thread  # noqa: PLC0415 - only where there is a loop already
 

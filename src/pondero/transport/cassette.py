@@ -12,7 +12,7 @@ from typing import Self
 
 from ..canon import HttpRequest
 from ..errors import UsageError
-from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 from .cassette_file import Recorded, load
 from .player import AsyncPlayed, Played, Player
 from .recorder import AsyncTaken, Recorder, Taken
@@ -117,7 +117,7 @@ class Cassette(_Tape):
         super().__init__(path, record=record, match=match, secrets=secrets, source=source)
         self._transport: Transport | None = transport
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Return the recorded answer to this request, or the service's own while recording."""
         if self._recorder is None:
             return Played(self._playing().take(request))
@@ -179,7 +179,7 @@ class AsyncCassette(_Tape):
         super().__init__(path, record=record, match=match, secrets=secrets, source=source)
         self._transport: AsyncTransport | None = transport
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Return the recorded answer to this request, or the service's own while recording."""
         if self._recorder is None:
             return AsyncPlayed(self._playing().take(request))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
-from ..exchange import Answer, AsyncAnswer, AsyncTransport, Timeouts, Transport
+from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 from .cassette_file import YAML, Ending, Recorded, dump
 from .leak_check import KNOWN, Leak, find
 from .redaction import Redactor, of_environment, of_exchange, presentable
@@ -69,7 +69,7 @@ class Take:
 class Taken:
     """An answer that is recorded while it is read."""
 
-    def __init__(self, answer: Answer, take: Take) -> None:
+    def __init__(self, answer: Response, take: Take) -> None:
         take.begin(answer.head)
         self._answer = answer
         self._take = take
@@ -99,7 +99,7 @@ class Taken:
 class AsyncTaken:
     """An answer that is recorded while it is read, for asyncio."""
 
-    def __init__(self, answer: AsyncAnswer, take: Take) -> None:
+    def __init__(self, answer: AsyncResponse, take: Take) -> None:
         take.begin(answer.head)
         self._answer = answer
         self._take = take
@@ -138,7 +138,7 @@ class Tap:
         """Return whether the wrapped transport needs a key."""
         return self._transport.needs_key
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Answer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send it through the wrapped transport."""
         take = Take(request, show=self._show)
         try:
@@ -172,7 +172,7 @@ class AsyncTap:
         """Return the last exchange, with every key taken out."""
         return None if self._take is None else presentable(self._take.exchange())
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncAnswer:
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send it through the wrapped transport."""
         take = self._take = Take(request, show=self._show)
         try:

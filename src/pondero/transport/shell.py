@@ -10,19 +10,19 @@ from time import sleep
 from ..canon import Reply, ResponseHead
 from ..errors import TransportError
 from ..exchange import (
-    Answer,
-    AsyncAnswer,
+    AsyncResponse,
     AsyncTransport,
     Emit,
     Flow,
-    Read,
+    ReadBytes,
+    Response,
     Send,
     Step,
     Timeouts,
     Transport,
 )
 
-_READ = Read()
+_READ = ReadBytes()
 
 
 class Shell:
@@ -32,7 +32,7 @@ class Shell:
         self._flow = flow
         self._transport = transport
         self._timeouts = timeouts
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
         self._pieces: Iterator[bytes] | None = None
 
     def next(self) -> Emit | Reply:
@@ -43,7 +43,7 @@ class Shell:
             step: Step = _READ if self._pieces else next(flow)
             while not isinstance(step, Emit):
                 try:
-                    if isinstance(step, Read):
+                    if isinstance(step, ReadBytes):
                         heard = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
                         heard = self._sent(step)
@@ -78,7 +78,7 @@ class AsyncShell:
         self._flow = flow
         self._transport = transport
         self._timeouts = timeouts
-        self._answer: AsyncAnswer | None = None
+        self._answer: AsyncResponse | None = None
         self._pieces: AsyncIterator[bytes] | None = None
         self._has_more = False
 
@@ -90,7 +90,7 @@ class AsyncShell:
             step: Step = _READ if self._has_more else flow.send(None)
             while not isinstance(step, Emit):
                 try:
-                    if isinstance(step, Read):
+                    if isinstance(step, ReadBytes):
                         heard = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
                         heard = await self._sent(step)

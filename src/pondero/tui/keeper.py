@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..canon import Message, ToolResult, Usage
 from ..errors import StoreError
-from ..handoff import Refusal
+from ..handoff import Rejection
 from ..store import Found, Kept, Thread, Threads, money
 from .state import PAGE, Choice, Known, Past, Tally, actions, place
 
@@ -33,7 +33,7 @@ class Keeper:
     """
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
-        self.refusals: tuple[Refusal, ...] = ()
+        self.refusals: tuple[Rejection, ...] = ()
         self._threads = threads
         self._unsaved = unsaved
         self._id: str | None = None
