@@ -24,9 +24,9 @@ from pondero.canon import (
     ThinkingDelta,
     Usage,
 )
-from pondero.client import AsyncClient, lookup
+from pondero.client import AsyncClient, load_catalog
 from pondero.emulator import Emulator
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 from pondero.thinking import Policy
 from pondero.tui import ChatApp, Keeper, Session
 from pondero.tui.state import Dial, actions, begin, reduce
@@ -45,7 +45,7 @@ and the rest of it, which is a paragraph of some length, as answers have them.
 
 """
 ANSWER += "It goes on for a while without any list or heading, one sentence after another. " * 8
-DIAL = Dial(lookup(), Policy())
+DIAL = Dial(load_catalog(), Policy())
 
 
 def app_on(threads: Threads) -> ChatApp:
@@ -60,7 +60,7 @@ def written(threads: Threads, messages: int) -> str:
     id = threads.start(model="claude-opus-5", thinking="low").id
     question = Message("user", (Text("And what about the next one?"),))
     answer = Message("assistant", (Thinking("Let me see. " * 40), Text(ANSWER)))
-    threads.add(id, [Kept((question, answer)[number % 2]) for number in range(messages)])
+    threads.add(id, [StoredMessage((question, answer)[number % 2]) for number in range(messages)])
     return id
 
 

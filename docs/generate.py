@@ -26,7 +26,7 @@ from pondero.catalog import (
     second_list,
     snapshot,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.contract import SCENARIOS
 from pondero.gateway import known_clients
 from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest_level
@@ -111,7 +111,7 @@ def by_provider() -> str:
 
 def _one_a_family(provider: str) -> list[ModelEntry]:
     found: dict[str, ModelEntry] = {}
-    for entry in lookup().entries(provider):
+    for entry in load_catalog().entries(provider):
         found.setdefault(entry.family, entry)
     return list(found.values())
 
@@ -196,7 +196,7 @@ def contradictions() -> str:
 
 @cache
 def _compared() -> CatalogComparison:
-    return compare_lists(snapshot(), lookup(), ours=provider_map(), settled=load_explained())
+    return compare_lists(snapshot(), load_catalog(), ours=provider_map(), settled=load_explained())
 
 
 def agreement() -> str:
@@ -244,7 +244,7 @@ def _told(value: Any) -> str:
 
 def _second(each: CatalogDifference) -> str:
     """Return what the second list says of the same field; it speaks of some words only."""
-    entry = lookup().entry(f"{each.provider}:{each.model}")
+    entry = load_catalog().entry(f"{each.provider}:{each.model}")
     sold = second_list().providers.get(each.provider)
     listed = sold.models.get(each.model) if sold else None
     if listed is None and entry.asked_of:
@@ -274,7 +274,7 @@ def size() -> str:
     """Return how much the catalog knows."""
     catalog = load_shipped()
     families = sum(len(group.family) for group in catalog.groups.values())
-    names = len(lookup().entries())
+    names = len(load_catalog().entries())
     return f"{len(catalog.providers)} providers, {families} families, {names:,} model names."
 
 

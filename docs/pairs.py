@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import dialect
 from pondero.exchange import plan, prepare
 from pondero.thinking import DEFAULT, RequestParameters, parse_intent
@@ -153,7 +153,7 @@ FEATURES = (
 
 def cell(feature: Feature, model: str) -> str:
     """Return what becomes of a feature at a model: kept, as something else, or left out."""
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     asked = RequestParameters(max_tokens=ASKED.max_tokens, tools=bool(feature.request.tools))
     made = plan(entry, parse_intent("off"), asked=asked, policy=DEFAULT)
     prepared = prepare(

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from pondero.catalog import catalog_hash
 from pondero.exchange import Calibration, LevelEvidence, fields_hash
-from pondero.store import keep_calibration, lookup
+from pondero.store import load_catalog, save_calibration
 from pondero.thinking import Policy, parse_intent
 
 TODAY = datetime.now(UTC).date()
@@ -14,7 +14,7 @@ TODAY = datetime.now(UTC).date()
 
 def finding(level, model="claude-opus-5", **figures):
     """What was found of a level, on this catalog."""
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     wish = parse_intent(level, words=entry.capability.extra_words)
     fields = fields_hash(entry, wish, max_tokens=None, policy=Policy())
     return LevelEvidence(level=level, fields=fields, n=40, accuracy=0.9, **figures)
@@ -25,7 +25,7 @@ def calibration(name="sums", level="low", model="claude-opus-5", **changes):
     found = finding(level, model)
     whole = Calibration(
         name=name,
-        model=lookup().entry(model).id,
+        model=load_catalog().entry(model).id,
         level=level,
         fields=found.fields,
         n=320,
@@ -33,7 +33,7 @@ def calibration(name="sums", level="low", model="claude-opus-5", **changes):
         difference=-0.012,
         lower=-0.039,
         upper=0.015,
-        reference=f"{lookup().entry(model).id}/high",
+        reference=f"{load_catalog().entry(model).id}/high",
         margin=0.05,
         data="d" * 32,
         judge="numeric",
@@ -48,5 +48,5 @@ def calibration(name="sums", level="low", model="claude-opus-5", **changes):
 def adopt(*args, **changes):
     """Keep a calibration in the config folder of this test, and return it."""
     made = calibration(*args, **changes)
-    keep_calibration(made, force=True)
+    save_calibration(made, force=True)
     return made

@@ -12,7 +12,7 @@ import yaml
 from pondero.cli.app import run
 from pondero.gateway import configured
 from pondero.gateway.config import Server
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
@@ -37,7 +37,7 @@ def test_the_configuration_is_right(capsys, monkeypatch):
 
 
 def test_every_variable_that_the_configuration_refers_to_is_set():
-    server = configured(str(DEPLOY / "gateway.toml"), lookup(), offline=True).server
+    server = configured(str(DEPLOY / "gateway.toml"), load_catalog(), offline=True).server
     named = {each.removeprefix("env:") for each in (server.state, server.ledger)}
     assert named <= set(COMPOSE["services"]["gateway"]["environment"])
 

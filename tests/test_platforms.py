@@ -12,7 +12,7 @@ from pondero.cli import app as cli
 from pondero.cli.chat import _check_terminal
 from pondero.errors import BadParameter, UsageError
 from pondero.gateway.workers import Workers
-from pondero.store.files import write_whole
+from pondero.store.files import write_atomic
 
 # Takes away what Windows has not, then imports every module of ours.
 WITHOUT_POSIX = """
@@ -135,7 +135,7 @@ def test_files_have_the_same_line_ends_everywhere(tmp_path, monkeypatch):
         return real(*given, **named)
 
     monkeypatch.setattr("pondero.store.files.os.fdopen", seen)
-    write_whole(tmp_path / "a.toml", "one\ntwo\n")
+    write_atomic(tmp_path / "a.toml", "one\ntwo\n")
     assert opened == ["\n"]
     assert (tmp_path / "a.toml").read_bytes() == b"one\ntwo\n"
 

@@ -165,9 +165,9 @@ def test_limits_of_count_and_bytes_split_a_batch(config_dir):
         'like = "anthropic"\nurl = "https://api.anthropic.com"\nsource = "us"\n'
         'checked = "2026-11-15"\n[batch]\nshape = "messages"\nrequests = 2\nbytes = 5000\n'
     )
-    from pondero.store import lookup
+    from pondero.store import load_catalog
 
-    lookup.cache_clear()
+    load_catalog.cache_clear()
     service = SERVICES["anthropic"]()
     asks = [{"prompt": f"What is {n} * 2?"} for n in range(3)] + [{"prompt": "x" * 4000}] * 2
     try:
@@ -178,7 +178,7 @@ def test_limits_of_count_and_bytes_split_a_batch(config_dir):
             Client(transport=service).batch(["x" * 6000], "small:claude-opus-5")
     finally:
         (config_dir / "providers" / "small.toml").unlink()
-        lookup.cache_clear()
+        load_catalog.cache_clear()
 
 
 def test_who_has_no_batch_service_is_told_who_has():

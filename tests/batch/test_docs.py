@@ -9,7 +9,7 @@ import pytest
 
 from pondero.batch import Ending
 from pondero.cli.app import app
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 TEXT = (Path(__file__).parents[2] / "docs" / "batch.md").read_text("utf-8")
 
@@ -33,7 +33,7 @@ def test_its_table_has_every_provider_with_its_factor_and_limits():
     for line in table.splitlines()[2:]:
         names, factor, holds = (cell.strip() for cell in line.strip("|").split("|"))
         rows |= dict.fromkeys(re.findall(r"`([\w-]+)`", names), (float(factor), holds))
-    terms = {p.name: p.batch for p in lookup().catalog.providers.values() if p.batch}
+    terms = {p.name: p.batch for p in load_catalog().catalog.providers.values() if p.batch}
     assert set(rows) == set(terms)
     for name, (factor, holds) in rows.items():
         assert factor == terms[name].factor

@@ -10,7 +10,7 @@ from tests.laws import test_dial as laws
 from tests.laws.test_emulator import encoded, refusal
 
 import pondero
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
 from pondero.emulator import Emulator, serving
 from pondero.errors import BadCatalog, MissingKey
@@ -29,14 +29,14 @@ def folder(tmp_path_factory):
     (where / "providers" / "acme.toml").write_text(ACME, "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PONDERO_CONFIG_DIR", str(where))
-        lookup.cache_clear()
+        load_catalog.cache_clear()
         yield where
-    lookup.cache_clear()
+    load_catalog.cache_clear()
 
 
 @pytest.fixture
 def entry(folder):
-    return lookup().entry(MODEL)
+    return load_catalog().entry(MODEL)
 
 
 def test_the_wish_becomes_what_its_file_says(folder):
@@ -137,13 +137,13 @@ def test_its_key_is_asked_for_by_its_own_variable():
 def test_a_mistake_in_its_file_is_one_error_that_says_where(folder):
     path = folder / "providers" / "acme.toml"
     path.write_text(ACME.replace('dialect = "openai_chat"\n', ""), "utf-8")
-    lookup.cache_clear()
+    load_catalog.cache_clear()
     try:
         with pytest.raises(BadCatalog, match=r"acme\.toml.*dialect"):
-            lookup()
+            load_catalog()
     finally:
         path.write_text(ACME, "utf-8")
-        lookup.cache_clear()
+        load_catalog.cache_clear()
 
 
 def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_pat
     (tmp_path / "providers").mkdir()
     (tmp_path / "providers" / "code-assist.toml").write_text(assist, "utf-8")
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
-    lookup.cache_clear()
+    load_catalog.cache_clear()
     try:
         client = pondero.Client(transport=Emulator())
         sent = client.prepare("code-assist:gemini-2.5-pro", "What is 17 * 23?", "low").request
@@ -161,4 +161,4 @@ def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_pat
         assert body["request"]["generationConfig"]["thinkingConfig"]["thinkingBudget"] == 11008
         assert "391" in client.ask("code-assist:gemini-2.5-pro", "What is 17 * 23?", "low").text
     finally:
-        lookup.cache_clear()
+        load_catalog.cache_clear()

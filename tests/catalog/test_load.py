@@ -18,7 +18,7 @@ from pondero.catalog import (
     load_shipped,
 )
 from pondero.catalog.load import COMPILED
-from pondero.client import dial, lookup
+from pondero.client import dial, load_catalog
 from pondero.dialects import NAMES, dialect
 from pondero.errors import BadCatalog
 from pondero.thinking import Capability
@@ -26,10 +26,10 @@ from pondero.thinking import Capability
 
 @pytest.fixture
 def config(config_dir, monkeypatch):
-    for cached in (lookup, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.your_policy, dial._entry):
         cached.cache_clear()
     yield config_dir
-    for cached in (lookup, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.your_policy, dial._entry):
         cached.cache_clear()
 
 
@@ -278,7 +278,7 @@ def test_a_provider_like_another_fills_the_blanks_of_its_address_the_same_way_bu
 
 
 def test_a_provider_like_another_has_batches_only_if_it_says_so(config):
-    known = lookup().catalog.providers
+    known = load_catalog().catalog.providers
     assert known["openai"].batch == known["openai-chat"].batch is not None
     assert known["azure"].batch is known["azure-chat"].batch is None
 
@@ -287,5 +287,5 @@ def test_a_provider_like_another_has_batches_only_if_it_says_so(config):
         'like = "openai"\nurl = "https://llm.example.com/v1"\nsource = "us"\nchecked = "2026-11-15"\n'
         '[batch]\nshape = "jobs"\nfactor = 0.25\n'
     )
-    lookup.cache_clear()
-    assert lookup().catalog.providers["ours"].batch == BatchTerms(shape="jobs", factor=0.25)
+    load_catalog.cache_clear()
+    assert load_catalog().catalog.providers["ours"].batch == BatchTerms(shape="jobs", factor=0.25)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pondero
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
@@ -344,7 +344,7 @@ CASES = [
 
 
 def without_cap(model: str, fields: Fields) -> Fields:
-    path = lookup().entry(model).provider.parameters["max_tokens"]
+    path = load_catalog().entry(model).provider.parameters["max_tokens"]
     *above, last = path
     if not above:
         return {key: value for key, value in fields.items() if key != last}
@@ -365,7 +365,7 @@ def test_the_wish_becomes_what_the_sheet_says(model, wish, fields):
 
 @pytest.mark.parametrize(("model", "wish", "fields"), CASES)
 def test_what_is_said_is_taken_and_told_where_it_is_not_what_was_asked(model, wish, fields):
-    if lookup().entry(model).provider.dialect not in NAMES:
+    if load_catalog().entry(model).provider.dialect not in NAMES:
         pytest.skip("this wire can be planned for and not yet talked to")
     emulator = Emulator()
     client = pondero.Client(transport=emulator, retry=Retry(attempts=1))

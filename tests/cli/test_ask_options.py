@@ -110,9 +110,9 @@ def test_an_answer_has_the_shape_of_a_schema_on_every_wire(ask, model):
 
 
 def test_the_models_above_speak_every_wire():
-    from pondero.client import lookup
+    from pondero.client import load_catalog
 
-    spoken = {lookup().entry(model).provider.dialect for model in MODELS}
+    spoken = {load_catalog().entry(model).provider.dialect for model in MODELS}
     wires = {each.dialect for each in home_providers()}
     assert wires <= spoken
 

@@ -161,7 +161,7 @@ def test_an_answer_that_is_interrupted_stands_and_is_kept_as_far_as_it_came(serv
         assert "word0 word1 word2" in terminal.text
         assert terminal.text.rstrip().endswith("interrupted")
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
-        _, answer = threads.kept("last")
+        _, answer = threads.load_messages("last")
     assert answer.partial
     assert WORDS.startswith(answer.message.text)
     assert "word9" in answer.message.text
@@ -230,7 +230,7 @@ def test_answers_that_are_whole_are_shown_when_the_others_are_interrupted(servic
         assert "Whole." in terminal.text
         assert "answering" not in terminal.text
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
-        kept = [threads.kept(thread.id)[1] for thread in threads.list()]
+        kept = [threads.load_messages(thread.id)[1] for thread in threads.list()]
     assert sorted(each.partial for each in kept) == [False, True]
 
 

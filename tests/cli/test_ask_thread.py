@@ -20,7 +20,7 @@ def ask(call, data_dir):
 def kept(data_dir):
     def read():
         with Threads.open() as threads:
-            return [(thread, threads.kept(thread.id)) for thread in threads.list()]
+            return [(thread, threads.load_messages(thread.id)) for thread in threads.list()]
 
     return read
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from pondero.client import lookup
-from pondero.store import config_file, key_of, keys_file
+from pondero.client import load_catalog
+from pondero.store import config_file, find_key, keys_file
 
 KEY = "planted-key-0123456789"
 
@@ -71,9 +71,9 @@ def test_a_key_is_piped_in_kept_and_used(call):
     code, out, err = call("keys", "set", "openai", stdin=f"{KEY}\n")
     assert (code, out) == (0, "")
     assert "OPENAI_API_KEY" in err
-    openai = lookup().catalog.providers["openai"]
-    chat = lookup().catalog.providers["openai-chat"]
-    assert key_of(openai, {}, needed=True) == key_of(chat, {}, needed=True) == KEY
+    openai = load_catalog().catalog.providers["openai"]
+    chat = load_catalog().catalog.providers["openai-chat"]
+    assert find_key(openai, {}, needed=True) == find_key(chat, {}, needed=True) == KEY
 
 
 def test_a_key_is_typed_unseen(call, monkeypatch):
@@ -87,7 +87,10 @@ def test_a_key_is_typed_unseen(call, monkeypatch):
 def test_the_environment_wins_over_what_is_kept(call, monkeypatch):
     call("keys", "set", "openai", stdin=KEY)
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
-    assert key_of(lookup().catalog.providers["openai"], {}, needed=True) == "of-the-environment"
+    assert (
+        find_key(load_catalog().catalog.providers["openai"], {}, needed=True)
+        == "of-the-environment"
+    )
     assert "wins" in call("keys", "set", "openai", stdin=KEY)[2]
     listed = json.loads(call("keys", "list", "--json")[1])["keys"]
     assert {row["from"] for row in listed if row["provider"] == "openai"} == {"environment"}
@@ -159,7 +162,7 @@ def test_every_verb_has_examples(call, verb):
 def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call, tmp_path):
     from pondero.gateway.config_file import load
     from pondero.gateway.secrets import holder
-    from pondero.store import lookup
+    from pondero.store import load_catalog
 
     file = tmp_path / "gateway.toml"
     keys = []
@@ -171,21 +174,21 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
         with file.open("a") as lines:
             lines.write(out)
 
-    config = load(file, lookup())
+    config = load(file, load_catalog())
     assert [key.name for key in config.keys] == ['ci "two"', "cd"]
     assert [holder(config.keys, key) for key in keys] == list(config.keys)
 
 
 def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):
     from pondero.gateway.config_file import load
-    from pondero.store import lookup
+    from pondero.store import load_catalog
 
     file = tmp_path / "gateway.toml"
     for rights in ((), ("--admin",)):
         with file.open("a") as lines:
             lines.write(call("keys", "make", "--gateway", f"k{len(rights)}", *rights)[1])
 
-    assert [key.admin for key in load(file, lookup()).keys] == [False, True]
+    assert [key.admin for key in load(file, load_catalog()).keys] == [False, True]
 
 
 def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):

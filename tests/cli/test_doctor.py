@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pondero.client import dial, findings, lookup
+from pondero.client import dial, findings, load_catalog
 from pondero.store import config_file, keys_file, save_key
 
 
@@ -146,10 +146,10 @@ BROKEN = [
 
 @pytest.fixture
 def _read_again():
-    for cached in (lookup, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.your_policy, dial._entry):
         cached.cache_clear()
     yield
-    for cached in (lookup, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.your_policy, dial._entry):
         cached.cache_clear()
 
 

@@ -11,7 +11,7 @@ from jsonschema import ValidationError, validate
 import pondero
 from pondero.catalog import SNAPSHOT
 from pondero.cli.app import run
-from pondero.client import dial, lookup
+from pondero.client import dial, load_catalog
 
 ROOT = Path(__file__).parents[2]
 LIST = {
@@ -49,7 +49,7 @@ def cli(capsys, tmp_path, monkeypatch):
 
 
 def _forget():
-    lookup.cache_clear()
+    load_catalog.cache_clear()
     dial._entry.cache_clear()
 
 
@@ -138,11 +138,11 @@ def test_what_it_writes_is_read_again_and_what_was_there_stays(cli, theirs, mine
     assert (code, f"wrote 1 models to {mine}" in err) == (0, True)
     assert mine.read_text("utf-8").startswith(own)
     _forget()
-    assert lookup().entry("claude-opus-5").capability.max_output == 7
-    new = lookup().entry("claude-opus-9")
+    assert load_catalog().entry("claude-opus-5").capability.max_output == 7
+    new = load_catalog().entry("claude-opus-9")
     assert (new.inferred, new.evidence, new.capability.checked) == (False, "list", "2026-09-30")
     assert (new.capability.efforts, new.capability.off) == (("low", "high"), False)
-    assert lookup().entry("together:acme/new").inferred  # nothing is known of its line
+    assert load_catalog().entry("together:acme/new").inferred  # nothing is known of its line
 
 
 def test_it_shows_what_it_is_about_to_write(cli, theirs):
@@ -158,7 +158,7 @@ def test_a_verified_row_stays_unless_forced(cli, theirs, mine):
     _forget()
     assert cli(theirs, "--write", "--yes", "--force")[0] == 0
     _forget()
-    assert lookup().entry("claude-opus-5").capability.max_output == 99
+    assert load_catalog().entry("claude-opus-5").capability.max_output == 99
 
 
 def test_the_check_fails_on_what_nobody_has_settled(cli, theirs, tmp_path):

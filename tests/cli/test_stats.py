@@ -14,7 +14,7 @@ from pondero.emulator import Emulator, serving
 from pondero.gateway.ledger import Ledger
 from pondero.gateway.ledger_database import ledger_database
 from pondero.gateway.receipt import Receipt
-from pondero.store import Kept, Spent, Threads
+from pondero.store import StoredMessage, Threads, UsageTotal
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def asked(data_dir):
     """Two models at three levels; one of them free of charge, one without a count of thinking."""
 
     def reply(model, level, usage, **known):
-        return Kept(
+        return StoredMessage(
             Message("assistant", (Text("a"),), Origin("somewhere", model, level)),
             usage=usage,
             **known,
@@ -94,7 +94,7 @@ def test_on_a_narrow_screen_names_and_figures_stay_whole(stats, data_dir, monkey
     usage = Usage(1_234_567, None, None, 22_222, 333_333)
     with Threads.open() as threads:
         id = threads.start(model="m").id
-        threads.add(id, [Kept(Message("assistant", (Text("a"),), origin), usage=usage)])
+        threads.add(id, [StoredMessage(Message("assistant", (Text("a"),), origin), usage=usage)])
     out = stats()[1]
     for word in ("claude-sonnet-4-5/medium", "thinking", "333,333", "answer", "22,222", "unknown"):
         assert word in out
@@ -141,7 +141,7 @@ def test_a_chart_overwrites_nothing_without_force(stats, asked, tmp_path):
 
 @pytest.mark.parametrize("name", ["<&\"'>", "x" * 200, "Zürich"])
 def test_a_chart_is_well_formed_whatever_the_names(name):
-    row = Spent(name, name, 1, 1, 1, 1, 1, 1, "1", 1, 1.0, 1)
+    row = UsageTotal(name, name, 1, 1, 1, 1, 1, 1, "1", 1, 1.0, 1)
     ET.fromstring(chart(rows_of([row], by=None), name))
     ET.fromstring(chart([], name))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Message, Text, Thinking, ToolCall
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 
 SUM = "What is 17 * 23?"
 
@@ -173,7 +173,12 @@ def test_nothing_that_was_said_steers_the_terminal(call, data_dir):
     with Threads.open() as opened:
         id = opened.start(model=odd, title=f"{odd}\n2").id
         opened.add(
-            id, [Kept(Message("assistant", (Text(odd), Thinking(odd), ToolCall("1", odd, odd))))]
+            id,
+            [
+                StoredMessage(
+                    Message("assistant", (Text(odd), Thinking(odd), ToolCall("1", odd, odd)))
+                )
+            ],
         )
     for arguments in (("list",), ("show", "--thinking"), ("search", "gone")):
         _, out, _ = call("threads", *arguments)

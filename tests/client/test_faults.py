@@ -24,7 +24,7 @@ from pondero.dialects import NAMES
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, PonderoError, UnknownProvider
 from pondero.exchange import Retry
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
 HEADING = "| fault | tried again | what it is if it stays |"
@@ -209,8 +209,10 @@ KEY = "sk-test-0123456789-secret"
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("status", [200, 400, 401])
 def test_a_key_that_a_service_echoes_is_not_in_the_error(name, status):
-    provider = next(p for p in lookup().catalog.providers.values() if p.dialect == name and p.keys)
-    model = next(entry for entry in lookup().entries(provider.name)).id
+    provider = next(
+        p for p in load_catalog().catalog.providers.values() if p.dialect == name and p.keys
+    )
+    model = next(entry for entry in load_catalog().entries(provider.name)).id
     said = f"Incorrect API key provided: {KEY}. Got 'Authorization: Bearer {KEY}'."
     body = json.dumps({"error": {"message": said, "type": "x", "code": KEY}, "message": said})
     echo = Scripted((ResponseHead(status, {"x-request-id": KEY}), [body.encode()]))

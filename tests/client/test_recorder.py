@@ -6,7 +6,7 @@ import pytest
 
 from pondero.canon import Finished, Message, Origin, Reply, Started, Text, TextDelta, Usage
 from pondero.client import Recorder, cost_of, kept_of, plan
-from pondero.store import cost
+from pondero.store import price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 QUESTION = Message("user", (Text("q"),))
@@ -47,7 +47,7 @@ def test_a_reply_is_kept_with_its_plan_and_price():
         "stop",
     )
     assert (kept.seconds, kept.first, kept.partial) == (2.0, 1.0, False)
-    assert Decimal(kept.cost) == cost("anthropic", "claude-opus-5", TOKENS)
+    assert Decimal(kept.cost) == price_usage("anthropic", "claude-opus-5", TOKENS)
     assert kept.cost == cost_of(reply())
     assert "E" not in kept.cost
     assert kept_of(reply(), paid=False).cost is None

@@ -23,7 +23,7 @@ from pondero.client.tools import names_for
 from pondero.dialects import NAMES
 from pondero.emulator import Call, Emulator, Turn
 from pondero.errors import BadConfig, BadParameter, MissingExtra, Timeout, Unreachable
-from pondero.store import ToolServer, check_config, tool_server
+from pondero.store import ToolServer, check_config, resolve_tool_server
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
 STDIO = {"name": "numbers", "command": sys.executable, "args": [PROGRAM]}
@@ -382,7 +382,7 @@ def test_a_name_changes_only_where_it_must():
     ],
 )
 def test_a_server_has_a_name(given, name):
-    assert tool_server(given).name == name
+    assert resolve_tool_server(given).name == name
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_a_server_has_a_name(given, name):
 )
 def test_what_is_no_server_is_said(given, words):
     with pytest.raises(BadParameter, match=words):
-        tool_server(given)
+        resolve_tool_server(given)
 
 
 def test_mcp_is_a_list():
@@ -425,7 +425,9 @@ def test_a_wrong_server_in_the_config_is_named(config_dir, monkeypatch, text, wo
 
 
 def test_values_of_variables_and_headers_are_not_shown():
-    shown = repr(tool_server({"url": "https://x.test", "headers": {"authorization": "Bearer abc"}}))
+    shown = repr(
+        resolve_tool_server({"url": "https://x.test", "headers": {"authorization": "Bearer abc"}})
+    )
     assert "abc" not in shown
 
 

@@ -11,7 +11,7 @@ from pondero.cli.app import run as pondero
 from pondero.contract import SCENARIOS, Taped, named, recorded_model, report, run_one, stand_ins
 from pondero.dialects import dialect
 from pondero.emulator import SERVER, Emulator
-from pondero.transport import leaks, load
+from pondero.transport import leaks, load_cassette
 
 FOLDER = Path(__file__).parents[1] / "cassettes"
 PROVIDERS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
@@ -80,15 +80,15 @@ def test_no_cassette_holds_a_key(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_cassette_came_from_the_emulator_over_http(path):
-    assert {exchange.head and exchange.head.headers["server"] for exchange in load(path)} == {
-        SERVER
-    }
+    assert {
+        exchange.head and exchange.head.headers["server"] for exchange in load_cassette(path)
+    } == {SERVER}
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
 def test_the_emulator_still_says_what_was_recorded(provider, level):
-    (exchange,) = load(FOLDER / provider / f"thinking_{level}.jsonl")
+    (exchange,) = load_cassette(FOLDER / provider / f"thinking_{level}.jsonl")
     emulator = Emulator(service=provider)
     assert b"".join(emulator.send(exchange.request)) == exchange.body
 
@@ -122,7 +122,7 @@ def test_what_is_recorded_came_over_http_without_the_key_and_plays(recorded, cap
     ]
     for path in files:
         assert KEY not in path.read_text("utf-8")
-        assert all(e.request.url.startswith("http://127.0.0.1:") for e in load(path))
+        assert all(e.request.url.startswith("http://127.0.0.1:") for e in load_cassette(path))
     arguments = ["contract", "--cassettes", str(recorded), "--scenario", "thinking_low", "--json"]
     assert pondero(arguments) == 0
     (result,) = json.loads(capsys.readouterr().out)["results"]

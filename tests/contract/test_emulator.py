@@ -2,7 +2,7 @@
 
 import pytest
 
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
 from pondero.dialects import NAMES
 from pondero.emulator import home_providers
@@ -10,7 +10,7 @@ from pondero.emulator import home_providers
 HOMES = [home.name for home in home_providers()]
 OTHERS = [
     provider.name
-    for provider in lookup().catalog.providers.values()
+    for provider in load_catalog().catalog.providers.values()
     if provider.dialect in NAMES and provider.name not in HOMES
 ]
 # What three services do not do at all, on the model that stands for them.

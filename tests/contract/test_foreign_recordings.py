@@ -14,7 +14,7 @@ from pondero.canon import HttpRequest, ResponseHead
 from pondero.cli.app import run
 from pondero.contract import SCENARIOS, recorded_model, stand_ins
 from pondero.emulator import SERVER, Emulator, home_providers, serving
-from pondero.transport import Recorded, load
+from pondero.transport import RecordedExchange, load_cassette
 from pondero.transport.cassette_file import dump
 
 # One provider of every wire, and two more that speak Chat Completions with rules of their own.
@@ -104,7 +104,7 @@ def test_no_answer_of_it_bears_the_emulators_name(contract, tmp_path):
     with foreign("anthropic") as url:
         contract("anthropic", "--base-url", url, "--cassettes", str(tmp_path), record=True)
     for path in tmp_path.rglob("*.jsonl"):
-        for exchange in load(path):
+        for exchange in load_cassette(path):
             assert exchange.source == url
             assert SERVER not in (exchange.head.headers.values() if exchange.head else ())
 
@@ -150,7 +150,7 @@ def test_what_a_server_refuses_is_unsupported_when_it_is_played_too(contract, tm
 
 def test_a_model_that_the_emulator_does_not_serve_is_found_again_in_its_recordings(tmp_path):
     url = "https://gateway.test/v1beta/models/gemini-9-none:generateContent"
-    taken = Recorded(HttpRequest("POST", url, {}, b"{}"), ResponseHead(200), (b"{}",))
+    taken = RecordedExchange(HttpRequest("POST", url, {}, b"{}"), ResponseHead(200), (b"{}",))
     (tmp_path / "google").mkdir()
     (tmp_path / "google" / "test_contract_simple_text.jsonl").write_bytes(dump([taken]))
     assert recorded_model(tmp_path, stand_ins("google")[0]) == "gemini-9-none"

@@ -7,7 +7,7 @@ from tests.contract.decoders import Mutant
 from tests.contract.mutants import MUTANTS
 
 from pondero.catalog import ModelEntry
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
 from pondero.contract.runner import BROKEN
 from pondero.dialects import NAMES, dialect
@@ -54,7 +54,7 @@ def test_every_scenario_has_a_mutant():
 
 @pytest.mark.parametrize("wire", UNSHOWN)
 def test_every_scenario_is_put_to_the_test_on_every_wire_but_for_what_is_written_down(wire):
-    here = [name for name in PROVIDERS if lookup().catalog.providers[name].dialect == wire]
+    here = [name for name in PROVIDERS if load_catalog().catalog.providers[name].dialect == wire]
     shown = {name for name in MUTANTS for provider in here if subjects(provider, name)}
     assert set(MUTANTS) - shown == UNSHOWN[wire]
 

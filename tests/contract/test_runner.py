@@ -8,7 +8,7 @@ from pondero.contract import Check, Emulated, Result, as_junit, named, report, r
 from pondero.contract.bench import Bench, Terms
 from pondero.contract.scenario import lacking, offered, same, scenario_of, true
 from pondero.errors import BadRequest
-from pondero.transport import Recorded
+from pondero.transport import RecordedExchange
 
 GOOGLE = named("google", "gemini-3-flash-preview")
 
@@ -131,7 +131,9 @@ def test_an_answer_that_is_no_text_is_shown_by_the_json_in_it():
     check = true("reply.text", "words", "", holds=False)
     passed = run_one(GOOGLE, scenario_of(fails, row="000 A00"), Emulated())
     assert passed.exchange is not None
-    binary = Recorded(passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',))
+    binary = RecordedExchange(
+        passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',)
+    )
     shown = report(Result("google", "x", "fails", "failed", "", check, binary))
     assert '(17 bytes)\n            {"text":"four"}' in shown
 

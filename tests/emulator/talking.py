@@ -17,7 +17,7 @@ from pondero.canon import (
     Tool,
     ToolResult,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator
 
@@ -74,7 +74,7 @@ def encoded(
     model: str, thinking: Any, *messages: Message | str, stream: bool = True, **more: Any
 ) -> HttpRequest:
     """Return the request for a conversation, as our own caller's side writes it."""
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     plan = pondero.plan(
         model, thinking, tools=bool(more.get("tools")), max_tokens=more.get("max_tokens")
     )
@@ -85,7 +85,7 @@ def encoded(
 
 def decoded(model: str, head: ResponseHead, body: bytes, *, stream: bool = True) -> list[Event]:
     """Return the events of an answer; raises what our own caller's side would."""
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     wire = dialect(entry.provider.dialect).caller()
     where = Where(entry.model, entry.provider.name, entry.provider.quirks)
     if head.status != 200:

@@ -21,13 +21,13 @@ from tests.emulator.talking import WEATHER, results
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.emulator import Emulator
 
 FOLDER = Path(__file__).parent / "answers"
 WRITES = bool(os.environ.get("SNAPSHOT"))
 PAIRS = 120  # of two faults each, for every provider
-PROVIDERS = sorted(lookup().catalog.providers)
+PROVIDERS = sorted(load_catalog().catalog.providers)
 
 Fault = tuple[str, tuple[Any, ...]]
 

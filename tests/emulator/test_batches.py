@@ -25,7 +25,7 @@ from tests.emulator.batching import (
 from pondero.canon import HttpRequest
 from pondero.emulator import BatchSettings, Emulator, Fault, Turn
 from pondero.errors import Timeout, Unreachable
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 each_service = pytest.mark.parametrize("kind", SERVICES, ids=lambda kind: kind.__name__)
 
@@ -558,7 +558,7 @@ def test_a_page_of_message_batches_goes_on_either_way():
 def test_every_provider_with_batches_has_limits_of_its_own():
     """Written on both sides: the catalog's are the caller's, limits.toml has the service's."""
     table = files("pondero.emulator.batches").joinpath("limits.toml").read_text("utf-8")
-    providers = lookup().catalog.providers.values()
+    providers = load_catalog().catalog.providers.values()
     assert tomllib.loads(table).keys() == {each.name for each in providers if each.batch}
 
 

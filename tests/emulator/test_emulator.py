@@ -11,7 +11,7 @@ from tests.laws.wire import wire
 from tests.plans import plan
 
 from pondero.canon import HttpRequest, Request
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator, home_providers
 from pondero.emulator.routes import route
@@ -31,7 +31,7 @@ def url_of(name: str, base: str) -> str:
 
 def path_of(name: str) -> str:
     """Return the path of a dialect's requests, as its home provider has it."""
-    home = lookup().catalog.providers[dialect(name).service().home]
+    home = load_catalog().catalog.providers[dialect(name).service().home]
     return urlsplit(url_of(name, home.url)).path
 
 
@@ -107,7 +107,7 @@ def test_the_wires_do_not_quarrel_over_a_path():
 
 
 def test_every_provider_is_found_by_where_it_lives_and_by_name():
-    catalog = lookup().catalog
+    catalog = load_catalog().catalog
     shared = {"azure", "azure-chat", "compatible", "vllm"}  # one address, two providers
     for provider in catalog.providers.values():
         if provider.dialect not in NAMES or "{" in provider.url or provider.name in shared:
@@ -148,7 +148,7 @@ def test_an_address_of_no_service_is_not_found():
 @each_wire
 def test_without_a_key_the_service_says_so(model):
     answer = Emulator().send(without_key(encoded(model, None, "x")))
-    wire = dialect(lookup().entry(model).provider.dialect)
+    wire = dialect(load_catalog().entry(model).provider.dialect)
     error = wire.caller().error(answer.head, b"".join(answer))
     assert isinstance(error, AuthFailed | PermissionDenied)
 
@@ -180,7 +180,7 @@ def test_the_log_tells_what_was_asked_and_what_came_of_it(model):
     assert entry.end == "complete"
     assert entry.sent > 0
     assert "2 + 2" in str(entry.body)
-    assert entry.model == lookup().entry(model).model
+    assert entry.model == load_catalog().entry(model).model
 
 
 def test_the_log_holds_no_key_wherever_it_stood():
@@ -241,7 +241,9 @@ def test_a_refusal_is_said_where_the_wire_has_a_place_for_it(model, stream):
     [
         (entry.id, entry.capability.default)
         for name in NAMES
-        for entry in {e.family: e for e in lookup().entries(dialect(name).service().home)}.values()
+        for entry in {
+            e.family: e for e in load_catalog().entries(dialect(name).service().home)
+        }.values()
         if entry.capability.default in ("minimal", "low", "medium", "high", "xhigh", "max")
     ],
 )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import HttpRequest
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.emulator import Emulator
 
 CLAUDE = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
@@ -59,7 +59,7 @@ def test_gemini_models_have_limits_and_say_whether_they_think(url):
 def test_claude_models_say_what_they_take_and_it_is_what_the_catalog_says():
     _, body = got("https://api.anthropic.com/v1/models?limit=1000", CLAUDE)
     for listed in body["data"]:
-        entry = lookup().entry(f"anthropic:{listed['id']}")
+        entry = load_catalog().entry(f"anthropic:{listed['id']}")
         takes = {word for word, how in listed["capabilities"]["effort"].items()
                  if isinstance(how, dict) and how["supported"]}  # fmt: skip
         assert listed["capabilities"]["thinking"]["supported"] == entry.capability.thinks

@@ -13,10 +13,10 @@ from tests.engine.scripted import write
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.client import dial, lookup
+from pondero.client import dial, load_catalog
 from pondero.exchange import Timeouts
 from pondero.transport import HttpTransport
-from pondero.transport.http import HttpAnswer
+from pondero.transport.http import HttpResponseStream
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,7 +83,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _forget() -> None:
-    for cached in (lookup, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.your_policy, dial._entry):
         cached.cache_clear()
 
 
@@ -105,7 +105,7 @@ class Overheard(HttpTransport):
         super().__init__()
         self.bodies: list[dict[str, Any]] = []
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpResponseStream:
         self.bodies.append(msgspec.json.decode(request.body))
         return super().send(request, timeouts)
 

@@ -6,7 +6,7 @@ import msgspec
 
 from pondero.canon import Event, HttpRequest, Message, Origin, Request, ResponseHead, Text
 from pondero.catalog import ModelEntry
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import (
     Emit,
     Exchange,
@@ -27,8 +27,8 @@ QUESTION = (Message("user", (Text("What is 17 * 23?"),)),)
 
 def exchange(model: str = "claude-opus-5/low", **asked: Any) -> Exchange:
     """Return one exchange with a model of the catalog, without a key."""
-    entry: ModelEntry = lookup().entry(model)
-    wish = lookup().split(model).level
+    entry: ModelEntry = load_catalog().entry(model)
+    wish = load_catalog().split(model).level
     made = plan(
         entry, parse_intent(wish), asked=RequestParameters(max_tokens=8000), policy=Policy()
     )

@@ -15,7 +15,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import add_cache_breakpoints, plan, prepare
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
@@ -46,7 +46,7 @@ def marks(request):
 
 @pytest.mark.parametrize("model", [CLAUDE, CONVERSE])
 def test_the_ends_of_system_and_of_the_last_two_questions_are_marked(model):
-    made = add_cache_breakpoints(lookup().entry(model), TALK)
+    made = add_cache_breakpoints(load_catalog().entry(model), TALK)
     assert marks(made) == [
         Text("Be kind.", cache=MARK),
         Text("second", cache=MARK),
@@ -56,7 +56,9 @@ def test_the_ends_of_system_and_of_the_last_two_questions_are_marked(model):
 
 def test_without_a_system_prompt_the_tools_are_marked():
     talk = Request("m", (Message("user", (Text("a"), Image("image/png", b"1"))),), tools=(TOOL,))
-    assert [type(each) for each in marks(add_cache_breakpoints(lookup().entry(CLAUDE), talk))] == [
+    assert [
+        type(each) for each in marks(add_cache_breakpoints(load_catalog().entry(CLAUDE), talk))
+    ] == [
         Tool,
         Image,
     ]
@@ -67,17 +69,17 @@ def test_without_a_system_prompt_the_tools_are_marked():
     ["openai:gpt-5.5", "google:gemini-3-flash-preview", "deepseek:deepseek-v4-flash"],
 )
 def test_where_the_service_caches_by_itself_nothing_is_marked(model):
-    assert add_cache_breakpoints(lookup().entry(model), TALK) is TALK
+    assert add_cache_breakpoints(load_catalog().entry(model), TALK) is TALK
 
 
 def test_a_client_that_marks_knows_best():
     own = Request("m", (Message("user", (Text("a", cache=CacheBreakpoint("1h")), Text("b"))),))
-    assert add_cache_breakpoints(lookup().entry(CLAUDE), own) is own
+    assert add_cache_breakpoints(load_catalog().entry(CLAUDE), own) is own
 
 
 def test_what_was_written_to_the_cache_is_read_from_it_a_turn_later():
     """The prefix up to a turn's last mark stands marked in the next turn too."""
-    entry = lookup().entry(CLAUDE)
+    entry = load_catalog().entry(CLAUDE)
 
     def sent(request):
         planned = plan(entry, parse_intent("low"), asked=RequestParameters(), policy=Policy())

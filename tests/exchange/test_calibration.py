@@ -16,11 +16,11 @@ from pondero.exchange import (
     fingerprint,
     plan,
 )
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import LEVELS, UNSET, Intent, Policy, RequestParameters, parse_intent
 
-OPUS = lookup().entry("claude-opus-5")
-GEMINI = lookup().entry("gemini-3-pro-preview")
+OPUS = load_catalog().entry("claude-opus-5")
+GEMINI = load_catalog().entry("gemini-3-pro-preview")
 
 
 def known(*all_of_them, broken=(), today=TODAY):
@@ -120,7 +120,7 @@ def test_what_is_shown_of_thinking_is_no_reason_to_doubt():
 
 
 def test_another_policy_for_budgets_is_a_reason_to_doubt():
-    haiku = lookup().entry("claude-haiku-4-5")
+    haiku = load_catalog().entry("claude-haiku-4-5")
     made = planned(
         "auto", calibration(model="claude-haiku-4-5"), entry=haiku, policy=Policy(budgets="fixed")
     )

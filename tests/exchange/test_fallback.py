@@ -12,7 +12,7 @@ from pondero.exchange import (
     is_fallback_error,
     shorten_retries,
 )
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_failure_moves_on_unless_the_request_itself_is_wrong(kind, moves, faul
 
 
 def test_a_conversation_is_at_home_with_the_model_of_its_last_answer():
-    entry = lookup().entry("anthropic:claude-opus-5")
+    entry = load_catalog().entry("anthropic:claude-opus-5")
 
     def said(model):
         return Message("assistant", (Text("x"),), Origin("anthropic", model))

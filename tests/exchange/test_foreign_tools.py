@@ -19,7 +19,7 @@ from pondero.canon import (
     ToolDelta,
     ToolResult,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import TextCalls, compose, plan
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
@@ -33,7 +33,7 @@ DONE = Message("user", (ToolResult("call_1", (Text("ok"),)),))
 
 
 def composed(model, *tools, choice=None):
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     request = Request(
         entry.model,
         (Message("user", (Text("hi"),)), CALLED, DONE),

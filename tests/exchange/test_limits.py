@@ -14,12 +14,12 @@ from pondero.canon import (
     ToolCall,
     ToolChoice,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import plan
 from pondero.exchange.limits import GO_ON, apply_prefill, drop_unsupported
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
-ENTRY = lookup().entry("claude-sonnet-4-5")
+ENTRY = load_catalog().entry("claude-sonnet-4-5")
 QUESTION = Message("user", (Text("hi"),))
 TOOL = Tool("look", "Looks.", {"type": "object"})
 SEARCH = Tool("search", raw={"googleSearch": {}}, kind="web_search")
@@ -72,7 +72,7 @@ def test_a_schema_without_a_field_is_said_in_words():
 
 
 def test_stop_sequences_above_the_services_number_are_cut():
-    entry = lookup().entry("openai-chat:gpt-4o")
+    entry = load_catalog().entry("openai-chat:gpt-4o")
     asked = ("a", "b", "c", "d", "e", "f")
     kept, made = drop_unsupported(
         Request(entry.model, (QUESTION,), stop=asked), planned(), entry, frozenset()

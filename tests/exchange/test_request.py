@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pondero.canon import Message, OutputFormat, Request, Text, Tool, ToolChoice
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES
 from pondero.exchange import compose, make_destination, plan
 from pondero.thinking import Policy, RequestParameters, parse_intent
@@ -22,7 +22,7 @@ ONE_OF_EACH = (
 
 
 def composed(model, key=KEY, level=None, asked=None, **fields):
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     made = plan(entry, parse_intent(level), asked=asked or RequestParameters(), policy=Policy())
     request = Request(entry.model, (Message("user", (Text("hi"),)),), **fields)
     return compose(entry, request, made, url=entry.provider.url, key=key, at=12.5)
@@ -96,7 +96,7 @@ def test_a_parameter_outside_what_the_wire_takes_is_brought_inside_and_recorded(
 
 
 def unkeyed(model, url):
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     made = plan(entry, parse_intent(None), asked=RequestParameters(), policy=Policy())
     question = Request(entry.model, (Message("user", (Text("hi"),)),))
     return compose(entry, question, made, url=url)
@@ -123,14 +123,14 @@ def test_where_there_is_nothing_to_sign_with_nothing_is_signed():
 
 
 def test_a_destination_knows_the_other_names_of_its_model():
-    to = make_destination(lookup().entry("google:gemini-3.0-flash"), Policy(foreign="note"))
+    to = make_destination(load_catalog().entry("google:gemini-3.0-flash"), Policy(foreign="note"))
     assert to.model == "gemini-3-flash-preview"
     assert "gemini-3.0-flash" in to.aliases
     assert to.foreign == "note"
 
 
 def test_nothing_remembered_of_a_model_is_used_for_another_of_the_same_name():
-    usual = lookup().entry("llamacpp:any")
+    usual = load_catalog().entry("llamacpp:any")
     own = msgspec.structs.replace(
         usual.provider, start="run mine", keys=("MY_KEY",), aliases={"mine": "any"}, quirks={}
     )
@@ -168,4 +168,4 @@ def test_half_a_character_is_sent_as_a_whole_one_on_every_wire(provider, fields)
 
 
 def test_these_models_speak_every_wire():
-    assert {lookup().entry(model).provider.dialect for model in ONE_OF_EACH} == {*NAMES}
+    assert {load_catalog().entry(model).provider.dialect for model in ONE_OF_EACH} == {*NAMES}

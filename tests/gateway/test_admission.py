@@ -21,7 +21,7 @@ from pondero.gateway.gate import Gate
 from pondero.gateway.receipt import Receipt
 from pondero.gateway.secrets import hash_of
 from pondero.gateway.shared import shared_of
-from pondero.store import cost
+from pondero.store import price_usage
 
 OPUS = Route("opus", ("anthropic:claude-opus-5",))
 CI = Key("ci", hash_of("the-key"))
@@ -61,7 +61,7 @@ class Served:
 def spent(receipts: Sequence[Receipt]) -> dict[str, int]:
     """Return what the answers cost, worked out from their receipts."""
     done = [each for each in receipts if each.end == "done"]
-    prices = [cost("anthropic", "claude-opus-5", each.usage) or 0 for each in done]
+    prices = [price_usage("anthropic", "claude-opus-5", each.usage) or 0 for each in done]
     return {
         "requests": len(done),
         "tokens": sum(each.usage.known_total for each in done),

@@ -19,11 +19,11 @@ from pondero.gateway.gate import Gate
 from pondero.gateway.keys import _checked
 from pondero.gateway.preview import preview
 from pondero.gateway.routing import Routing, allows
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import UNSET
 
 OPUS = "anthropic:claude-opus-5"
-OPEN = opened(Config(), lookup(), offline=True)
+OPEN = opened(Config(), load_catalog(), offline=True)
 
 
 @pytest.fixture(autouse=True)
@@ -114,26 +114,26 @@ def test_the_kind_of_a_question_is_said_in_a_header_or_in_the_level():
 
 def test_a_key_is_held_to_the_model_that_a_calibration_stands_for():
     adopt("sums")
-    routing = Routing(OPEN, lookup())
+    routing = Routing(OPEN, load_catalog())
     assert routing.resolve("auto:sums").name == "claude-opus-5"
     assert allows(Key("k", "h", models=("claude-*",)), routing.resolve("auto:sums"))
     assert not allows(Key("k", "h", models=("gpt-*", "auto:*")), routing.resolve("auto:sums"))
     route = Route("claude-*", (OPUS,))
-    assert Routing(Config(routes=(route,)), lookup()).resolve("auto:sums").route == route
+    assert Routing(Config(routes=(route,)), load_catalog()).resolve("auto:sums").route == route
 
 
 def test_names_that_end_so_and_routes_that_are_called_so_stay_names():
-    routing = Routing(OPEN, lookup())
+    routing = Routing(OPEN, load_catalog())
     assert routing.resolve("openrouter:openrouter/auto").level is None
     team = Route("team/auto", (OPUS,))
-    resolved = Routing(Config(routes=(team,)), lookup()).resolve("team/auto")
+    resolved = Routing(Config(routes=(team,)), load_catalog()).resolve("team/auto")
     assert (resolved.route, resolved.level) == (team, None)
 
 
 def written(tmp_path: Path, text: str) -> Config:
     path = tmp_path / "gateway.toml"
     path.write_text(f'[[route]]\nmatch = "opus"\n{text}\n')
-    return load(path, lookup())
+    return load(path, load_catalog())
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def written(tmp_path: Path, text: str) -> Config:
 def test_auto_behind_a_routes_model_is_its_default(tmp_path, text, default):
     adopt("sums")
     (route,) = written(tmp_path, text).routes
-    assert lookup().entry(route.to[0]).id == OPUS
-    assert lookup().split(route.to[0]).level is None
+    assert load_catalog().entry(route.to[0]).id == OPUS
+    assert load_catalog().split(route.to[0]).level is None
     assert route.thinking.default == default
 
 
@@ -181,6 +181,6 @@ def test_a_key_made_at_run_time_has_no_auto_as_its_bound():
 
 def test_the_consoles_preview_shows_what_auto_becomes():
     adopt("sums", "low")
-    shown = preview(OPEN, Routing(OPEN, lookup()), "claude-opus-5", "auto")
+    shown = preview(OPEN, Routing(OPEN, load_catalog()), "claude-opus-5", "auto")
     assert shown.said == "asked=auto; sent=low; why=calibrated"
     assert shown.body["output_config"] == {"effort": "low"}

@@ -13,15 +13,17 @@ from pondero.gateway.config import Config, Dial, Route
 from pondero.gateway.config_file import opened
 from pondero.gateway.routing import Routing
 from pondero.gateway.secrets import hash_of
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 CLIENTS = known_clients()
-OFFLINE = opened(Config(), lookup(), offline=True)
+OFFLINE = opened(Config(), load_catalog(), offline=True)
 URL, KEY = "http://127.0.0.1:54321", "pnd_a-key-of-its-own"
 
 
 def prepared(name: str, model: str | None, config: Config = OFFLINE, offline=True):
-    return private(config, CLIENTS[name], key=KEY, model=model, lookup=lookup(), offline=offline)
+    return private(
+        config, CLIENTS[name], key=KEY, model=model, lookup=load_catalog(), offline=offline
+    )
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def home(tmp_path, monkeypatch):
 def started(name: str, model: str | None, folder: Path, **environment: str):
     folder.mkdir()
     config, chosen = prepared(name, model)
-    routing = Routing(config, lookup())
+    routing = Routing(config, load_catalog())
     return start(
         CLIENTS[name],
         chosen,
@@ -196,9 +198,11 @@ def test_the_gateway_is_the_clients_alone():
 
 def test_the_chosen_model_answers_under_every_name_and_its_level_under_its_own():
     config, chosen = prepared("claude", "gemini-3-flash-preview/high")
-    routing = Routing(config, lookup())
+    routing = Routing(config, load_catalog())
 
-    assert chosen == Chosen("gemini-3-flash-preview", lookup().entry("gemini-3-flash-preview"))
+    assert chosen == Chosen(
+        "gemini-3-flash-preview", load_catalog().entry("gemini-3-flash-preview")
+    )
     for said, force in (("gemini-3-flash-preview", "high"), ("claude-haiku-4-5", None)):
         resolved = routing.resolve(said)
         assert [each.id for each in resolved.entries] == ["google:gemini-3-flash-preview"]
@@ -209,7 +213,7 @@ def test_the_chosen_model_answers_under_every_name_and_its_level_under_its_own()
 def test_a_client_that_cannot_be_told_a_name_gets_the_level_under_every_name():
     config, _ = prepared("llm", "gemini-3-flash-preview/high")
 
-    resolved = Routing(config, lookup()).resolve("whatever it says")
+    resolved = Routing(config, load_catalog()).resolve("whatever it says")
     assert resolved.route is not None
     assert resolved.route.thinking.force == "high"
 

@@ -31,7 +31,7 @@ from pondero.gateway.config_file import (
     opened,
     reloaded,
 )
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import FIGURES, LEVELS
 
 WHOLE = f"""\
@@ -71,7 +71,7 @@ def read(tmp_path):
     def read(text: str) -> Config:
         path = tmp_path / "gateway.toml"
         path.write_text(text, encoding="utf-8")
-        return load(path, lookup())
+        return load(path, load_catalog())
 
     return read
 
@@ -177,10 +177,10 @@ def test_two_keys_of_one_name_or_hash_are_a_mistake(read):
 
 def test_a_file_that_is_missing_or_no_text_is_a_mistake(tmp_path):
     with pytest.raises(BadConfig, match="cannot be read: No such file"):
-        load(tmp_path / "nothing.toml", lookup())
+        load(tmp_path / "nothing.toml", load_catalog())
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadConfig, match="is not UTF-8"):
-        load(tmp_path / "odd.toml", lookup())
+        load(tmp_path / "odd.toml", load_catalog())
 
 
 def test_the_cure_of_every_setting_is_known():
@@ -209,10 +209,10 @@ def test_a_floor_is_accepted_where_it_is_at_most_the_cap(tmp_path_factory, floor
     )
 
     if LEVELS.index(floor) <= LEVELS.index(cap):
-        assert load(path, lookup()).routes[0].thinking == Dial(floor=floor, cap=cap)
+        assert load(path, load_catalog()).routes[0].thinking == Dial(floor=floor, cap=cap)
     else:
         with pytest.raises(BadConfig, match="is above cap"):
-            load(path, lookup())
+            load(path, load_catalog())
 
 
 def test_a_number_of_tokens_may_be_written_as_a_number(read):
@@ -235,14 +235,16 @@ def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, re
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
-    for config in (from_environment(lookup()), read("[server]\nport = 9000\n")):
+    for config in (from_environment(load_catalog()), read("[server]\nport = 9000\n")):
         assert "google" in config.open
         assert "ollama" in config.open, "it needs no key"
         assert "anthropic" not in config.open
 
     assert "anthropic" in read('[provider.anthropic]\nkey = "file:/run/key"\n').open
     assert read(WHOLE).open == frozenset()
-    assert opened(Config(), lookup(), offline=True).open == set(lookup().catalog.providers)
+    assert opened(Config(), load_catalog(), offline=True).open == set(
+        load_catalog().catalog.providers
+    )
 
 
 @pytest.mark.parametrize(
@@ -265,26 +267,26 @@ def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
     here = msgspec.structs.replace(read(WHOLE), server=Server(host="0.0.0.0", port=1))
     path.write_text(WHOLE.replace('"claude-*"', '"sonnet"'))
 
-    again = reloaded(here, lookup())
+    again = reloaded(here, load_catalog())
     assert again.server == here.server
     assert again.routes[1].match == "sonnet"
 
     path.write_text(WHOLE.partition("[[key]]")[0])
     with pytest.raises(BadConfig, match="anybody could ask with your keys"):
-        reloaded(here, lookup())
+        reloaded(here, load_catalog())
     path.write_text("[sever]")
     with pytest.raises(BadConfig, match=":1: unknown setting 'sever'"):
-        reloaded(here, lookup())
+        reloaded(here, load_catalog())
 
 
 def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
-    config = configured(None, lookup())
+    config = configured(None, load_catalog())
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
 
     assert "google" not in config.open
-    assert "google" in reloaded(config, lookup()).open
-    assert "anthropic" in reloaded(config, lookup(), offline=True).open
+    assert "google" in reloaded(config, load_catalog()).open
+    assert "anthropic" in reloaded(config, load_catalog(), offline=True).open
 
 
 def test_others_are_let_in_only_with_keys():

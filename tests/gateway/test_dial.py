@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from pondero.errors import BadThinking
 from pondero.gateway.config import Dial
 from pondero.gateway.dial import Wish, decide, wish_of
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse_intent
 
-OPUS = lookup().entry("claude-opus-5").capability
+OPUS = load_catalog().entry("claude-opus-5").capability
 WORDS = st.sampled_from(LEVELS)
 WISHES = st.one_of(
     WORDS.map(parse_intent), st.integers(0, 100_000).map(parse_intent), st.just(UNSET)

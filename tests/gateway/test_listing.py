@@ -20,7 +20,7 @@ from pondero.gateway import hash_of, make_key, serving
 from pondero.gateway.config import Config, Key, Route, Server
 from pondero.gateway.listing import listed
 from pondero.gateway.routing import Routing
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 OPUS = Route("opus", ("anthropic:claude-opus-5",))
 FLASH = Route("team/flash", ("google:gemini-3-flash-preview",))
@@ -28,8 +28,8 @@ SWITCH = Route("switch", ("deepseek:deepseek-v4-flash",))
 PLAIN = Route("plain", ("openai:gpt-4.1",))
 REST = Route("*", ("google:gemini-3-flash-preview",))
 NAMES = ["opus", "team/flash", "switch", "plain"]
-ROUTING = Routing(Config(routes=(OPUS, FLASH, SWITCH, PLAIN)), lookup())
-ANYTHING = Routing(Config(routes=(OPUS, REST)), lookup())
+ROUTING = Routing(Config(routes=(OPUS, FLASH, SWITCH, PLAIN)), load_catalog())
+ANYTHING = Routing(Config(routes=(OPUS, REST)), load_catalog())
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def test_anthropics_sdk_reads_pages_and_one_model(url):
         with pytest.raises(anthropic.NotFoundError, match="did you mean 'opus'"):
             client.models.retrieve("opsu")
 
-    facts = lookup().entry("claude-opus-5").capability
+    facts = load_catalog().entry("claude-opus-5").capability
     assert (one.id, one.type) == ("opus", "model")
     assert (one.max_input_tokens, one.max_tokens) == (facts.context, facts.max_output)
     assert one.capabilities.thinking.supported
@@ -100,7 +100,7 @@ def test_googles_sdk_reads_the_list_and_one_model(url):
 
     assert [each.name for each in client.models.list()] == [f"models/{each}" for each in NAMES]
     one = client.models.get(model="opus")
-    assert one.output_token_limit == lookup().entry("claude-opus-5").capability.max_output
+    assert one.output_token_limit == load_catalog().entry("claude-opus-5").capability.max_output
     assert "generateContent" in one.supported_actions
     with pytest.raises(genai_errors.ClientError, match="did you mean 'opus'") as caught:
         client.models.get(model="opsu")

@@ -8,7 +8,7 @@ from pondero.errors import BadThinking, UnknownModel
 from pondero.gateway.config import Config, Key, Route
 from pondero.gateway.config_file import opened
 from pondero.gateway.routing import Routing, allows
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import LEVELS
 
 OPUS = Route("opus", ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"))
@@ -20,11 +20,11 @@ REST = Route("*", ("deepseek:deepseek-v4-flash",))
 
 
 def routing(*routes: Route) -> Routing:
-    return Routing(Config(routes=routes), lookup())
+    return Routing(Config(routes=routes), load_catalog())
 
 
 ALL = routing(OPUS, CLAUDE, SLASHED, BRACKETED, ODD, REST)
-OFFLINE = Routing(opened(Config(), lookup(), offline=True), lookup())
+OFFLINE = Routing(opened(Config(), load_catalog(), offline=True), load_catalog())
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_the_first_route_that_matches_answers(said, name, route, level):
 
     assert (resolved.said, resolved.name, resolved.route) == (said, name, route)
     assert resolved.level == level
-    assert resolved.entries == tuple(lookup().entry(model) for model in route.to)
+    assert resolved.entries == tuple(load_catalog().entry(model) for model in route.to)
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20))
 def test_a_route_for_everything_answers_every_name_that_can_be_said(said):
     try:
-        name = lookup().split(said)
+        name = load_catalog().split(said)
     except (UnknownModel, BadThinking):
         return
     resolved = routing(REST).resolve(said)
@@ -86,7 +86,7 @@ def test_an_unknown_name_says_what_was_meant_and_what_is_served():
 def test_without_routes_a_provider_without_a_key_says_so(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
-    here = Routing(opened(Config(), lookup()), lookup())
+    here = Routing(opened(Config(), load_catalog()), load_catalog())
 
     assert here.resolve("gemini-3-flash-preview/high").entries[0].provider.name == "google"
     with pytest.raises(UnknownModel, match="set ANTHROPIC_API_KEY where the gateway runs"):

@@ -7,7 +7,7 @@ from pondero.errors import MissingKey
 from pondero.gateway import secrets
 from pondero.gateway.config import Config, Key, Provider
 
-GOOGLE = store.lookup().provider("google")
+GOOGLE = store.load_catalog().provider("google")
 
 
 def config(reference: str | None = None, url: str | None = None) -> Config:
@@ -22,7 +22,7 @@ def test_a_reference_is_followed_each_time_it_is_used(monkeypatch, tmp_path):
 
         assert secrets.key_of(config("env:MY_KEY"), GOOGLE) == f"{key}-env"
         assert secrets.key_of(config(f"file:{file}"), GOOGLE) == f"{key}-file"
-        assert f"{key}-file" not in store.hidden(f"it is {key}-file")
+        assert f"{key}-file" not in store.redact_secrets(f"it is {key}-file")
 
 
 def test_a_key_of_the_keyring_is_read_again_after_a_new_configuration(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from tests.hazards.talking import chat_with, last_body, refusals
 
 from pondero.canon import Message
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator
 
@@ -31,7 +31,7 @@ MODELS = (
     "xai-responses:grok-4.6/high",
     "openrouter:deepseek/deepseek-v4-pro/high",  # wants thinking on every turn
 )
-TALKED = [name for name in MODELS if lookup().entry(name).provider.dialect in NAMES]
+TALKED = [name for name in MODELS if load_catalog().entry(name).provider.dialect in NAMES]
 
 
 @cache

@@ -9,7 +9,7 @@ from tests.hazards.talking import calling, chat_with, last_body, refusals
 
 import pondero
 from pondero.canon import Assembler, ResponseHead, Text, Thinking
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator, Fault
 from pondero.errors import BadRequest, ServerFailed
@@ -20,7 +20,7 @@ MISTRAL = "mistral:mistral-medium-latest"
 
 def decoded(*deltas):
     """Return the message of a stream of these contents, read as the client reads this service."""
-    quirks = lookup().catalog.providers["mistral"].quirks
+    quirks = load_catalog().catalog.providers["mistral"].quirks
     reader = dialect("openai_chat").caller().stream(ResponseHead(200), Where("m", "r", quirks))
     chunks = [{"choices": [{"index": 0, "delta": {"content": each}}]} for each in deltas]
     chunks.append({"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pondero.dialects import NAMES
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 ROOT = Path(__file__).parents[2]
 RUNS = 5
@@ -27,7 +27,7 @@ def failures(job: str, model: str = "-") -> list[str]:
 
 def model_of(dialect: str) -> str:
     """Return the first catalogued model of a provider that speaks a dialect."""
-    catalog = lookup().catalog
+    catalog = load_catalog().catalog
     return next(
         f"{provider.name}:{family.match[0].rstrip('*')}"
         for provider in catalog.providers.values()

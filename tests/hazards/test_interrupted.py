@@ -4,7 +4,7 @@ import pytest
 from tests.emulator.talking import MODELS, WEATHER, encoded, said, talk
 
 from pondero.canon import Assembler, Message, Thinking, ToolCall
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import Where, dialect
 from pondero.emulator import Emulator
 
@@ -13,7 +13,7 @@ QUESTIONS = ("What is 17 * 23?", "What is the weather in Paris and London?")
 
 def left_over(model: str, pieces: list[bytes]) -> Message:
     """Return what is left of an answer of which only these pieces came."""
-    entry = lookup().entry(model)
+    entry = load_catalog().entry(model)
     answer = Emulator().send(encoded(model, "low", "x"))
     reader = (
         dialect(entry.provider.dialect)

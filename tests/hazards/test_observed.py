@@ -6,7 +6,7 @@ from tests.hazards.talking import Recorder
 
 import pondero
 from pondero.canon import Usage
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator, Turn
 
@@ -73,7 +73,7 @@ def test_thinking_that_comes_though_it_is_off_is_kept_on_every_wire(model, strea
 
 
 def test_every_wire_is_there():
-    wires = {lookup().entry(model).provider.dialect for model in THINKS}
+    wires = {load_catalog().entry(model).provider.dialect for model in THINKS}
     assert wires == set(NAMES)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pondero
 from pondero.canon import Blob, Image, Message, Text, Tool, ToolCall, ToolResult
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES, Rejected
 from pondero.emulator import Emulator
 from pondero.emulator.routes import route
@@ -35,9 +35,9 @@ WEATHER = Tool(
 
 ENTRIES = [
     entry
-    for provider in lookup().catalog.providers.values()
+    for provider in load_catalog().catalog.providers.values()
     if provider.dialect in NAMES
-    for entry in lookup().entries(provider.name)
+    for entry in load_catalog().entries(provider.name)
 ]
 PICTURE = Image(
     "image/png",

@@ -5,10 +5,10 @@ from tests.calibrations import adopt
 
 from pondero.catalog import Lookup, add_user_files, load_shipped
 from pondero.errors import BadThinking
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.thinking import parse_auto, parse_intent
 
-ENTRIES = lookup().entries()
+ENTRIES = load_catalog().entries()
 ENDING_SO = sorted({entry.id for entry in ENTRIES if entry.id.lower().endswith(("/auto", "@auto"))})
 
 
@@ -18,7 +18,7 @@ def test_the_catalog_has_names_that_end_so():
 
 def test_no_catalogued_name_loses_its_end():
     for entry in ENTRIES:
-        split = lookup().split(entry.id)
+        split = load_catalog().split(entry.id)
         assert (split.provider, split.model, split.level) == (
             entry.provider.name,
             entry.model,
@@ -29,16 +29,16 @@ def test_no_catalogued_name_loses_its_end():
 def test_auto_behind_any_catalogued_name_is_a_wish():
     for entry in ENTRIES:
         for wish in ("auto", "auto:sums", "auto#a kind", "auto:sums#kind"):
-            assert lookup().apart(f"{entry.id}/{wish}") == (entry.id, wish)
+            assert load_catalog().apart(f"{entry.id}/{wish}") == (entry.id, wish)
 
 
 @pytest.mark.parametrize("name", ENDING_SO)
 def test_a_name_that_ends_so_is_asked_for_with_and_without_its_provider(name):
     bare = name.partition(":")[2]
     for said in (name, bare, name.upper().replace("OPENROUTER:", "openrouter:")):
-        assert lookup().split(said).level is None
-        assert lookup().entry(said).id.lower() == name
-    assert lookup().split(f"{name}/high").level == "high"
+        assert load_catalog().split(said).level is None
+        assert load_catalog().entry(said).id.lower() == name
+    assert load_catalog().split(f"{name}/high").level == "high"
 
 
 def test_no_provider_and_no_level_is_called_auto():
@@ -54,17 +54,17 @@ def test_a_name_of_the_users_own_that_ends_so_stays_a_name():
     finder = Lookup(add_user_files(load_shipped(), {"models.toml": text}))
     assert finder.split("ollama:team/auto").level is None
     assert finder.split("ollama:team/auto/auto").level == "auto"
-    assert lookup().split("ollama:team/auto").level == "auto"
+    assert load_catalog().split("ollama:team/auto").level == "auto"
 
 
 def test_a_calibrations_name_alone_stands_for_its_model(config_dir):
     adopt("sums", model="gpt-5.5")
-    split = lookup().split("auto:SUMS#kind")
+    split = load_catalog().split("auto:SUMS#kind")
     assert (split.provider, split.model, split.level) == ("openai", "gpt-5.5", "auto:SUMS#kind")
-    assert lookup().entry("auto:sums").id == "openai:gpt-5.5"
-    assert lookup().apart("auto:sums") == ("openai:gpt-5.5", "auto:sums")
+    assert load_catalog().entry("auto:sums").id == "openai:gpt-5.5"
+    assert load_catalog().apart("auto:sums") == ("openai:gpt-5.5", "auto:sums")
     with pytest.raises(BadThinking, match="no calibration is called 'other'; use sums"):
-        lookup().split("auto:other")
+        load_catalog().split("auto:other")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pondero
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import plan as make_plan
 from pondero.thinking import (
     CHOICES,
@@ -22,7 +22,7 @@ from pondero.thinking import (
 
 _ENTRIES = pondero.models()
 _UNKNOWN = ["claude-opus-9", "gpt-9", "gemini-9-pro", "anthropic:nobody", "google:nobody"]
-_entries = st.sampled_from(_ENTRIES) | st.sampled_from([lookup().entry(m) for m in _UNKNOWN])
+_entries = st.sampled_from(_ENTRIES) | st.sampled_from([load_catalog().entry(m) for m in _UNKNOWN])
 _policies = st.builds(
     Policy,
     **{name: st.sampled_from(words) for name, words in CHOICES.items() if name != "unsupported"},

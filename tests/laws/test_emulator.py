@@ -11,7 +11,7 @@ from tests.targets import target
 import pondero
 from pondero.canon import HttpRequest, Message, Request, Text, Tool, ToolChoice
 from pondero.catalog import ModelEntry
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
 from pondero.exchange import plan as make_plan
@@ -74,7 +74,7 @@ def refusal(http: HttpRequest) -> str | None:
     return None if answer.head.status == 200 else body.decode()
 
 
-@pytest.mark.parametrize("provider", lookup().catalog.providers)
+@pytest.mark.parametrize("provider", load_catalog().catalog.providers)
 def test_every_name_that_is_listed_is_served(provider):
     refused = {
         entry.id: words
@@ -84,9 +84,11 @@ def test_every_name_that_is_listed_is_served(provider):
     assert refused == {}
 
 
-@pytest.mark.parametrize("provider", lookup().catalog.providers.values(), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "provider", load_catalog().catalog.providers.values(), ids=lambda p: p.name
+)
 def test_what_is_absent_is_a_name_of_its_families_and_not_listed(provider):
-    groups = [lookup().catalog.groups[name] for name in provider.families]
+    groups = [load_catalog().catalog.groups[name] for name in provider.families]
     known = {name for group in groups for family in group.family for name in family.match}
     needless = [each for each in provider.absent if not any(fnmatchcase(n, each) for n in known)]
     assert needless == []
@@ -104,7 +106,7 @@ def test_every_level_of_every_model_is_accepted(entry):
 
 OTHERS = [
     provider.name
-    for provider in lookup().catalog.providers.values()
+    for provider in load_catalog().catalog.providers.values()
     if provider.dialect in NAMES and provider.name not in PROVIDERS
 ]
 
@@ -146,7 +148,7 @@ def test_no_policy_cap_or_parameter_makes_it_refused(entry, wish, policy, asked)
     assert refusal(http) is None, http.body
 
 
-@pytest.mark.parametrize("provider", lookup().catalog.providers, ids=str)
+@pytest.mark.parametrize("provider", load_catalog().catalog.providers, ids=str)
 def test_a_tool_may_be_forced_wherever_a_model_does_not_think(provider):
     """Off unasked is off: services that refuse a forced tool refuse it while the model thinks."""
     for entry in pondero.models(provider):

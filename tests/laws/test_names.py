@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pondero
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator
 from pondero.errors import PonderoError
 
 CLIENT = pondero.Client(transport=Emulator())
-PROVIDERS = [p.name for p in lookup().catalog.providers.values() if p.dialect in NAMES]
+PROVIDERS = [p.name for p in load_catalog().catalog.providers.values() if p.dialect in NAMES]
 HOSTILE = [
     "..",
     ".",

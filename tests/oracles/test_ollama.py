@@ -6,9 +6,9 @@ import json
 import ollama
 import pytest
 
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, Turn, serving
-from pondero.store import url_of
+from pondero.store import resolve_url
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
@@ -176,7 +176,7 @@ def test_the_cloud_wants_a_key(url):
     ],
 )
 def test_an_address_means_what_it_means_to_the_client_itself(said):
-    ours = url_of(lookup().catalog.providers["ollama"], {"ollama": said}, needed=True)
+    ours = resolve_url(load_catalog().catalog.providers["ollama"], {"ollama": said}, needed=True)
     with ollama.Client(host=said) as client:
         theirs = str(client._client.base_url).rstrip("/")
     assert ours.replace("localhost", "127.0.0.1") == theirs

@@ -11,7 +11,7 @@ import pondero
 from pondero.emulator import Emulator
 from pondero.gateway import configured, serving
 from pondero.gateway.config import Server
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "plugins.md").read_text("utf-8")
@@ -25,7 +25,7 @@ PRINTED = "http://127.0.0.1:8787"
 
 @pytest.fixture(scope="module")
 def gateway():
-    config = replace(configured(None, lookup(), offline=True), server=Server(port=0))
+    config = replace(configured(None, load_catalog(), offline=True), server=Server(port=0))
     with serving(config, transport=Emulator()) as where:
         yield where
 

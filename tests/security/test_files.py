@@ -13,7 +13,7 @@ from pondero.canon import HttpRequest
 from pondero.errors import CassetteError, PonderoError, TransportError
 from pondero.exchange import Timeouts
 from pondero.framing import MAX_FRAME
-from pondero.transport import load
+from pondero.transport import load_cassette
 from pondero.vcr import Cassette
 
 ASKED = '{"_request":{"method":"GET","url":"https://api.test/a","headers":{},"body":""}}\n'
@@ -33,7 +33,7 @@ def test_a_yaml_cassette_makes_no_objects_and_calls_nothing(tmp_path):
     path, mark = tmp_path / "a.yaml", tmp_path / "owned"
     path.write_text(yaml_cassette(f'!!python/object/apply:os.system ["touch {mark}"]'))
     with pytest.raises(CassetteError):
-        load(path)
+        load_cassette(path)
     assert not mark.exists()
 
 
@@ -42,7 +42,7 @@ def test_a_packed_body_that_would_fill_the_memory_is_refused(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(yaml_cassette(f"{{base64_string: {packed}}}"))
     with pytest.raises(CassetteError, match=rf"more than {MAX_FRAME:,} bytes"):
-        load(path)
+        load_cassette(path)
 
 
 def bomb(opens: str, closes: str) -> str:
@@ -57,14 +57,14 @@ def test_aliases_that_would_fill_the_memory_are_refused(opens, closes, place, tm
     path = tmp_path / "a.yaml"
     path.write_text(bomb(opens, closes) + yaml_cassette("x").replace("body: x", place))
     with pytest.raises(CassetteError, match=r"a\.yaml:\d: its aliases add more than 8,388,608"):
-        load(path)
+        load_cassette(path)
 
 
 def test_an_alias_that_stands_in_itself_is_refused(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(yaml_cassette("x, parsed_body: &z [1, *z]"))
     with pytest.raises(CassetteError, match="the alias 'z' stands inside of itself"):
-        load(path)
+        load_cassette(path)
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -72,7 +72,7 @@ def test_a_yaml_cassette_that_is_too_deep_is_refused(closed, tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(yaml_cassette("x, parsed_body: " + "[" * 3000 + "]" * 3000 * closed))
     with pytest.raises(CassetteError, match="more than 200 levels deep"):
-        load(path)
+        load_cassette(path)
 
 
 def test_what_vcrpy_says_twice_with_an_alias_is_read(tmp_path):
@@ -81,7 +81,7 @@ def test_what_vcrpy_says_twice_with_an_alias_is_read(tmp_path):
         "interactions:\n- request: {method: GET, uri: https://a.test/a, headers: &one {x: [a, b]}}\n"
         "  response: {status: {code: 200}, headers: *one, parsed_body: [&two {k: v}, *two]}\n"
     )
-    (found,) = load(path)
+    (found,) = load_cassette(path)
     assert found.request.headers == {"x": "a, b"} == found.head.headers
     assert json.loads(found.body) == [{"k": "v"}, {"k": "v"}]
 
@@ -92,7 +92,7 @@ def test_a_packed_body_that_is_cut_is_refused(cut, tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(yaml_cassette(f"{{base64_string: {packed}}}"))
     with pytest.raises(CassetteError, match="its body is not gzip: it is cut"):
-        load(path)
+        load_cassette(path)
 
 
 @pytest.mark.parametrize("name", ["os", "SystemExit", "__builtins__", "PonderoError", "no", ""])

@@ -5,7 +5,7 @@ import pytest
 
 import pondero
 from pondero.cli.app import app
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, Turn, serving
 from pondero.errors import BadRequest, CassetteError
 from pondero.exchange import Retry
@@ -114,7 +114,7 @@ def test_a_bug_in_any_verb_is_told_without_the_key(call, service, verb, monkeypa
     assert "a bug with REDACTED and REDACTED" in err
 
 
-@pytest.mark.parametrize("provider", sorted(lookup().catalog.providers))
+@pytest.mark.parametrize("provider", sorted(load_catalog().catalog.providers))
 def test_a_key_goes_into_one_header_and_nowhere_else(provider, monkeypatch):
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "mine")
     listed = next(iter(pondero.models(provider)), None)

@@ -18,7 +18,7 @@ import pytest
 from tests.tui.terminal import running
 
 from pondero.canon import Message, Origin, Text, Thinking, ToolCall, Usage, escape_controls
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 
 SOURCE = Path(__file__).parents[2] / "src" / "pondero"
 PAYLOADS = (
@@ -122,8 +122,10 @@ def environment(tmp_path: Path, service: str) -> dict[str, str]:
         past = Message("user", (Text(HOSTILE),))
         origin = Origin("anthropic", NAME)
         parts = (Thinking(HOSTILE), Text(HOSTILE), ToolCall("1", NAME, {"to": HOSTILE}))
-        said = Kept(Message("assistant", parts, origin=origin), usage=Usage(input=1, output=2))
-        threads.add(id, [Kept(past), said])
+        said = StoredMessage(
+            Message("assistant", parts, origin=origin), usage=Usage(input=1, output=2)
+        )
+        threads.add(id, [StoredMessage(past), said])
     (config / "config.toml").write_text(f"thinking = {json.dumps('low')}\n")
     (config / "templates").mkdir()
     hostile = json.dumps(HOSTILE)  # a string of TOML too

@@ -11,10 +11,16 @@ import pytest
 from tests.calibrations import adopt, calibration
 
 from pondero.errors import BadConfig, BadParameter
-from pondero.store import calibration_file, calibrations, keep_calibration, lookup, settled
+from pondero.store import (
+    calibration_file,
+    load_calibrations,
+    load_catalog,
+    resolve_auto,
+    save_calibration,
+)
 from pondero.thinking import Policy, parse_intent
 
-OPUS = lookup().entry("claude-opus-5")
+OPUS = load_catalog().entry("claude-opus-5")
 
 
 @pytest.fixture
@@ -30,27 +36,27 @@ def text(**changes):
 
 def test_what_was_kept_is_read_back_and_read_once(config_dir):
     made = adopt()
-    found = calibrations()
+    found = load_calibrations()
     assert found.known == {"sums": made}
-    assert calibrations() is found
+    assert load_calibrations() is found
     adopt(level="high")
-    assert calibrations().known["sums"].level == "high"
+    assert load_calibrations().known["sums"].level == "high"
     calibration_file("sums").unlink()
-    assert not calibrations().known
+    assert not load_calibrations().known
 
 
 def test_a_file_that_is_edited_in_place_is_read_again(folder):
     (folder / "sums.json").write_bytes(text())
-    assert calibrations().known["sums"].level == "low"
+    assert load_calibrations().known["sums"].level == "low"
     (folder / "sums.json").write_bytes(text(level="medium"))
-    assert calibrations().known["sums"].level == "medium"
+    assert load_calibrations().known["sums"].level == "medium"
 
 
 def test_no_folder_is_no_calibration_and_a_hidden_file_is_none(config_dir, folder):
     (folder / ".sums.json.7").write_text("half a fi")
     (folder / "notes.txt").write_text("mine")
-    assert not calibrations().known
-    assert not calibrations().broken
+    assert not load_calibrations().known
+    assert not load_calibrations().broken
 
 
 HOSTILE = {
@@ -78,15 +84,15 @@ HOSTILE = {
 def test_a_file_that_is_no_calibration_is_refused_in_one_line(folder, raw):
     (folder / "sums.json").write_bytes(raw)
     (folder / "good.json").write_bytes(text(name="good"))
-    found = calibrations()
+    found = load_calibrations()
     assert list(found.known) == ["good"]
     with pytest.raises(
         BadConfig, match=r"sums\.json is no calibration: .*; adopt it again"
     ) as told:
-        settled(OPUS, parse_intent("auto:sums"), policy=Policy())
+        resolve_auto(OPUS, parse_intent("auto:sums"), policy=Policy())
     assert str(told.value).isprintable()
     assert len(str(told.value)) < 500
-    assert settled(OPUS, parse_intent("auto"), policy=Policy()).level == "low"
+    assert resolve_auto(OPUS, parse_intent("auto"), policy=Policy()).level == "low"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +100,7 @@ def test_a_file_that_is_no_calibration_is_refused_in_one_line(folder, raw):
 )
 def test_a_file_that_can_have_no_such_name_is_told_and_not_read(folder, name):
     (folder / name).write_bytes(text())
-    found = calibrations()
+    found = load_calibrations()
     assert not found.known
     assert all(why.isprintable() for why in found.broken.values())
 
@@ -103,7 +109,7 @@ def test_a_pipe_a_folder_and_a_link_to_nowhere_keep_nobody_waiting(folder):
     os.mkfifo(folder / "pipe.json")
     (folder / "folder.json").mkdir()
     (folder / "link.json").symlink_to(folder / "gone")
-    assert sorted(calibrations().broken) == ["folder", "link", "pipe"]
+    assert sorted(load_calibrations().broken) == ["folder", "link", "pipe"]
 
 
 @pytest.mark.parametrize(
@@ -113,25 +119,25 @@ def test_a_name_that_cannot_be_a_files_is_refused(config_dir, name):
     with pytest.raises(BadParameter, match="a calibration cannot be called"):
         calibration_file(name)
     with pytest.raises(BadParameter, match="a calibration cannot be called"):
-        keep_calibration(calibration(name=name))
+        save_calibration(calibration(name=name))
     assert not list(config_dir.rglob("*.json"))
 
 
 def test_one_that_is_there_is_replaced_only_with_force(config_dir):
     adopt()
     with pytest.raises(BadParameter, match=r"is called 'sums' already; .*--force"):
-        keep_calibration(calibration(level="high"))
-    assert calibrations().known["sums"].level == "low"
-    keep_calibration(calibration(level="high"), force=True)
-    assert calibrations().known["sums"].level == "high"
+        save_calibration(calibration(level="high"))
+    assert load_calibrations().known["sums"].level == "low"
+    save_calibration(calibration(level="high"), force=True)
+    assert load_calibrations().known["sums"].level == "high"
 
 
 def test_many_who_adopt_at_once_leave_one_whole_file(config_dir):
     levels = ["off", "low", "medium", "high", "max"] * 20
 
     def kept(level):
-        keep_calibration(calibration(level=level, judge=level * 150), force=True)
-        return calibrations().known["sums"].level
+        save_calibration(calibration(level=level, judge=level * 150), force=True)
+        return load_calibrations().known["sums"].level
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(kept, levels)) <= set(levels)

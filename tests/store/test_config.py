@@ -8,8 +8,8 @@ from pondero.store import (
     Settings,
     check_config,
     config_file,
+    load_settings,
     set_config,
-    settings,
     unset_config,
 )
 from pondero.thinking import Policy
@@ -25,12 +25,12 @@ unsupported = "strict"
 
 
 def test_without_a_file_everything_has_its_default(config_dir):
-    assert settings() == Settings(None, None, True, Policy(), {})
+    assert load_settings() == Settings(None, None, True, Policy(), {})
 
 
 def test_what_stands_in_the_file_counts(config_dir):
     config_file().write_text(TEXT + "answer_room = 100\n")
-    found = settings()
+    found = load_settings()
     assert (found.thinking, found.policy) == ("low", Policy(unsupported="strict", answer_room=100))
     assert found.values == {
         "thinking": "low",
@@ -47,11 +47,11 @@ def test_a_change_keeps_every_comment(config_dir):
     text = config_file().read_text()
     for comment in ("# mine", "# not too much", "# be strict"):
         assert comment in text
-    assert (settings().thinking, settings().save) == ("high", False)
-    assert settings().policy == Policy(unsupported="strict", off="floor")
+    assert (load_settings().thinking, load_settings().save) == ("high", False)
+    assert load_settings().policy == Policy(unsupported="strict", off="floor")
     assert unset_config("policy.unsupported")
     assert not unset_config("policy.unsupported")
-    assert settings().policy == Policy(off="floor")
+    assert load_settings().policy == Policy(off="floor")
 
 
 def test_a_first_change_makes_the_file(config_dir):
@@ -60,7 +60,7 @@ def test_a_first_change_makes_the_file(config_dir):
     assert set_config("policy.context_cap", "10000") == 10000
     assert set_config("thinking", "8k") == "8k"
     assert set_config("model", "claude-opus-5/high") == "claude-opus-5/high"
-    assert settings().policy == Policy(answer_room=8192, context_cap=10000)
+    assert load_settings().policy == Policy(answer_room=8192, context_cap=10000)
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_file_that_cannot_be_is_a_sentence(config_dir, text):
 
 def test_a_name_of_a_newer_version_is_let_be_where_nobody_asks_about_it(config_dir):
     config_file().write_text('thinking = "low"\nnewer = 1\n')
-    assert settings().values == {"thinking": "low"}
+    assert load_settings().values == {"thinking": "low"}
     config_file().write_text("save = 3\n")
     with pytest.raises(BadConfig, match="use true or false"):
-        settings()
+        load_settings()
 
 
 def test_a_table_that_is_none_is_a_sentence(config_dir):
@@ -124,7 +124,7 @@ def test_every_policy_can_be_set():
 def test_a_model_of_the_environment_wins_over_the_one_of_the_file(config_dir, monkeypatch):
     set_config("model", "claude-opus-5")
     monkeypatch.setenv("PONDERO_MODEL", "gpt-5.1/low")
-    assert settings().model == "gpt-5.1/low"
-    assert settings().values == {"model": "claude-opus-5"}
+    assert load_settings().model == "gpt-5.1/low"
+    assert load_settings().values == {"model": "claude-opus-5"}
     monkeypatch.setenv("PONDERO_MODEL", " ")
-    assert settings().model == "claude-opus-5"
+    assert load_settings().model == "claude-opus-5"

@@ -2,36 +2,36 @@
 
 import pytest
 
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.errors import BadParameter, MissingKey
-from pondero.store import NO_KEY, key_of, url_of
+from pondero.store import NO_KEY, find_key, resolve_url
 
 
 def provider(name):
-    return lookup().catalog.providers[name]
+    return load_catalog().catalog.providers[name]
 
 
 def test_the_first_of_a_providers_variables_that_is_set_counts(monkeypatch):
     monkeypatch.setenv("GOOGLE_API_KEY", "second")
-    assert key_of(provider("google"), {}, needed=True) == "second"
+    assert find_key(provider("google"), {}, needed=True) == "second"
     monkeypatch.setenv("GEMINI_API_KEY", " first ")
-    assert key_of(provider("google"), {}, needed=True) == "first"
-    assert key_of(provider("google"), {"google": "given"}, needed=True) == "given"
+    assert find_key(provider("google"), {}, needed=True) == "first"
+    assert find_key(provider("google"), {"google": "given"}, needed=True) == "given"
 
 
 def test_where_no_key_is_looked_at_none_is_needed():
-    assert key_of(provider("openai"), {}, needed=False) == NO_KEY
-    assert key_of(provider("lmstudio"), {}, needed=True) is None
+    assert find_key(provider("openai"), {}, needed=False) == NO_KEY
+    assert find_key(provider("lmstudio"), {}, needed=True) is None
 
 
 @pytest.mark.parametrize("key", ["sk–or–dashes", "schlüssel", "two\nlines"])
 def test_a_key_that_cannot_be_sent_is_told_by_its_variable_and_not_shown(monkeypatch, key):
     monkeypatch.setenv("GROQ_API_KEY", key)
     with pytest.raises(BadParameter, match=r"key of Groq in GROQ_API_KEY has letters") as caught:
-        key_of(provider("groq"), {}, needed=True)
+        find_key(provider("groq"), {}, needed=True)
     assert key not in str(caught.value)
     with pytest.raises(BadParameter, match="that was given"):
-        key_of(provider("groq"), {"groq": key}, needed=True)
+        find_key(provider("groq"), {"groq": key}, needed=True)
 
 
 @pytest.mark.parametrize("empty", [None, "", "  "])
@@ -39,7 +39,7 @@ def test_a_missing_key_names_its_variable(monkeypatch, empty):
     if empty is not None:
         monkeypatch.setenv("OPENAI_API_KEY", empty)
     with pytest.raises(MissingKey, match=r"OpenAI needs a key: set OPENAI_API_KEY"):
-        key_of(provider("openai"), {}, needed=True)
+        find_key(provider("openai"), {}, needed=True)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
     monkeypatch, name, variable, said, url
 ):
     monkeypatch.setenv(variable, said)
-    assert url_of(provider(name), {}, needed=True) == url
+    assert resolve_url(provider(name), {}, needed=True) == url
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
 )
 def test_an_address_with_blanks_that_nobody_fills_names_the_variables(name, variables):
     with pytest.raises(MissingKey, match=f"is missing; set {variables}$"):
-        url_of(provider(name), {}, needed=True)
+        resolve_url(provider(name), {}, needed=True)
 
 
-@pytest.mark.parametrize("name", [p.name for p in lookup().catalog.providers.values()])
+@pytest.mark.parametrize("name", [p.name for p in load_catalog().catalog.providers.values()])
 def test_where_nobody_looks_every_address_is_whole(name):
-    assert not set("{}") & set(url_of(provider(name), {}, needed=False))
+    assert not set("{}") & set(resolve_url(provider(name), {}, needed=False))
 
 
 VERTEX = "googleapis.com/v1/projects/mine/locations"
@@ -114,10 +114,10 @@ def test_blanks_are_filled_from_the_variables_of_the_providers_own_sdk(
 ):
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    assert url_of(provider(name), {}, needed=True) == url
+    assert resolve_url(provider(name), {}, needed=True) == url
 
 
 def test_a_given_address_wins_and_keeps_its_query(monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://other.openai.azure.com")
     older = "https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
-    assert url_of(provider("azure-chat"), {"azure-chat": older}, needed=True) == older
+    assert resolve_url(provider("azure-chat"), {"azure-chat": older}, needed=True) == older

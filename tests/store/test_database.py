@@ -7,10 +7,10 @@ import pytest
 
 from pondero.canon import Message, Text
 from pondero.errors import StoreError
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 from pondero.store.database import _MIGRATIONS, VERSION
 
-HELLO = [Kept(Message("user", (Text("hello"),)))]
+HELLO = [StoredMessage(Message("user", (Text("hello"),)))]
 
 
 def opened(path):
@@ -48,7 +48,7 @@ def test_a_file_of_an_older_form_is_brought_up_to_date_with_its_threads(tmp_path
     old.close()
     with Threads.open(tmp_path / "old.db") as threads:
         assert threads.notice is None
-        assert threads.kept(id) == tuple(HELLO)
+        assert threads.load_messages(id) == tuple(HELLO)
         threads.add(id, HELLO)
         assert threads.get(id).messages == 2
         assert threads.fork(id).messages == 2
@@ -94,7 +94,7 @@ def test_damage_found_later_is_a_sentence(tmp_path):
     with opened(tmp_path) as threads:
         id = threads.start(model="m").id
         for _ in range(200):
-            threads.add(id, [Kept(Message("user", (Text("x" * 3000),)))])
+            threads.add(id, [StoredMessage(Message("user", (Text("x" * 3000),)))])
     file = tmp_path / "threads.db"
     data = bytearray(file.read_bytes())
     data[5 * 4096 :] = b"\xff" * (len(data) - 5 * 4096)
@@ -102,7 +102,7 @@ def test_damage_found_later_is_a_sentence(tmp_path):
     with opened(tmp_path) as threads:
         assert threads.check() != "ok"
         with pytest.raises(StoreError, match="is damaged; 'pondero doctor'"):
-            threads.kept(id)
+            threads.load_messages(id)
 
 
 def test_a_folder_that_cannot_be_is_a_sentence(tmp_path):
@@ -125,8 +125,8 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path):
         threads.add(id, HELLO)
         threads._database._connection.execute("PRAGMA max_page_count = 1")
         with pytest.raises(StoreError, match="the disk is full"):
-            threads.add(id, [Kept(Message("user", (Text("x" * 100_000),)))])
-        assert threads.kept(id) == tuple(HELLO)
+            threads.add(id, [StoredMessage(Message("user", (Text("x" * 100_000),)))])
+        assert threads.load_messages(id) == tuple(HELLO)
         threads._database._connection.execute("PRAGMA max_page_count = 100000")
         threads.add(id, HELLO)
         assert threads.get(id).messages == 2

@@ -21,13 +21,13 @@ from pondero.canon import (
     Usage,
 )
 from pondero.errors import BadParameter
-from pondero.store import Kept, Thread, Threads, from_jsonl, to_html, to_jsonl, to_markdown
+from pondero.store import StoredMessage, Thread, Threads, from_jsonl, to_html, to_jsonl, to_markdown
 
 ODD = "<script>alert(1)</script> & \"'\ud800"
 ORIGIN = Origin("somewhere", "some-model", "high", 1.0)
 KEPT = (
-    Kept(Message("user", (Text(f"Where? {ODD}"), Image("image/png", b"\x89PNG"), Blob("application/pdf", url="http://x/y.pdf")))),
-    Kept(
+    StoredMessage(Message("user", (Text(f"Where? {ODD}"), Image("image/png", b"\x89PNG"), Blob("application/pdf", url="http://x/y.pdf")))),
+    StoredMessage(
         Message(
             "assistant",
             (Thinking(f"Hm, {ODD}"), Thinking("", redacted=True), Text("Let me see."), ToolCall("1", "look", {"at": "````"})),
@@ -38,8 +38,8 @@ KEPT = (
         cost="0.0125",
         finish="tool_calls",
     ),
-    Kept(Message("user", (ToolResult("1", (Text("```\nfound"), Image("image/svg+xml", b"<svg/>")), error=True),))),
-    Kept(Message("assistant", (Thinking(""), Text("Here."), UnknownPart("some_wire", {"x": 1})), ORIGIN), usage=Usage(thinking=3), partial=True),
+    StoredMessage(Message("user", (ToolResult("1", (Text("```\nfound"), Image("image/svg+xml", b"<svg/>")), error=True),))),
+    StoredMessage(Message("assistant", (Thinking(""), Text("Here."), UnknownPart("some_wire", {"x": 1})), ORIGIN), usage=Usage(thinking=3), partial=True),
 )  # fmt: skip
 THREAD = Thread(
     "abcdef",
@@ -78,7 +78,7 @@ def test_a_thread_that_is_here_already_comes_as_a_copy_that_costs_nothing(tmp_pa
         before = threads.stats()
         made = threads.restore(*from_jsonl(to_jsonl(threads.get(id), threads.lines(id))))
         assert made.id != id
-        assert threads.kept(made.id) == threads.kept(id)
+        assert threads.load_messages(made.id) == threads.load_messages(id)
         assert (made.cost, threads.stats()) == (None, before)
 
 
@@ -143,11 +143,12 @@ def test_html_is_escaped_fetches_nothing_and_folds_the_thinking():
 
 @given(text=st.text(st.characters(codec="utf-8"), max_size=40))
 def test_whatever_is_said_comes_out_of_a_page_as_words(text):
-    kept = Kept(Message("user", (Text(text), ToolCall("1", text, {text: text}))))
+    kept = StoredMessage(Message("user", (Text(text), ToolCall("1", text, {text: text}))))
     page = Page(to_html(Thread("a", text, text), [kept]))
     bare = Page(
         to_html(
-            Thread("a", "", ""), [Kept(Message("user", (Text(""), ToolCall("1", "", {"": ""}))))]
+            Thread("a", "", ""),
+            [StoredMessage(Message("user", (Text(""), ToolCall("1", "", {"": ""}))))],
         )
     )
     assert page.tags == bare.tags
@@ -170,15 +171,17 @@ def test_no_export_holds_a_secret(monkeypatch):
     secret = "planted-key-0123456789"
     monkeypatch.setenv("SOME_API_KEY", secret)
     kept = [
-        Kept(Message("assistant", (Text(f"it is {secret}"), ToolCall("1", "f", {"k": secret}))))
+        StoredMessage(
+            Message("assistant", (Text(f"it is {secret}"), ToolCall("1", "f", {"k": secret})))
+        )
     ]
     thread = Thread("abcdef", secret, "m", system=secret)
-    from pondero.store import Line
+    from pondero.store import ExportLine
 
     for text in (
         to_html(thread, kept),
         to_markdown(thread, kept),
-        to_jsonl(thread, [Line(0, kept[0])]),
+        to_jsonl(thread, [ExportLine(0, kept[0])]),
     ):
         assert secret not in text
         assert "REDACTED" in text

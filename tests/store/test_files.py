@@ -8,7 +8,7 @@ from pondero.catalog import load_shipped
 from pondero.client import Client, models
 from pondero.dialects import NAMES, dialect
 from pondero.emulator import Emulator
-from pondero.store import lookup
+from pondero.store import load_catalog
 
 FAMILY = """
 [[family]]
@@ -55,11 +55,11 @@ def acme(request, config_dir):
         for folder, text in files.items():
             (config_dir / folder).mkdir()
             (config_dir / folder / "acme.toml").write_text(text, "utf-8")
-        lookup.cache_clear()
-        return lookup().entries("acme")[-1].model
+        load_catalog.cache_clear()
+        return load_catalog().entries("acme")[-1].model
 
     yield add
-    lookup.cache_clear()
+    load_catalog.cache_clear()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,4 +89,4 @@ def test_there_is_one_catalog_whoever_asks(acme, name):
     acme(name)
     assert "acme" in {entry.provider.name for entry in models()}
     assert pondero.plan("acme:rocket-1").dialect == name
-    assert lookup() is lookup()
+    assert load_catalog() is load_catalog()

@@ -7,7 +7,7 @@ import pytest
 
 from pondero.canon import Usage
 from pondero.client import models
-from pondero.store import cost, lookup
+from pondero.store import load_catalog, price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 
@@ -32,8 +32,8 @@ def test_thinking_is_output_and_the_cache_has_prices_of_its_own(prices):
         + 200 * prices["cache_write"]
         + 500 * prices["output"]
     )
-    assert cost("anthropic", "claude-opus-5", TOKENS) == expected / 1_000_000
-    assert isinstance(cost("anthropic", "claude-opus-5", TOKENS), Decimal)
+    assert price_usage("anthropic", "claude-opus-5", TOKENS) == expected / 1_000_000
+    assert isinstance(price_usage("anthropic", "claude-opus-5", TOKENS), Decimal)
 
 
 @pytest.mark.usefixtures("prices")
@@ -50,7 +50,7 @@ def test_thinking_is_output_and_the_cache_has_prices_of_its_own(prices):
     ],
 )
 def test_what_is_not_known_is_none_and_never_nothing(provider, model, usage):
-    assert cost(provider, model, usage) is None
+    assert price_usage(provider, model, usage) is None
 
 
 @pytest.mark.usefixtures("prices")
@@ -58,7 +58,7 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
     """Every catalogued model that has a price: below its tiers, at them and above."""
     import genai_prices
 
-    providers, priced = lookup().catalog.providers, 0
+    providers, priced = load_catalog().catalog.providers, 0
     for entry in models():
         url = providers[entry.provider.name].url
         for asked, said, thought in ((1, 1, 0), (999, 7, 3), (199_999, 9, 9), (300_000, 1, 5)):
@@ -68,7 +68,7 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
             except (LookupError, ValueError):
                 continue
             usage = Usage(input=asked, output=said, thinking=thought)
-            if (ours := cost(entry.provider.name, entry.model, usage)) is not None:
+            if (ours := price_usage(entry.provider.name, entry.model, usage)) is not None:
                 assert ours == theirs.total_price
                 priced += 1
     assert priced > 200
@@ -76,4 +76,4 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
 
 def test_without_the_package_no_price_is_known(monkeypatch):
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    assert cost("anthropic", "claude-opus-5", TOKENS) is None
+    assert price_usage("anthropic", "claude-opus-5", TOKENS) is None

@@ -6,7 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from pondero.errors import StoreError
-from pondero.store import forget_key, hidden, keys_file, save_key, saved_key, saved_keys
+from pondero.store import (
+    forget_key,
+    keys_file,
+    list_saved_keys,
+    load_saved_key,
+    redact_secrets,
+    save_key,
+)
 
 KEY = "a-planted-key-0123456789"
 
@@ -36,18 +43,18 @@ def ring(monkeypatch):
 
 
 def test_without_a_keyring_a_key_is_in_a_file_of_its_owners(config_dir):
-    assert saved_key("SOME_API_KEY") is None
+    assert load_saved_key("SOME_API_KEY") is None
     assert save_key("SOME_API_KEY", KEY) == str(keys_file())
     assert keys_file().parent == config_dir
     assert stat.S_IMODE(keys_file().stat().st_mode) == 0o600
-    assert saved_key("SOME_API_KEY") == KEY
-    assert saved_keys() == {"SOME_API_KEY": str(keys_file())}
+    assert load_saved_key("SOME_API_KEY") == KEY
+    assert list_saved_keys() == {"SOME_API_KEY": str(keys_file())}
 
 
 def test_where_keyring_is_not_installed_the_file_is_used(config_dir, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "keyring", None)
     assert save_key("SOME_API_KEY", KEY) == str(keys_file())
-    assert saved_key("SOME_API_KEY") == KEY
+    assert load_saved_key("SOME_API_KEY") == KEY
 
 
 def test_a_keyring_is_used_where_there_is_one_and_the_file_only_names_the_variable(
@@ -56,10 +63,10 @@ def test_a_keyring_is_used_where_there_is_one_and_the_file_only_names_the_variab
     assert save_key("SOME_API_KEY", KEY) == "keyring"
     assert KEY not in keys_file().read_text()
     assert ring.held == {("pondero", "SOME_API_KEY"): KEY}
-    assert saved_key("SOME_API_KEY") == KEY
-    assert saved_keys() == {"SOME_API_KEY": "keyring"}
+    assert load_saved_key("SOME_API_KEY") == KEY
+    assert list_saved_keys() == {"SOME_API_KEY": "keyring"}
     assert forget_key("SOME_API_KEY")
-    assert (ring.held, saved_keys()) == ({}, {})
+    assert (ring.held, list_saved_keys()) == ({}, {})
 
 
 def test_a_keyring_that_fails_or_forgets_is_not_trusted(config_dir, ring):
@@ -71,7 +78,7 @@ def test_a_keyring_that_fails_or_forgets_is_not_trusted(config_dir, ring):
 
     ring.set_password = ring.get_password = refuse
     assert save_key("OTHER_API_KEY", KEY) == str(keys_file())
-    assert saved_key("OTHER_API_KEY") == KEY
+    assert load_saved_key("OTHER_API_KEY") == KEY
 
 
 def test_a_keyring_that_is_shut_has_no_key_and_lets_none_go(config_dir, ring):
@@ -81,10 +88,10 @@ def test_a_keyring_that_is_shut_has_no_key_and_lets_none_go(config_dir, ring):
         raise KeyringError("locked")
 
     ring.get_password = ring.delete_password = refuse
-    assert saved_key("SOME_API_KEY") is None
+    assert load_saved_key("SOME_API_KEY") is None
     with pytest.raises(StoreError, match="did not let go"):
         forget_key("SOME_API_KEY")
-    assert saved_keys() == {"SOME_API_KEY": "keyring"}
+    assert list_saved_keys() == {"SOME_API_KEY": "keyring"}
 
 
 def test_a_forgotten_key_is_gone_and_the_others_stay(config_dir):
@@ -92,20 +99,20 @@ def test_a_forgotten_key_is_gone_and_the_others_stay(config_dir):
     save_key("OTHER_API_KEY", "another-planted-key")
     assert forget_key("SOME_API_KEY")
     assert not forget_key("SOME_API_KEY")
-    assert saved_key("SOME_API_KEY") is None
-    assert saved_key("OTHER_API_KEY") == "another-planted-key"
+    assert load_saved_key("SOME_API_KEY") is None
+    assert load_saved_key("OTHER_API_KEY") == "another-planted-key"
     assert KEY not in keys_file().read_text()
 
 
 def test_a_key_that_was_read_is_hidden_from_then_on(config_dir):
     save_key("SOME_API_KEY", "only-ever-kept-9876543210")
-    assert hidden("it is only-ever-kept-9876543210.") == "it is REDACTED."
+    assert redact_secrets("it is only-ever-kept-9876543210.") == "it is REDACTED."
 
 
 def test_a_broken_file_is_a_sentence_without_what_is_in_it(config_dir):
     keys_file().write_text(f'{{"SOME_API_KEY": "{KEY}"')
     with pytest.raises(StoreError) as raised:
-        saved_key("SOME_API_KEY")
+        load_saved_key("SOME_API_KEY")
     assert "cannot be read as kept keys" in str(raised.value)
     assert KEY not in str(raised.value)
 

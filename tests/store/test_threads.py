@@ -7,7 +7,7 @@ from tests.store.values import turns
 from pondero.canon import Image, Message, Origin, Seal, Text, Thinking, ToolCall, Usage
 from pondero.errors import BadParameter, StoreError, UnknownThread
 from pondero.handoff import Rejection
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 
 MODEL = "somewhere:some-model/high"
 
@@ -20,7 +20,7 @@ def threads(tmp_path):
 
 def said(text, role="user", **known):
     origin = Origin("somewhere", "some-model", "high", 1.0) if role == "assistant" else None
-    return Kept(Message(role, (Text(text),), origin), **known)
+    return StoredMessage(Message(role, (Text(text),), origin), **known)
 
 
 def turn(question, answer, **known):
@@ -32,7 +32,7 @@ def test_what_was_added_comes_back_equal(tmp_path_factory, turns):
     with Threads.open(tmp_path_factory.mktemp("law") / "threads.db") as threads:
         id = threads.start(model=MODEL).id
         threads.add(id, turns)
-        assert threads.kept(id) == tuple(turns)
+        assert threads.load_messages(id) == tuple(turns)
         assert threads.messages(id) == tuple(kept.message for kept in turns)
 
 
@@ -42,9 +42,9 @@ def test_a_fork_holds_the_same_messages_and_leaves_the_first_as_it_was(tmp_path_
         id = threads.start(model=MODEL).id
         threads.add(id, turns)
         fork = threads.fork(id, 1)
-        assert threads.kept(fork.id) == tuple(turns[:1])
+        assert threads.load_messages(fork.id) == tuple(turns[:1])
         assert (fork.parent, fork.messages, fork.usage, fork.cost) == (id, 1, Usage(), None)
-        assert threads.kept(id) == tuple(turns)
+        assert threads.load_messages(id) == tuple(turns)
 
 
 def test_seals_numbers_and_bytes_are_the_same_to_the_last_bit(threads):
@@ -54,7 +54,7 @@ def test_seals_numbers_and_bytes_are_the_same_to_the_last_bit(threads):
         Image("image/png", bytes(range(256))),
     )
     id = threads.start(model=MODEL).id
-    threads.add(id, [Kept(Message("assistant", parts))])
+    threads.add(id, [StoredMessage(Message("assistant", parts))])
     assert threads.messages(id)[0].parts == parts
     assert isinstance(threads.messages(id)[0].parts[1].arguments["list"][1][0], float)
 
@@ -236,7 +236,9 @@ def test_what_cannot_be_kept_is_refused_and_nothing_of_its_turn_is_kept(threads)
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(StoreError, match="cannot be kept"):
-        threads.add(id, [said("a"), Kept(Message("assistant", (ToolCall("a", "f", deep),)))])
+        threads.add(
+            id, [said("a"), StoredMessage(Message("assistant", (ToolCall("a", "f", deep),)))]
+        )
     assert threads.kept(id) == ()
     threads.add(id, [said("b")])
     assert threads.get(id).messages == 1
@@ -255,7 +257,12 @@ def test_no_secret_of_this_process_is_written(tmp_path, monkeypatch):
         ).id
         call = ToolCall("a", "f", {secret: [given_, 1]})
         threads.add(
-            id, [Kept(Message("assistant", (call, Image("image/png", raw))), plan={"x": secret})]
+            id,
+            [
+                StoredMessage(
+                    Message("assistant", (call, Image("image/png", raw))), plan={"x": secret}
+                )
+            ],
         )
         threads.find("use")
         parts = threads.messages(id)[0].parts

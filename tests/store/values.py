@@ -17,7 +17,7 @@ from pondero.canon import (
     Usage,
 )
 from pondero.handoff import Rejection
-from pondero.store import Kept
+from pondero.store import StoredMessage
 
 
 def _joined(text: str) -> str:
@@ -73,7 +73,7 @@ messages = st.builds(
 )
 counts = st.none() | st.integers(0, 2**70)
 kept = st.builds(
-    Kept,
+    StoredMessage,
     messages,
     plan=values,
     usage=st.none() | st.builds(Usage, counts, counts, counts, counts, counts, counts),

@@ -10,7 +10,7 @@ from tests.sweep.test_verdicts import LADDER, ladder
 
 import pondero
 from pondero.errors import BadParameter, UsageError
-from pondero.store import calibrations
+from pondero.store import load_calibrations
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_what_is_adopted_is_what_auto_sends(config_dir):
     results = swept()
     path = results.adopt("sums")
     assert path == config_dir / "calibrations" / "sums.json"
-    made = calibrations().known["sums"]
+    made = load_calibrations().known["sums"]
     low = results.arms[1]
     assert (made.model, made.level, made.n) == (low.model, "low", low.n)
     assert (made.difference, made.lower, made.upper) == (low.difference, low.lower, low.upper)

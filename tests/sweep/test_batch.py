@@ -10,7 +10,7 @@ from tests.sweep.runs import begun, runner
 import pondero
 from pondero.batch import all_batches
 from pondero.errors import Unsupported
-from pondero.store import cost
+from pondero.store import price_usage
 from pondero.sweep import BatchEngine, Run, outlined, results_of
 from pondero.sweep.runner import bound_in, bound_of
 
@@ -52,7 +52,7 @@ def test_a_whole_sweep_on_batches_looks_twice_and_counts_the_discount():
     with Run.open(batched.run) as run:
         assert run.facts.looks == 2
         for each in run.answers().values():
-            live = cost("anthropic", "claude-opus-5", each.usage)
+            live = price_usage("anthropic", "claude-opus-5", each.usage)
             assert Decimal(each.cost) * 2 == live
 
 

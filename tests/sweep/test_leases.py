@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from pondero.errors import MissingKey, RateLimited
 from pondero.exchange import RateLimit
-from pondero.store import lookup
+from pondero.store import load_catalog
 from pondero.sweep.engine import Ask, Purse, Spent
 from pondero.sweep.leases import (
     REQUESTS,
@@ -244,7 +244,7 @@ def test_each_key_of_a_provider_is_an_account_and_is_never_shown(monkeypatch):
     pytest.importorskip("ray")
     from pondero.sweep.ray_engine import accounts_of
 
-    provider = lookup().entry("claude-opus-5").provider
+    provider = load_catalog().entry("claude-opus-5").provider
     with pytest.raises(MissingKey):
         accounts_of(provider, offline=False)
     for name, key in (("", "sk-one"), ("_2", "sk-two"), ("_3", "sk-one"), ("_5", "sk-far")):

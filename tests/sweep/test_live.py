@@ -14,7 +14,7 @@ from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible, serving
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import RateLimit
-from pondero.store import cost
+from pondero.store import price_usage
 from pondero.sweep.engine import Ask, Purse, Spent, key_of
 from pondero.sweep.limiter import Limiter
 from pondero.sweep.runner import bound_of
@@ -147,12 +147,14 @@ class Watch:
 
     def answered(self, accepted):
         reply = self.mind(accepted)
-        self.billed += cost("anthropic", "claude-opus-5", reply.usage)
+        self.billed += price_usage("anthropic", "claude-opus-5", reply.usage)
         return reply
 
     async def send(self, request, timeouts):
         most = json.loads(request.body)["max_tokens"]
-        bound = cost("anthropic", "claude-opus-5", Usage(input=len(request.body), output=most))
+        bound = price_usage(
+            "anthropic", "claude-opus-5", Usage(input=len(request.body), output=most)
+        )
         self.flying += 1
         self.open += bound
         self.most_flying = max(self.most_flying, self.flying)
@@ -245,7 +247,7 @@ def test_a_bound_is_the_price_of_all_the_bytes_and_the_longest_answer():
         arm = run.facts.arms[0]
     bound = bound_of(arm, question, system="x" * 100, max_tokens=1_000)
     words = len(question.input) + 2 + 100 + 512
-    assert bound == cost("anthropic", "claude-opus-5", Usage(input=words, output=1_000))
+    assert bound == price_usage("anthropic", "claude-opus-5", Usage(input=words, output=1_000))
 
 
 def test_what_was_in_flight_when_a_process_was_killed_counts_as_spent():

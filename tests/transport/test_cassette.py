@@ -10,15 +10,17 @@ from msgspec.structs import replace
 
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import CassetteError
-from pondero.transport.cassette_file import Ending, Recorded, dump, load, parse
+from pondero.transport.cassette_file import EarlyEnd, RecordedExchange, dump, load_cassette, parse
 
 _headers = st.dictionaries(st.text(max_size=20).map(str.lower), st.text(max_size=40), max_size=3)
 _requests = st.builds(HttpRequest, st.text(), st.text(), _headers, st.binary(max_size=200))
 _heads = st.builds(ResponseHead, st.integers(100, 599), _headers)
 _pieces = st.lists(st.binary(min_size=1, max_size=50), max_size=6).map(tuple)
-_ends = st.none() | st.builds(Ending, st.sampled_from(["Timeout", "Unreachable"]), st.text())
-_answered = st.builds(Recorded, _requests, _heads, _pieces, _ends | st.just(Ending(closed=True)))
-_failed = st.builds(Recorded, _requests, end=_ends.filter(bool))
+_ends = st.none() | st.builds(EarlyEnd, st.sampled_from(["Timeout", "Unreachable"]), st.text())
+_answered = st.builds(
+    RecordedExchange, _requests, _heads, _pieces, _ends | st.just(EarlyEnd(closed=True))
+)
+_failed = st.builds(RecordedExchange, _requests, end=_ends.filter(bool))
 
 _WORDS = (
     *("_request", "_response", "_body", "_chunk", "_end", "method", "url", "headers", "body"),
@@ -50,9 +52,9 @@ def test_a_body_in_one_piece_is_a_body_and_in_several_is_chunks():
         ResponseHead(200),
     )
     text = dump([
-        Recorded(request, head, (b'{"x":1}',)),
-        Recorded(request, head, (b"data: 1\n\n", b"data: \xc3", b"\xa9\n\n")),
-        Recorded(request, head),
+        RecordedExchange(request, head, (b'{"x":1}',)),
+        RecordedExchange(request, head, (b"data: 1\n\n", b"data: \xc3", b"\xa9\n\n")),
+        RecordedExchange(request, head),
     ])  # fmt: skip
     assert text.decode().splitlines() == [
         '{"_request":{"method":"POST","url":"https://api.test/","headers":{"a":"b"},"body":"{\\"q\\":1}"}}',
@@ -120,7 +122,7 @@ def test_bytes_that_are_no_cassette_are_refused(data):
 
 def test_every_way_to_cut_a_file_is_noticed_or_leaves_whole_lines():
     whole = dump([
-        Recorded(HttpRequest("POST", "https://api.test/", {}, b"{}"), ResponseHead(200), (b"one", b"two"))
+        RecordedExchange(HttpRequest("POST", "https://api.test/", {}, b"{}"), ResponseHead(200), (b"one", b"two"))
     ])  # fmt: skip
     for at in range(1, len(whole) - 1):
         try:
@@ -132,7 +134,7 @@ def test_every_way_to_cut_a_file_is_noticed_or_leaves_whole_lines():
 
 
 def test_a_source_stands_once_before_every_exchange_and_is_known_of_each():
-    taken = Recorded(
+    taken = RecordedExchange(
         HttpRequest("POST", "https://api.test/v1", {}, b"{}"), ResponseHead(200), (b"{}",)
     )
     data = dump([replace(taken, source="https://api.test"), taken])
@@ -159,9 +161,9 @@ def test_a_source_that_is_out_of_place_is_an_error_with_its_line(text, error):
 
 def test_a_missing_cassette_says_how_to_record_it(tmp_path):
     with pytest.raises(CassetteError, match=r"there is no cassette .*a\.jsonl; .*VCR_RECORD=1"):
-        load(tmp_path / "a.jsonl")
+        load_cassette(tmp_path / "a.jsonl")
 
 
 def test_a_cassette_that_cannot_be_read_says_why(tmp_path):
     with pytest.raises(CassetteError, match="cannot be read: Is a directory"):
-        load(tmp_path)
+        load_cassette(tmp_path)

@@ -8,7 +8,7 @@ from tests.transport.scripted import TIMEOUTS, Scripted, ask, ok
 
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import BadParameter, CassetteError, Timeout
-from pondero.transport.cassette_file import load
+from pondero.transport.cassette_file import load_cassette
 from pondero.vcr import AsyncCassette, Cassette, leaks
 
 KEY = "k3y-of-the-house-and-garden"
@@ -51,7 +51,7 @@ def test_a_recording_goes_through_the_transport_and_its_answer_is_passed_on(path
         assert list(answer) == [b"one", b"", b"two"]
     assert service.sent == [ask(b'{"q":1}')]
     assert service.closed
-    [recorded] = load(path)
+    [recorded] = load_cassette(path)
     assert recorded.pieces == (b"one", b"two")
 
 
@@ -60,8 +60,8 @@ def test_the_file_appears_when_it_is_whole_and_takes_the_place_of_the_old(path):
     with Cassette(path, Scripted(ok(b"new"), ok(b"er")), record=True) as cassette:
         list(cassette.send(ask(), TIMEOUTS))
         list(cassette.send(ask(), TIMEOUTS))
-        assert [each.body for each in load(path)] == [b"old"]
-    assert [each.body for each in load(path)] == [b"new", b"er"]
+        assert [each.body for each in load_cassette(path)] == [b"old"]
+    assert [each.body for each in load_cassette(path)] == [b"new", b"er"]
     assert [each.name for each in path.parent.iterdir()] == ["case.jsonl"]
 
 
@@ -69,7 +69,7 @@ def test_a_recording_of_nothing_leaves_what_was_there(path):
     record(path, ask(), ok(b"old"))
     with Cassette(path, Scripted(), record=True):
         pass
-    assert [each.body for each in load(path)] == [b"old"]
+    assert [each.body for each in load_cassette(path)] == [b"old"]
 
 
 def test_closing_twice_writes_the_same_file(path):
@@ -95,7 +95,7 @@ def test_exchanges_are_written_in_the_order_of_their_requests(path):
         second = iter(cassette.send(ask(b"2"), TIMEOUTS))
         assert [next(second), next(first), next(first), next(second)] == [b"b", b"a", b"A", b"B"]
         assert [*first, *second] == []
-    assert [(each.request.body, each.pieces, each.end) for each in load(path)] == [
+    assert [(each.request.body, each.pieces, each.end) for each in load_cassette(path)] == [
         (b"1", (b"a", b"A"), None),
         (b"2", (b"b", b"B"), None),
     ]
@@ -124,7 +124,7 @@ def test_keys_in_headers_query_body_and_error_text_are_not_in_the_file(path, mon
         b64encode(b"named-secret").decode(),
     ):
         assert value not in text
-    [recorded] = load(path)
+    [recorded] = load_cassette(path)
     assert recorded.body == b"bad keys: REDACTED REDACTED REDACTED REDACTED REDACTED"
     assert recorded.request.url == "https://api.test/v1?key=REDACTED"
     assert recorded.request.headers == {"x-api-key": "REDACTED", "authorization": "Bearer REDACTED"}
@@ -170,7 +170,7 @@ def test_a_planted_key_makes_the_recording_fail_and_leaves_nothing(path, request
 
 def test_a_planted_key_that_is_named_is_redacted(path):
     record(path, ask(PLANTED.encode()), ok(PLANTED.encode()), secrets=[PLANTED])
-    assert load(path)[0].body == b"REDACTED"
+    assert load_cassette(path)[0].body == b"REDACTED"
 
 
 def test_a_refused_recording_keeps_the_old_file_and_closes_the_transport(path):
@@ -181,7 +181,7 @@ def test_a_refused_recording_keeps_the_old_file_and_closes_the_transport(path):
     with pytest.raises(CassetteError):
         cassette.close()
     assert service.closed
-    assert [each.body for each in load(path)] == [b"old"]
+    assert [each.body for each in load_cassette(path)] == [b"old"]
 
 
 def test_a_secret_a_model_says_in_several_events_is_refused(path):
@@ -230,4 +230,4 @@ def test_a_request_that_was_never_sent_is_not_recorded(path):
         with pytest.raises(BadParameter):
             cassette.send(HttpRequest("GET", "https://[", {}), TIMEOUTS)
         list(cassette.send(ask(), TIMEOUTS))
-    assert [each.body for each in load(path)] == [b"one"]
+    assert [each.body for each in load_cassette(path)] == [b"one"]

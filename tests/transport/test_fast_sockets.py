@@ -20,7 +20,7 @@ def room(each: socket.socket) -> int:
 def test_many_sockets_share_what_may_wait_unread():
     sockets = Sockets()
     with ExitStack() as stack:
-        made = [stack.enter_context(sockets.made(ADDRESS)) for _ in range(500)]
+        made = [stack.enter_context(sockets.make(ADDRESS)) for _ in range(500)]
         assert sum(room(each) for each in made) <= BOUND
         assert len({room(each) for each in made}) == 1
 
@@ -28,30 +28,30 @@ def test_many_sockets_share_what_may_wait_unread():
 def test_room_grows_again_when_most_are_closed():
     sockets = Sockets()
     with ExitStack() as stack:
-        kept = stack.enter_context(sockets.made(ADDRESS))
+        kept = stack.enter_context(sockets.make(ADDRESS))
         alone = room(kept)
-        crowd = [sockets.made(ADDRESS) for _ in range(500)]
+        crowd = [sockets.make(ADDRESS) for _ in range(500)]
         assert room(kept) < alone
         while crowd:
             crowd.pop().close()
-        stack.enter_context(sockets.made(ADDRESS))
+        stack.enter_context(sockets.make(ADDRESS))
         assert room(kept) == alone
 
 
 def test_closed_sockets_that_somebody_still_holds_take_no_room():
     sockets = Sockets()
     with ExitStack() as stack:
-        alone = room(stack.enter_context(sockets.made(ADDRESS)))
-        closed = [sockets.made(ADDRESS) for _ in range(500)]
+        alone = room(stack.enter_context(sockets.make(ADDRESS)))
+        closed = [sockets.make(ADDRESS) for _ in range(500)]
         for each in closed:
             each.close()
-        assert room(stack.enter_context(sockets.made(ADDRESS))) == alone
+        assert room(stack.enter_context(sockets.make(ADDRESS))) == alone
 
 
 def test_a_socket_that_was_closed_but_is_still_held_is_left_alone():
     sockets = Sockets()
-    closed = sockets.made(ADDRESS)
+    closed = sockets.make(ADDRESS)
     closed.close()
     with ExitStack() as stack:
         for _ in range(70):
-            stack.enter_context(sockets.made(ADDRESS))
+            stack.enter_context(sockets.make(ADDRESS))

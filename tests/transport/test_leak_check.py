@@ -7,8 +7,8 @@ import pytest
 from tests.recordings.corpus import FILES, exchanges
 
 from pondero.canon import HttpRequest, ResponseHead
-from pondero.transport.cassette_file import Ending, Recorded
-from pondero.transport.leak_check import find
+from pondero.transport.cassette_file import EarlyEnd, RecordedExchange
+from pondero.transport.leak_check import find_in_text
 from pondero.vcr import leaks
 
 ROOT = Path(__file__).parents[2]
@@ -65,23 +65,29 @@ def asked(**parts):
 def places(key):
     """The places and the writings in which a key can hide."""
     text = key.encode()
-    yield Recorded(asked(url=f"https://api.test/v1/{key.replace(' ', '%20')}/x"), ResponseHead(200))
-    yield Recorded(asked(url=f"https://api.test/v1?note={key}"), ResponseHead(200))
-    yield Recorded(asked(headers={"x-note": key}), ResponseHead(200))
-    yield Recorded(asked(body=b'{"a":"' + text + b'"}'), ResponseHead(200))
-    yield Recorded(asked(body=json.dumps({"a": f"line\n{key}"}).encode()), ResponseHead(200))
-    yield Recorded(
+    yield RecordedExchange(
+        asked(url=f"https://api.test/v1/{key.replace(' ', '%20')}/x"), ResponseHead(200)
+    )
+    yield RecordedExchange(asked(url=f"https://api.test/v1?note={key}"), ResponseHead(200))
+    yield RecordedExchange(asked(headers={"x-note": key}), ResponseHead(200))
+    yield RecordedExchange(asked(body=b'{"a":"' + text + b'"}'), ResponseHead(200))
+    yield RecordedExchange(
+        asked(body=json.dumps({"a": f"line\n{key}"}).encode()), ResponseHead(200)
+    )
+    yield RecordedExchange(
         asked(body=json.dumps({"a": json.dumps({"b": f"\n{key}"})}).encode()), ResponseHead(200)
     )
-    yield Recorded(
+    yield RecordedExchange(
         asked(body=b"a=1&b=" + text.replace(b"-", b"%2D").replace(b" ", b"%20")), ResponseHead(200)
     )
-    yield Recorded(asked(body=text.replace(b"-", b"\\u002d")), ResponseHead(200))
-    yield Recorded(asked(), ResponseHead(200, {"location": f"/x?{key}"}))
-    yield Recorded(asked(), ResponseHead(401), (b"Incorrect key: " + text[:9], text[9:] + b"."))
-    yield Recorded(asked(), end=Ending("Unreachable", f"cannot reach {key}"))
+    yield RecordedExchange(asked(body=text.replace(b"-", b"\\u002d")), ResponseHead(200))
+    yield RecordedExchange(asked(), ResponseHead(200, {"location": f"/x?{key}"}))
+    yield RecordedExchange(
+        asked(), ResponseHead(401), (b"Incorrect key: " + text[:9], text[9:] + b".")
+    )
+    yield RecordedExchange(asked(), end=EarlyEnd("Unreachable", f"cannot reach {key}"))
     frames = [b'data: {"delta":{"text":%s}}\n\n' % json.dumps(part).encode() for part in pairs(key)]
-    yield Recorded(asked(), ResponseHead(200), tuple(frames))
+    yield RecordedExchange(asked(), ResponseHead(200), tuple(frames))
 
 
 def pairs(text):
@@ -91,7 +97,7 @@ def pairs(text):
 @pytest.mark.parametrize("key", KEYS, ids=[key[:6] for key in KEYS])
 def test_every_shape_of_key_is_found_wherever_it_hides(key):
     for recorded in places(key):
-        found = find([recorded])
+        found = find_in_text([recorded])
         assert found, recorded
         assert all(key not in str(leak) or len(key) <= 8 for leak in found)
 
@@ -99,18 +105,22 @@ def test_every_shape_of_key_is_found_wherever_it_hides(key):
 @pytest.mark.parametrize("text", NO_KEYS)
 def test_what_only_begins_like_a_key_is_none(text):
     body = json.dumps({"text": text, "list": [text, f"a {text} b"]}).encode()
-    assert find([Recorded(asked(body=body), ResponseHead(200), (body,))]) == ()
+    assert find_in_text([RecordedExchange(asked(body=body), ResponseHead(200), (body,))]) == ()
 
 
 def test_a_header_of_auth_that_was_not_redacted_is_found():
-    [leak] = find([Recorded(asked(headers={"x-api-key": "whatever-it-is"}), ResponseHead(200))])
+    [leak] = find_in_text(
+        [RecordedExchange(asked(headers={"x-api-key": "whatever-it-is"}), ResponseHead(200))]
+    )
     assert str(leak) == "exchange 1, the header x-api-key: a header of auth 'wha'..."
 
 
 @pytest.mark.parametrize("wrap", ["%s", '{"a":"\\u006b%s"}'])
 def test_a_known_secret_is_found_where_no_shape_gives_it_away(wrap):
     text = wrap % "ey-of-the-house" if "u006b" in wrap else wrap % "key-of-the-house"
-    [leak] = find([Recorded(asked(), ResponseHead(200), (text.encode(),))], ["key-of-the-house"])
+    [leak] = find_in_text(
+        [RecordedExchange(asked(), ResponseHead(200), (text.encode(),))], ["key-of-the-house"]
+    )
     assert (leak.where, leak.shape, leak.begins) == ("the answer", "a secret", "key-")
 
 
@@ -127,8 +137,8 @@ def test_no_real_exchange_is_taken_for_a_leak(recordings: Path, file):
     for each in exchanges(recordings, file):
         sent = json.dumps(each.asked, ensure_ascii=False).encode()
         answer = each.stream if each.stream is not None else each.body
-        if found := find(
-            [Recorded(asked(body=sent), ResponseHead(each.status, each.headers), (answer,))]
+        if found := find_in_text(
+            [RecordedExchange(asked(body=sent), ResponseHead(each.status, each.headers), (answer,))]
         ):
             wrong[each.id] = [str(leak) for leak in found]
     assert wrong == {}

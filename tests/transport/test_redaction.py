@@ -14,8 +14,8 @@ from tests.framing.pieces import splits
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.errors import BadParameter
 from pondero.transport import redaction as secret
-from pondero.transport.cassette_file import Ending, Recorded
-from pondero.transport.redaction import Redactor, presentable, registered
+from pondero.transport.cassette_file import EarlyEnd, RecordedExchange
+from pondero.transport.redaction import Redactor, check_secrets, redact_exchange
 
 KEY = "k3y+of/the=house&garden"
 _secrets = st.text(
@@ -26,7 +26,7 @@ _keys = st.text("ABCabc012_-", min_size=12, max_size=40)
 
 def exchange(url="https://api.test/", headers=None, body=b"", answer=(), told=None, end=None):
     request = HttpRequest("POST", url, headers or {}, body)
-    return Recorded(request, ResponseHead(200, told or {}), tuple(answer), end)
+    return RecordedExchange(request, ResponseHead(200, told or {}), tuple(answer), end)
 
 
 def redacted(recorded, *secrets):
@@ -116,14 +116,14 @@ def test_keys_in_an_address_are_taken_out_and_the_rest_is_as_it_was(url, written
 )
 def test_a_key_that_was_sent_is_taken_out_of_the_error_that_repeats_it(sent):
     said = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}."}}).encode()
-    done = redacted(exchange(**sent, answer=[said], end=Ending("Timeout", f"with {KEY}")))
+    done = redacted(exchange(**sent, answer=[said], end=EarlyEnd("Timeout", f"with {KEY}")))
     assert done.body == b'{"error": {"message": "Incorrect API key provided: REDACTED."}}'
-    assert done.end == Ending("Timeout", "with REDACTED")
+    assert done.end == EarlyEnd("Timeout", "with REDACTED")
 
 
 def test_a_key_in_the_address_of_the_source_is_taken_out():
     taken = replace(exchange(), source="https://me:hunter22@gw.test/v1?key=abcdefgh")
-    assert presentable(taken).source == "https://REDACTED@gw.test/v1?key=REDACTED"
+    assert redact_exchange(taken).source == "https://REDACTED@gw.test/v1?key=REDACTED"
 
 
 def test_fields_that_hold_keys_are_taken_out_also_of_json_in_json():
@@ -222,8 +222,8 @@ def test_pieces_keep_their_place_around_a_secret_that_lies_across_them():
 
 def test_a_secret_that_would_be_found_everywhere_is_refused():
     with pytest.raises(BadParameter, match="a secret of 3 characters would be found everywhere"):
-        registered(["abc"])
-    assert registered("hunter2") == {"hunter2"}
+        check_secrets(["abc"])
+    assert check_secrets("hunter2") == {"hunter2"}
 
 
 def test_of_a_cookie_that_is_set_only_its_value_is_a_secret():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import HttpRequest
-from pondero.transport.request_match import MATCH, differences, report
+from pondero.transport.request_match import MATCH, describe_mismatch, differences
 
 WORDS = ("method", "host", "path", "query", "body", "body-subset")
 
@@ -151,6 +151,6 @@ def test_a_long_text_is_shown_where_it_begins_to_differ():
 
 def test_a_dozen_differences_are_shown_and_the_rest_counted():
     recorded, sent = request(json.dumps(list(range(20))).encode()), request(b"[]")
-    text = report(differences(recorded, sent))
+    text = describe_mismatch(differences(recorded, sent))
     assert text.count("expected") == 12
     assert text.endswith("  and 8 more")

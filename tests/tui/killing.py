@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from pondero.client import AsyncClient, Chat, Client, lookup
+from pondero.client import AsyncClient, Chat, Client, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
@@ -58,7 +58,7 @@ class Chatterbox(ChatApp):
 
 def live(path: Path, model: str) -> None:
     """Be a chat until killed."""
-    dial = Dial(lookup(), Policy())
+    dial = Dial(load_catalog(), Policy())
     client = AsyncClient(transport=Emulator(asleep=lambda _: asyncio.sleep(0)))
     threads = Threads.open(path)
     session = Session(client, Keeper(threads), dial, clock=monotonic, paid=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from pondero.client import AsyncClient, Tools, lookup
+from pondero.client import AsyncClient, Tools, load_catalog
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
 from pondero.store import Threads
@@ -24,7 +24,7 @@ REWRITE = bool(os.environ.get("REWRITE_SCREENS"))
 _CLIP = re.compile(r'(id="terminal-clip-terminal">\s*<rect [^>]*height=")([\d.]+)')
 _DESCENT = 4  # pixels of the last line's letters that Rich would cut off below
 
-DIAL = Dial(lookup(), Policy())
+DIAL = Dial(load_catalog(), Policy())
 SOURCES = {"get_weather": "weather.py:get_weather"}
 
 

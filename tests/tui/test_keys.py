@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from tests.tui.stage import stage
 
-from pondero.store import settings
+from pondero.store import load_settings
 from pondero.tui import theme_of
 from pondero.tui.state import Said, Spoken, Thought, Told, effects
 from pondero.tui.views import Picker
@@ -256,12 +256,12 @@ async def test_the_theme_can_be_changed_and_is_kept(config_dir):
     async with stage() as chat:
         await chat.say("/theme light")
         assert chat.app.theme == "light"
-        assert settings().theme == "light"
+        assert load_settings().theme == "light"
         await chat.say("/theme")
         assert "flexoki" in chat.text
         await chat.press("end", "enter")
-        assert chat.app.theme == settings().theme == chat.app.state.themes[-1]
-    assert theme_of({}, settings().theme) == chat.app.theme
+        assert chat.app.theme == load_settings().theme == chat.app.state.themes[-1]
+    assert theme_of({}, load_settings().theme) == chat.app.theme
     assert theme_of({"PONDERO_THEME": "light"}, "nord") == "light"
     assert theme_of({"COLORFGBG": "0;15"}, "no-such-theme") == "light"
 

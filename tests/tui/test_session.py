@@ -6,7 +6,7 @@ from tests.tui.stage import DIAL, Clock
 from pondero.canon import Message, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
-from pondero.store import Kept
+from pondero.store import StoredMessage
 from pondero.tui import Keeper, Session, theme_of
 from pondero.tui.state import effects
 
@@ -67,7 +67,10 @@ async def test_the_system_prompt_and_the_past_go_along():
 
 def test_an_unsaved_chat_still_has_its_pages():
     keeper = Keeper(unsaved="the disk is full")
-    turn = [Kept(Message("user", (Text("a"),))), Kept(Message("assistant", (Text("b"),)))]
+    turn = [
+        StoredMessage(Message("user", (Text("a"),))),
+        StoredMessage(Message("assistant", (Text("b"),))),
+    ]
     saved = keeper.add(turn, model="gpt-5", wish=None, system="")
     assert (saved.thread, saved.unsaved) == (None, "the disk is full")
     assert [(past.number, past.message.text) for past in keeper.page(1, 2)] == [(1, "b")]

@@ -10,7 +10,7 @@ from tests.tui.stage import stage
 from pondero.canon import Message, Role, Text, Usage
 from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 from pondero.tui import ChatApp, Keeper
 from pondero.tui.state import Said, Spoken, Tally, Told
 
@@ -29,7 +29,9 @@ def long_thread(threads: Threads, messages: int) -> str:
     """A thread of so many messages, written as one turn."""
     id = threads.start(model="claude-opus-5", thinking="low").id
     roles: tuple[Role, Role] = ("user", "assistant")
-    threads.add(id, [Kept(Message(roles[n % 2], (Text(f"message {n}"),))) for n in range(messages)])
+    threads.add(
+        id, [StoredMessage(Message(roles[n % 2], (Text(f"message {n}"),))) for n in range(messages)]
+    )
     return id
 
 
@@ -177,8 +179,8 @@ async def test_a_thread_that_is_opened_cost_what_its_answers_cost(threads, costs
     id = threads.start(model="claude-opus-5").id
     answer = Message("assistant", (Text("yes"),))
     usage = Usage(input=10, output=5)
-    threads.add(id, [Kept(answer, usage=usage, cost=cost) for cost in costs])
-    threads.add(id, [Kept(answer, partial=True)])  # nobody counted it
+    threads.add(id, [StoredMessage(answer, usage=usage, cost=cost) for cost in costs])
+    threads.add(id, [StoredMessage(answer, partial=True)])  # nobody counted it
     tally = Keeper(threads).open(id).tally
     assert (tally.input, tally.output, tally.thinking) == (20, 10, None)
     assert tally.cost == (None if sum_ is None else Decimal(sum_))
@@ -228,8 +230,8 @@ async def test_only_the_end_of_a_long_thread_is_drawn_and_the_rest_when_it_is_sc
 
 async def test_a_thread_that_is_opened_at_once_shows_a_screenful_and_fetches_no_more(threads):
     id = threads.start(model="claude-opus-5", thinking="low").id
-    question = Kept(Message("user", (Text("And the next one?"),)))
-    answer = Kept(Message("assistant", (Text("# It\n\n" + "- goes on\n" * 40),)))
+    question = StoredMessage(Message("user", (Text("And the next one?"),)))
+    answer = StoredMessage(Message("assistant", (Text("# It\n\n" + "- goes on\n" * 40),)))
     threads.add(id, [question, answer] * 20)
     keeper = Keeper(threads)
     async with stage(keeper=keeper, first=(keeper.open(id),)) as chat:

@@ -12,7 +12,7 @@ from tests.tui.terminal import running
 from pondero.canon import ToolResult
 from pondero.client import Tools
 from pondero.emulator import Call, Emulator, Turn
-from pondero.store import Threads, settings
+from pondero.store import Threads, load_settings
 from pondero.tui import approve
 from pondero.tui.approval import ApprovalScreen
 from pondero.tui.state import Called, Spoken, Told
@@ -148,13 +148,13 @@ async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(c
         await chat.press("down", "down", "enter")
         assert weather.asked == ["Paris"]
         await chat.quiet()
-        assert settings().values["tools.approved"] == ["weather.py:get_weather/get_weather"]
+        assert load_settings().values["tools.approved"] == ["weather.py:get_weather/get_weather"]
         await chat.say("Go on.")  # nobody is asked
         assert weather.asked == ["Paris"] * 2
         await chat.say("/tools")
         assert "get_weather  runs unasked, from weather.py:get_weather" in chat.text
         await chat.say("/tools forget get_weather")
-        assert settings().values["tools.approved"] == []
+        assert load_settings().values["tools.approved"] == []
         await chat.say("/tools forget get_weather")
         assert told(chat) == "no tool called 'get_weather' runs unasked"
         await asked(chat)
@@ -260,7 +260,7 @@ async def test_tools_of_a_server_over_http_are_asked_about_and_kept_by_its_addre
                 ("add", False), ("add", False), ("fail", True),
             ]  # fmt: skip
             assert [each.result for each in calls[:2]] == ["3", "3"]
-            assert settings().values["tools.approved"] == [f"{place}/add"]
+            assert load_settings().values["tools.approved"] == [f"{place}/add"]
             assert answer(chat) == "done"
 
 

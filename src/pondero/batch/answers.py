@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..canon import Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
 from ..exchange import read_reply
-from ..store import cost
+from ..store import price_usage
 from .store import BatchFile, Kept
 from .wire import Ending, Outcome
 
@@ -18,8 +18,8 @@ from .wire import Ending, Outcome
 class BatchAnswer(Struct, frozen=True):
     """How one ask of a batch ended: with a reply, or with an error.
 
-    ``cost`` is in dollars, at the batch's price; None where no price is known. What expired or was
-    cancelled was not billed.
+    ``price_usage`` is in dollars, at the batch's price; None where no price is known. What expired
+    or was cancelled was not billed.
 
     >>> batch = client.batch([{"id": "sum", "prompt": "What is 17 * 23?"}], "claude-opus-5/low")
     >>> answer = batch.wait()["sum"]
@@ -84,7 +84,7 @@ def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
 
 def _cost(kept: Kept, reply: Reply, factor: Decimal) -> str | None:
     origin = kept.exchange.origin
-    price = cost(origin.provider, origin.model, reply.usage)
+    price = price_usage(origin.provider, origin.model, reply.usage)
     return None if price is None else f"{(price * factor).normalize():f}"
 
 

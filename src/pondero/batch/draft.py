@@ -15,7 +15,7 @@ from ..catalog import BatchTerms as Terms
 from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
 from ..exchange import Exchange, auth_header
-from ..store import cost, lookup
+from ..store import load_catalog, price_usage
 from .store import BatchFile, Facts, Kept
 from .wire import Lot
 
@@ -88,7 +88,9 @@ def drafted(asks: Sequence[Ask]) -> Draft:
 def terms_of(provider: Provider, model: str) -> Terms:
     """Return a provider's terms for batches of a model; raises Unsupported where it has none."""
     if provider.batch is None:
-        having = [each for each in lookup().catalog.providers.values() if each.batch is not None]
+        having = [
+            each for each in load_catalog().catalog.providers.values() if each.batch is not None
+        ]
         beside = next((each.name for each in having if each.url == provider.url), None)
         how = f"use {beside}:{model}" if beside else "use a model of one that has"
         names = " ".join(each.name for each in having)
@@ -108,7 +110,7 @@ def terms_of(provider: Provider, model: str) -> Terms:
 
 def factor_of(provider: str) -> Decimal:
     """Return the share of the usual price that a batch costs at a provider."""
-    found = lookup().catalog.providers.get(provider)
+    found = load_catalog().catalog.providers.get(provider)
     return Decimal(str(found.batch.factor)) if found and found.batch else Decimal(1)
 
 
@@ -118,14 +120,14 @@ def bound_of(ask: Ask) -> Decimal | None:
     if ask.most is None:
         return None
     usage = Usage(input=len(ask.exchange.http.body) + _ENVELOPE, output=ask.most)
-    return cost(origin.provider, origin.model, usage)
+    return price_usage(origin.provider, origin.model, usage)
 
 
 # -- lots ------------------------------------------------------------------------------------------
 
 
 def _provider(ask: Ask) -> Provider:
-    return lookup().provider(ask.exchange.origin.provider)
+    return load_catalog().provider(ask.exchange.origin.provider)
 
 
 def _group(ask: Ask) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..canon import decode_json
 from ..errors import StoreError, UsageError
 from ..exchange import Exchange
-from ..store import FACTS, Database, Jobs, Schema, locked
+from ..store import FACTS, Database, Jobs, Schema, hold_lock
 from .wire import Line, Lot, Outcome
 
 State = Literal["unsent", "unsure", "running", "ended"]
@@ -109,7 +109,7 @@ def batches_of(owner: str) -> "list[BatchFile]":
 
 def named(text: str) -> str:
     """Return the whole id of a batch from its beginning; ``last`` is the newest."""
-    return _BATCHES.named(text, [each.id for each in all_batches()])
+    return _BATCHES.find(text, [each.id for each in all_batches()])
 
 
 class BatchFile:
@@ -128,7 +128,7 @@ class BatchFile:
     def create(cls, facts: Facts, lots: Sequence[Lot], asks: Iterable[Kept]) -> "BatchFile":
         """Write a batch down; nothing is sent yet."""
         database = _BATCHES.create(facts.id)
-        with database.writing() as connection:
+        with database.transaction() as connection:
             rows = (
                 (n, each.lot, each.id, each.line, _json(each.exchange), each.body)
                 for n, each in enumerate(asks)
@@ -160,7 +160,7 @@ class BatchFile:
     def talking(self) -> Iterator[None]:
         """Hold the batch's lock; raises UsageError where another process has it."""
         busy = f"batch {self.facts.id} is being sent or collected by another process"
-        with locked(self._database.path, busy):
+        with hold_lock(self._database.path, busy):
             yield
 
     # -- lots --------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class BatchFile:
         """Keep the results of a lot and that it has ended, both or neither."""
         changed = msgspec.structs.replace(lot, state="ended", **changes)
         rows = ((each.id, each.ending, each.status, each.body) for each in outcomes)
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
             sql = "UPDATE lots SET body = ? WHERE number = ?"
             connection.execute(sql, (_json(changed), lot.number))

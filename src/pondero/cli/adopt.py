@@ -54,14 +54,14 @@ def adopt(
     """
     from msgspec import to_builtins
 
-    from ..store import calibration_file, keep_calibration
+    from ..store import calibration_file, save_calibration
     from ..sweep import Run, named, results_of
 
     path = calibration_file(name)
     with Run.open(named(run)) as found:
         results = results_of(found, judge=judge)
     made = results.calibration(name, level=level, by_kind=by_kind)
-    keep_calibration(made, force=force or _may_replace(path))
+    save_calibration(made, force=force or _may_replace(path))
     if as_json:
         print_json({**to_builtins(made), "file": str(path)})
         return
@@ -85,9 +85,9 @@ def print_adopted(*, as_json: bool) -> None:
     """Print every calibration; what is broken is told on stderr."""
     from msgspec import to_builtins
 
-    from ..store import calibrations
+    from ..store import load_calibrations
 
-    found = calibrations()
+    found = load_calibrations()
     for why in found.broken.values():
         echo(styled(why, fg="yellow"), err=True)
     newest = sorted(found.known.values(), key=lambda each: each.adopted, reverse=True)

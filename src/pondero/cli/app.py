@@ -138,9 +138,9 @@ def _warned(message: Warning | str, *_: object) -> None:
 
 
 def _without_secrets(text: str) -> str:
-    from ..store import hidden
+    from ..store import redact_secrets
 
-    return hidden(text)
+    return redact_secrets(text)
 
 
 def _close_quietly() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from ..client import Client, Recorder, lookup
+from ..client import Client, Recorder, load_catalog
 from ..errors import PonderoError
-from ..store import Template, template
+from ..store import Template, load_template
 from .ask_answer import Answer, answer_of, shaped
 from .ask_options import SECTIONS, Given, ask_options, levels_of
 from .ask_output import Sheet, ended, say, sheet_of
@@ -52,7 +52,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     if given.variables and given.template is None:
         message = "-p fills in a template; name one with --template"
         raise click.UsageError(message)
-    kept = None if given.template is None else template(given.template)
+    kept = None if given.template is None else load_template(given.template)
     starts, prompt = _starts(words, given, kept)
     question = question_of(prompt, given, kept)
     if question.system is not None:
@@ -83,7 +83,7 @@ def _starts(
             start, prompt = continued(words, named)
         else:
             start, prompt = begun(words, named, usual=usual, thinking=thinking)
-        if levels and named is not None and (wish := lookup().split(named).level) is not None:
+        if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             message = f"{named!r} names the level {wish!r}, and --levels names others"
             raise click.UsageError(message)
         starts += [replace(start, thinking=level) for level in levels] or [start]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..canon import Json, Reply, Usage
 from ..client import Recorder, cost_of
 from ..errors import PonderoError
-from ..store import dollars, hidden
+from ..store import format_dollars, redact_secrets
 from .ask_schema import fitting
 from .ask_thread import Start
 
@@ -94,7 +94,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         """Return the price for people."""
         if not self.paid:
             return "offline"
-        return "unknown" if self.cost is None else dollars(self.cost)
+        return "unknown" if self.cost is None else format_dollars(self.cost)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values, without seals; the keys are a stable contract."""
@@ -125,7 +125,8 @@ class Answer(Struct, frozen=True, kw_only=True):
             "first": None if self.first is None else round(self.first, 3),
             "exchanges": len(self.replies),
             "thread": self.thread,
-            "error": error and {"type": type(error).__name__, "message": hidden(str(error))},
+            "error": error
+            and {"type": type(error).__name__, "message": redact_secrets(str(error))},
         }
 
 

@@ -21,8 +21,8 @@ from ..canon import (
     ToolResult,
     dump_json,
 )
-from ..client import lookup
-from ..store import hidden, medium
+from ..client import load_catalog
+from ..store import media_caption, redact_secrets
 from ..thinking import DEPTH, describe_result
 from ..thinking import describe_intent as worded
 from .ask_answer import VERSION, Answer
@@ -216,7 +216,10 @@ class Lines:
                 self._finished["value"] = answer.value
         self._print_finished()
         if answer.error is not None:
-            said = {"type": type(answer.error).__name__, "message": hidden(str(answer.error))}
+            said = {
+                "type": type(answer.error).__name__,
+                "message": redact_secrets(str(answer.error)),
+            }
             self._print({"type": "error", "error": said})
 
     def _print_finished(self) -> None:
@@ -259,7 +262,7 @@ def _print_value(answer: Answer) -> None:
 
 def _unseen(start: Start, reply: Reply) -> str:
     """Return why --thinking has nothing to show."""
-    entry = lookup().entry(start.model)
+    entry = load_catalog().entry(start.model)
     facts = entry.capability
     if not facts.thinks:
         return f"{entry.id} does not think"
@@ -295,7 +298,8 @@ def remarks(reply: Reply) -> Iterator[str]:
 def said_by(result: ToolResult) -> str:
     """Return the words of a tool's result; a medium is named."""
     parts = (
-        part.text if isinstance(part, Text) else f"[{medium(part)}]" for part in result.content
+        part.text if isinstance(part, Text) else f"[{media_caption(part)}]"
+        for part in result.content
     )
     return "\n".join(parts)
 

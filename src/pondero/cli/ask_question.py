@@ -35,7 +35,7 @@ def question_of(words: tuple[str, ...], given: Given, template: Template | None)
     said = " ".join(words) if words != (STDIN,) else ""
     texts, system = [text for text in (piped, said) if text], given.system
     if template is not None:
-        prompt, framed = template.filled(dict(given.variables), "\n\n".join(texts))
+        prompt, framed = template.fill(dict(given.variables), "\n\n".join(texts))
         texts, system = [prompt] if prompt else [], framed if system is None else system
     if not texts and not attachments:
         message = "there is no question; write one, or pipe one in"

@@ -12,10 +12,10 @@ import click
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..client import AsyncChat, AsyncClient, AsyncTurn, Chat, Client, Recorder, Turn, lookup
+from ..client import AsyncChat, AsyncClient, AsyncTurn, Chat, Client, Recorder, Turn, load_catalog
 from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Rejection
-from ..store import Kept, Thread, Threads, cost, settings
+from ..store import StoredMessage, Thread, Threads, load_settings, price_usage
 from .command import warn
 from .thread_output import opened
 
@@ -58,8 +58,8 @@ class Start(Struct, frozen=True):
 
     def price(self, usage: Usage) -> str | None:
         """Return what these tokens cost here, in dollars; None where that is not known."""
-        entry = lookup().entry(self.model)
-        price = cost(entry.provider.name, entry.model, usage)
+        entry = load_catalog().entry(self.model)
+        price = price_usage(entry.provider.name, entry.model, usage)
         return None if price is None else f"{price.normalize():f}"
 
 
@@ -76,7 +76,7 @@ def begun(
     of a template, else the user's default; where there is no default, the first word is the model,
     known or not. ``thinking`` is for a model without a level.
     """
-    configured = settings()
+    configured = load_settings()
     model, rest = named, words
     if model is None and words and is_model(words[0]):
         model, rest = words[0], words[1:]
@@ -94,7 +94,7 @@ def begun(
 
 def _question_a_name(words: tuple[str, ...]) -> None:
     """Warn where the first word of a question is nearly the name of a model."""
-    if words and _NAME.fullmatch(words[0]) and (close := lookup().close(words[0])):
+    if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
         guess = " or ".join(map(repr, close))
         warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
 
@@ -123,7 +123,7 @@ def continued(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[s
 
 def _apart(model: str) -> tuple[str, Json]:
     """Return a model's name and the level after its slash."""
-    return lookup().apart(model)
+    return load_catalog().apart(model)
 
 
 def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:
@@ -151,8 +151,8 @@ def is_model(word: str) -> bool:
     if not word or word.split() != [word]:
         return False
     try:
-        new = ":" in word or _DIGIT.search(lookup().split(word).model)
-        lookup().entry(word, unknown="family" if new else "error")
+        new = ":" in word or _DIGIT.search(load_catalog().split(word).model)
+        load_catalog().entry(word, unknown="family" if new else "error")
     except BadThinking:
         raise
     except UsageError:
@@ -180,7 +180,7 @@ def saved(
 
     ``fork``: a thread that goes on does so in a copy.
     """
-    save, place = save and settings().save, Place()
+    save, place = save and load_settings().save, Place()
     try:
         yield place
     finally:
@@ -194,7 +194,7 @@ def saved(
 
 
 def _write(
-    start: Start, turn: Sequence[Kept], refusals: tuple[Rejection, ...], *, fork: bool
+    start: Start, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
 ) -> str:
     said = {
         "model": start.model,

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import msgspec
 
-from ..store import hidden
-from ..transport import Recorded
+from ..store import redact_secrets
+from ..transport import RecordedExchange
 from .output import echo, styled
 
 
@@ -20,7 +20,7 @@ class Wire:
     def __init__(self, *, plain: bool) -> None:
         self._exact = plain or not sys.stderr.isatty()
 
-    def print(self, exchange: Recorded) -> None:
+    def print(self, exchange: RecordedExchange) -> None:
         """Print one exchange; a request's lines begin with >, an answer's with <, as with curl."""
         request, head = exchange.request, exchange.head
         self._head(">", f"{request.method} {request.url}", request.headers)
@@ -33,7 +33,7 @@ class Wire:
 
     def _head(self, mark: str, first: str, headers: Mapping[str, str]) -> None:
         for line in (first, *(f"{name}: {value}" for name, value in headers.items())):
-            echo(styled(f"{mark} {hidden(line)}", fg="cyan"), err=True)
+            echo(styled(f"{mark} {redact_secrets(line)}", fg="cyan"), err=True)
         echo(err=True)
 
     def _body(self, body: bytes) -> None:
@@ -42,5 +42,5 @@ class Wire:
             with suppress(msgspec.DecodeError):
                 text = msgspec.json.format(text, indent=2)
         if text:
-            echo(styled(hidden(text).rstrip("\n"), dim=True), err=True, exact=True)
+            echo(styled(redact_secrets(text).rstrip("\n"), dim=True), err=True, exact=True)
         echo(err=True)

@@ -83,15 +83,15 @@ def chat(
     """Chat with MODEL. /help shows what can be said beside words."""
     _check_terminal()
     _check_textual()
-    from ..client import AsyncClient, Tools, lookup
+    from ..client import AsyncClient, Tools, load_catalog
     from ..client import policy_of as policy_from
-    from ..store import settings, settled
+    from ..store import load_settings, resolve_auto
     from ..transport import AsyncTap
     from ..tui import ChatApp, Dial, Session, approve, begin, theme_of
     from .ask_tools import function_of
 
-    yours = settings()
-    dial = Dial(lookup(), policy_from(policy_of(policies)), settled)
+    yours = load_settings()
+    dial = Dial(load_catalog(), policy_from(policy_of(policies)), resolve_auto)
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
@@ -149,10 +149,10 @@ def _check_textual() -> None:
 
 def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
     """Return the model to begin with, and the configured wish where the model names none."""
-    from ..client import lookup
+    from ..client import load_catalog
 
     model = named or settled.model or _MODEL
-    if settled.thinking is None or lookup().split(model).level:
+    if settled.thinking is None or load_catalog().split(model).level:
         return model, None
     return model, str(settled.thinking)
 

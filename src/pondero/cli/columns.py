@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct, json
 
 from ..canon import Event, TextDelta, ThinkingDelta, dump_json
-from ..store import hidden
+from ..store import redact_secrets
 from .ask_answer import Answer
 from .ask_thread import Start
 from .output import echo, styled
@@ -167,7 +167,7 @@ def _thoughts(answer: Answer) -> list[str]:
 def _words(answer: Answer) -> str:
     """Return what an answer says: its words, its value, or why there is none."""
     if answer.error is not None:
-        return hidden(str(answer.error))
+        return redact_secrets(str(answer.error))
     if answer.shaped:
         return dump_json(answer.value)
     return answer.reply.text if answer.reply else ""

@@ -52,10 +52,10 @@ def server(
 ) -> list[CompletionItem]:
     """Return the MCP servers of config.toml whose names begin with this."""
     from ..errors import PonderoError
-    from ..store import tool_servers
+    from ..store import load_tool_servers
 
     try:
-        return [CompletionItem(each) for each in tool_servers() if each.startswith(typed)]
+        return [CompletionItem(each) for each in load_tool_servers() if each.startswith(typed)]
     except PonderoError:
         return []
 
@@ -85,9 +85,9 @@ def provider(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[CompletionItem]:
     """Return the providers that begin with this."""
-    from ..client import lookup
+    from ..client import load_catalog
 
-    providers = lookup().catalog.providers.values()
+    providers = load_catalog().catalog.providers.values()
     return [
         CompletionItem(each.name, help=each.label)
         for each in providers

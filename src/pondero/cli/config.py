@@ -10,10 +10,10 @@ from ..store import (
     check_config,
     check_setting,
     config_file,
+    load_settings,
     set_config,
-    settings,
     unset_config,
-    write_whole,
+    write_atomic,
 )
 from .command import Group, examples, print_json
 from .completion import setting
@@ -66,7 +66,7 @@ def get(name: str | None, *, as_json: bool) -> int:
     if name is not None:
         check_setting(name)
     check_config()
-    values = settings().values
+    values = load_settings().values
     if name is None:
         if as_json:
             print_json({"path": str(config_file()), "settings": values})
@@ -114,7 +114,7 @@ def edit() -> None:
         message = f"an editor needs a terminal; the file is {file}"
         raise click.UsageError(message)
     if not file.exists():
-        write_whole(file, _FIRST)
+        write_atomic(file, _FIRST)
     click.edit(filename=str(file))
     check_config()
 

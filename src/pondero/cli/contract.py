@@ -145,10 +145,10 @@ def _entries(
 
 
 def _all(cassettes: Path | None) -> list[str]:
-    from ..client import lookup
+    from ..client import load_catalog
     from ..dialects import NAMES
 
-    spoken = [p.name for p in lookup().catalog.providers.values() if p.dialect in NAMES]
+    spoken = [p.name for p in load_catalog().catalog.providers.values() if p.dialect in NAMES]
     if cassettes is None:
         return spoken
     found = [name for name in spoken if (cassettes / name).is_dir()]
@@ -162,11 +162,11 @@ _HOW = "VCR_RECORD=1 pondero contract PROVIDER --cassettes DIR records there"
 
 
 def _spoken(name: str) -> str:
-    from ..client import lookup
+    from ..client import load_catalog
     from ..dialects import NAMES
 
-    lookup().entries(name)  # raises UnknownProvider
-    dialect = lookup().catalog.providers[name].dialect
+    load_catalog().entries(name)  # raises UnknownProvider
+    dialect = load_catalog().catalog.providers[name].dialect
     if dialect not in NAMES:
         message = f"{name} speaks {dialect!r}, which can be planned for and not yet talked to"
         raise Unsupported(message)

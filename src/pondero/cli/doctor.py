@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from ..client import Finding, findings, lookup
+from ..client import Finding, findings, load_catalog
 from ..client import policy_of as policy_from
 from .command import examples, policy_of, policy_option, print_json
 from .completion import model as models
@@ -59,7 +59,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
     with opened() as shelf:
         found = shelf.get(thread)
         messages = shelf.messages(found.id)
-    entry = lookup().entry(target or found.model)
+    entry = load_catalog().entry(target or found.model)
     policy = policy_from(policy_of(policies))
     manifest = handoff(messages, make_destination(entry, policy)).manifest
     if as_json:

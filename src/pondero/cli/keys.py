@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..catalog import Provider
-from ..client import lookup
+from ..client import load_catalog
 from ..errors import UnknownProvider, UsageError
-from ..store import forget_key, save_key, saved_keys
+from ..store import forget_key, list_saved_keys, save_key
 from .command import Group, examples, print_json
 from .completion import provider as provider_names
 from .output import echo
@@ -82,9 +82,9 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
     if gateway:
         _with_gateway(file, lambda known: _list_gateway(known, as_json=as_json))
         return
-    kept = saved_keys()
+    kept = list_saved_keys()
     rows = []
-    for provider in lookup().catalog.providers.values():
+    for provider in load_catalog().catalog.providers.values():
         variable, source = _source(provider, kept)
         if source or (every and provider.keys):
             rows.append({"provider": provider.name, "variable": variable, "from": source})
@@ -131,7 +131,7 @@ def block(*, name: str, undo: bool, file: str | None) -> None:
 def _with_gateway(file: str | None, act: "Callable[[Keys], Awaitable[None]]") -> None:
     from ..gateway import configured, kept_keys
 
-    config = configured(file, lookup())
+    config = configured(file, load_catalog())
 
     async def acted() -> None:
         async with kept_keys(config) as known:
@@ -188,7 +188,7 @@ def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - th
 
 
 def _provider(name: str) -> Provider:
-    providers = lookup().catalog.providers
+    providers = load_catalog().catalog.providers
     if name.lower() in providers:
         return providers[name.lower()]
     from difflib import get_close_matches

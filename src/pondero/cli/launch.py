@@ -65,18 +65,18 @@ def launch(
 
     from ..errors import UsageError
     from ..gateway import Routing, bring_home, configured, make_key, private, start
-    from ..store import lookup, remember
+    from ..store import load_catalog, register_secret
 
     row = _client(client)
     program = _program(row)
     key = make_key()
-    remember(key)
+    register_secret(key)
     config, chosen = private(
-        configured(file, lookup(), offline=offline),
+        configured(file, load_catalog(), offline=offline),
         row,
         key=key,
         model=model,
-        lookup=lookup(),
+        lookup=load_catalog(),
         offline=offline,
     )
     if chosen is None and row.needs_model:
@@ -89,7 +89,7 @@ def launch(
         how = start(
             row,
             chosen,
-            routing=Routing(config, lookup()),
+            routing=Routing(config, load_catalog()),
             url=url,
             key=key,
             folder=Path(folder),

@@ -21,10 +21,10 @@ from ..catalog import (
     read_listing,
     rows_to_add,
 )
-from ..client import lookup
+from ..client import load_catalog
 from ..client import models as catalogued
 from ..errors import BadCatalog, BadParameter, ServiceError
-from ..store import models_file, with_models, write_models
+from ..store import append_models, models_file, write_models
 from . import completion
 from .command import examples, print_json
 from .comparison import counted, print_comparison
@@ -81,7 +81,7 @@ def models(
         raise click.UsageError(message)
     entries = catalogued(provider)
     if as_json:
-        listed = lookup().catalog.listed
+        listed = load_catalog().catalog.listed
         source = {"name": listed.name, "date": listed.date} if listed else None
         made = {"version": SCHEMA, "list": source}
         print_json({**made, "models": [entry.to_json() for entry in entries]})
@@ -97,20 +97,20 @@ def models(
 def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:
     """Report how a list differs from the catalog, and with ``write`` add to models.toml."""
     if provider is not None:
-        lookup().entries(provider)  # raises UnknownProvider
+        load_catalog().entries(provider)  # raises UnknownProvider
     if flags["write"] and not flags["yes"] and (as_json or not sys.stdin.isatty()):
         raise BadParameter("nobody can be asked here: add --yes to --write")
     theirs, ours = read_listing(_read(where)), provider_map()
     if not flags["check"]:
-        here = {name: (name,) for name in lookup().catalog.providers}
+        here = {name: (name,) for name in load_catalog().catalog.providers}
         ours = {**here, **provider_map(hosts=True)}
-    found = compare_lists(theirs, lookup(), ours=ours, settled=load_explained())
+    found = compare_lists(theirs, load_catalog(), ours=ours, settled=load_explained())
     if provider is not None:
         mine = tuple(each for each in found.differences if each.provider == provider)
         found = replace(found, differences=mine)
     text, added = "", list[dict[str, Any]]()
     if flags["write"]:
-        text, added = with_models(_rows(theirs, found, ours, force=flags["force"]))
+        text, added = append_models(_rows(theirs, found, ours, force=flags["force"]))
     if not as_json:
         print_comparison(found, added)
     path = _write(text, len(added), yes=flags["yes"]) if added else None
@@ -177,7 +177,7 @@ def _rows(
 
     A row may be the relative of another model of the list, so the first ones can call for more.
     """
-    finder, made = lookup(), list[dict[str, Any]]()
+    finder, made = load_catalog(), list[dict[str, Any]]()
     while True:
         known = {(row["provider"], *row["match"]) for row in made}
         new = [
@@ -203,7 +203,7 @@ def _extended(made: list[dict[str, Any]]) -> Catalog | None:
     document = tomlkit.document()
     document["model"] = made
     try:
-        return add_user_files(lookup().catalog, {"models.toml": tomlkit.dumps(document)})
+        return add_user_files(load_catalog().catalog, {"models.toml": tomlkit.dumps(document)})
     except BadCatalog:
         return None
 

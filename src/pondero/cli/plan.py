@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..client import levels as ladder
-from ..client import lookup
+from ..client import load_catalog
 from ..client import plan as planned
 from ..thinking import Plan, describe_plan
 from . import completion
@@ -104,7 +104,7 @@ def levels(
     from .tables import print_ladder, print_ladders
 
     if len(models) == 1:
-        print_ladder(lookup().entry(models[0]), ladders[0])
+        print_ladder(load_catalog().entry(models[0]), ladders[0])
     else:
         print_ladders(ladders)
 

@@ -56,14 +56,14 @@ def serve(
     from msgspec.structs import replace
 
     from ..gateway import Routing, check_exposure, configured
-    from ..store import lookup
+    from ..store import load_catalog
 
-    config = configured(file, lookup(), offline=offline)
+    config = configured(file, load_catalog(), offline=offline)
     said = {"host": host, "port": port, "workers": workers}
     given = {name: value for name, value in said.items() if value is not None}
     config = replace(config, server=replace(config.server, **given))
     check_exposure(config)
-    routing = Routing(config, lookup())
+    routing = Routing(config, load_catalog())
     if check:
         return _checked(config, routing, offline=offline)
     if not offline:

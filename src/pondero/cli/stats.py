@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import PonderoError
-from ..store import Spent, dollars, lookup, write_whole
+from ..store import UsageTotal, format_dollars, load_catalog, write_atomic
 from .command import check_free, examples, force_option, print_json, warn
 from .output import echo
 from .thread_output import opened
@@ -111,7 +111,7 @@ def stats(
     rows = rows_of((each for each in spent if each.offline == offline), by=by)
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
-        write_whole(svg, chart(rows, _title(days)))
+        write_atomic(svg, chart(rows, _title(days)))
         echo(f"the chart is in {svg}", err=True)
     if as_json:
         print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
@@ -125,8 +125,8 @@ def stats(
         echo(f"without {answers} of offline runs; --offline shows them", err=True)
 
 
-def _spent(days: float | None, only: str | None, file: str | None) -> list[Spent]:
-    spent: list[Spent] = []
+def _spent(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
+    spent: list[UsageTotal] = []
     if only != "gateway":
         with opened() as threads:
             spent += threads.stats(days=days)
@@ -135,13 +135,13 @@ def _spent(days: float | None, only: str | None, file: str | None) -> list[Spent
     return spent
 
 
-def _through_gateway(days: float | None, file: str | None) -> list[Spent]:
+def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
     """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
     from ..gateway import configured
     from ..gateway import spent as through_gateway
 
     try:
-        ledger = configured(file, lookup(), offline=True).server.ledger
+        ledger = configured(file, load_catalog(), offline=True).server.ledger
         return through_gateway(ledger, days=days)
     except PonderoError as error:
         if file is not None:
@@ -159,9 +159,9 @@ def _title(days: float | None) -> str:
     return "Thinking and answer tokens" + ("" if days is None else f", last {days:g} days")
 
 
-def rows_of(spent: Iterable[Spent], *, by: str | None) -> list[Row]:
+def rows_of(spent: Iterable[UsageTotal], *, by: str | None) -> list[Row]:
     """Return the lines, by model, by level, by key or by model and level, most tokens first."""
-    groups: dict[tuple[str | None, str | None, str | None], list[Spent]] = {}
+    groups: dict[tuple[str | None, str | None, str | None], list[UsageTotal]] = {}
     for each in spent:
         names = {"model": each.model, "level": each.level or _UNSAID, "key": each.key or _THREADS}
         chosen = ("model", "level") if by is None else (by,)
@@ -212,7 +212,7 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
-def _row(model: str | None, level: str | None, key: str | None, group: list[Spent]) -> Row:
+def _row(model: str | None, level: str | None, key: str | None, group: list[UsageTotal]) -> Row:
     costs = _known(group, lambda each: each.cost)
     seconds = _known(group, lambda each: each.seconds)
     return Row(
@@ -232,7 +232,7 @@ def _row(model: str | None, level: str | None, key: str | None, group: list[Spen
     )
 
 
-def _known(group: Iterable[Spent], get: Callable[[Spent], Any]) -> list[Any]:
+def _known(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
     return [value for each in group if (value := get(each)) is not None]
 
 
@@ -254,7 +254,7 @@ def _money(row: Row) -> str:
     """Return the cost; "over" where not every reply has a known price."""
     if row.cost is None:
         return "unknown"
-    return f"{'' if row.priced == row.replies else 'over '}{dollars(row.cost)}"
+    return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"
 
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 760, 250, 150, 64, 30, 16
@@ -298,7 +298,7 @@ def _key(x: int, name: str) -> str:
 def _line(row: Row, most: int, y: int) -> str:
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     thinking, answer = (row.thinking or 0) * scale, (row.output or 0) * scale
-    said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {dollars(row.cost)}")
+    said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {format_dollars(row.cost)}")
     return (
         f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
         f'<rect class="thinking" x="{_LEFT}" y="{y}" width="{thinking:.1f}" height="{_BAR}"/>'

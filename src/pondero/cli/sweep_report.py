@@ -55,7 +55,7 @@ def export(
     name: str, *, jsonl: Path | None, logs: Path | None, judge: str | None, force: bool
 ) -> None:
     """Write the answers of a run for other programs."""
-    from ..store import write_whole
+    from ..store import write_atomic
     from ..sweep import inspect_logs, jsonl_of
 
     if jsonl is None and logs is None:
@@ -65,14 +65,14 @@ def export(
     results = _found(name, judge)
     if jsonl is not None:
         lines = list(jsonl_of(results))
-        write_whole(jsonl, "".join(f"{line}\n" for line in lines))
+        write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
         echo(f"wrote {len(lines):,} answers to {jsonl}", err=True)
     if logs is not None:
         written = list(inspect_logs(results))
         for file, _ in written:
             check_free(logs / file, force=force)
         for file, text in written:
-            write_whole(logs / file, text)
+            write_atomic(logs / file, text)
         many = "1 log" if len(written) == 1 else f"{len(written)} logs"
         echo(f"wrote {many} to {logs}; 'inspect view --log-dir {logs}' shows them", err=True)
 
@@ -115,8 +115,8 @@ def _found(name: str, judge: str | None) -> "Results":
 
 
 def _write_report(results: "Results", path: Path) -> None:
-    from ..store import write_whole
+    from ..store import write_atomic
     from ..sweep import report_of
 
-    write_whole(path, report_of(results))
+    write_atomic(path, report_of(results))
     echo("the report is ", styled(str(path), fg="cyan"), err=True)

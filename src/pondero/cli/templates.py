@@ -6,13 +6,13 @@ import click
 import msgspec
 
 from ..errors import BadConfig
+from ..store import load_template as kept_template
 from ..store import (
     remove_template,
     template_file,
     template_names,
     write_template,
 )
-from ..store import template as kept_template
 from .command import Group, examples, print_json
 from .completion import template as complete_template
 from .output import echo, styled

@@ -9,7 +9,17 @@ from typing import Any
 import msgspec
 
 from ..canon import Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
-from ..store import Kept, Thread, Threads, day, dollars, footing, medium, speaker, thought
+from ..store import (
+    StoredMessage,
+    Thread,
+    Threads,
+    format_dollars,
+    format_time,
+    media_caption,
+    reply_caption,
+    speaker_name,
+    thinking_caption,
+)
 from .command import warn
 from .output import echo, styled
 
@@ -30,7 +40,7 @@ def thread_json(thread: Thread) -> dict[str, Any]:
     return made
 
 
-def kept_json(kept: Kept) -> dict[str, Any]:
+def kept_json(kept: StoredMessage) -> dict[str, Any]:
     """Return a message as plain JSON values, without its seals."""
     made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
     for part in made["message"]["parts"]:
@@ -44,10 +54,10 @@ def print_threads(threads: Sequence[Thread]) -> None:
     rows = [
         (
             thread.id,
-            day(thread.updated),
+            format_time(thread.updated),
             f"{thread.messages:,}",
             escape_controls(thread.model),
-            "" if thread.cost is None else dollars(thread.cost),
+            "" if thread.cost is None else format_dollars(thread.cost),
         )
         for thread in threads
     ]
@@ -60,25 +70,25 @@ def print_threads(threads: Sequence[Thread]) -> None:
         echo(styled(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
 
 
-def print_kept(kept: Iterable[Kept], *, thinking: bool) -> None:
+def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
     """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
     for each in kept:
-        echo(styled(speaker(each), fg="cyan", bold=True))
+        echo(styled(speaker_name(each), fg="cyan", bold=True))
         for line, dim in _lines(each, thinking=thinking):
             echo(styled(line, dim=dim or None))
-        if each.message.role == "assistant" and (foot := footing(each)):
+        if each.message.role == "assistant" and (foot := reply_caption(each)):
             echo(styled(foot, dim=True))
         echo()
 
 
-def _lines(kept: Kept, *, thinking: bool) -> Iterator[tuple[str, bool]]:
+def _lines(kept: StoredMessage, *, thinking: bool) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a message, and whether each is dim."""
     for part in kept.message.parts:
         match part:
             case Text():
                 yield part.text, False
             case Thinking():
-                yield f"▸ {thought(part, kept)}", True
+                yield f"▸ {thinking_caption(part, kept)}", True
                 if thinking and part.text:
                     yield part.text, True
             case ToolCall():
@@ -87,7 +97,7 @@ def _lines(kept: Kept, *, thinking: bool) -> Iterator[tuple[str, bool]]:
                 said = " ".join(each.text for each in part.content if isinstance(each, Text))
                 yield f"{part.name or part.call_id}: {said}", False
             case _:
-                yield f"[{medium(part)}]", False
+                yield f"[{media_caption(part)}]", False
 
 
 def _cut(text: str, room: int) -> str:

@@ -8,7 +8,7 @@ import click
 
 from ..canon import escape_controls
 from ..errors import UnknownThread
-from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_whole
+from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_atomic
 from . import completion
 from .command import Group, check_free, examples, force_option, print_json
 from .output import echo, styled
@@ -79,7 +79,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
     """Show a conversation; without THREAD, the last one."""
     with opened() as shelf:
         found = shelf.get(thread)
-        kept = shelf.kept(found.id, last=last)
+        kept = shelf.load_messages(found.id, last=last)
     if as_json:
         print_json({"thread": thread_json(found), "messages": [kept_json(each) for each in kept]})
         return
@@ -149,11 +149,11 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
             text = to_jsonl(found, shelf.lines(found.id))
         else:
             write = to_html if chosen == "html" else to_markdown
-            text = write(found, shelf.kept(found.id))
+            text = write(found, shelf.load_messages(found.id))
     if to is None or str(to) == "-":
         echo(text, nl=False, exact=True)
     else:
-        write_whole(to, text)
+        write_atomic(to, text)
         echo(f"{found.id} is in {to}", err=True)
 
 

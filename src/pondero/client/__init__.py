@@ -1,7 +1,7 @@
 """The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
 
 from ..lazy import Loader, make_lazy_getattr
-from ..store import lookup
+from ..store import load_catalog
 from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of, wishes_of
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ __all__ = [
     "kept_of",
     "levels",
     "levels_of",
-    "lookup",
+    "load_catalog",
     "messages_of",
     "models",
     "plan",

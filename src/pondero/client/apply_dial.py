@@ -12,7 +12,7 @@ from ..errors import UnknownModel
 from ..exchange import apply_plan
 from ..exchange import plan as make_plan
 from ..framing import parse_json_or_none
-from ..store import lookup, settled
+from ..store import load_catalog, resolve_auto
 from ..thinking import SAMPLING, Plan, Policy, RequestParameters, parse_intent
 from .dial import wish_for
 
@@ -27,11 +27,11 @@ def set_level(
     entry = _entry(request, policy) if body else None
     if entry is None:
         return request, None
-    wish = wish_for(entry, thinking, lookup())
+    wish = wish_for(entry, thinking, load_catalog())
     intent = parse_intent(wish, words=entry.capability.extra_words)
     if intent.kind == "unset":
         return request, None
-    intent = settled(entry, intent, policy=policy)
+    intent = resolve_auto(entry, intent, policy=policy)
     made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
     return apply_plan(request, entry, made), made
 
@@ -53,14 +53,14 @@ def _entry(request: HttpRequest, policy: Policy) -> ModelEntry | None:
         return None
     known = _known(wire, model)
     for provider in (*_living_at(url, wire), *(entry.provider for entry in known)):
-        return lookup().entry(f"{provider.name}:{model}", unknown=policy.unknown)
+        return load_catalog().entry(f"{provider.name}:{model}", unknown=policy.unknown)
     return None
 
 
 def _living_at(url: str, wire: str) -> Iterator[Provider]:
     """Yield who speaks this wire at this address, by the catalog or by their own variable."""
     host = urlsplit(url).netloc
-    for provider in lookup().catalog.providers.values():
+    for provider in load_catalog().catalog.providers.values():
         urls = [provider.url, *(environ.get(name, "") for name in provider.url_env)]
         if provider.dialect == wire and host in [urlsplit(each).netloc for each in urls]:
             yield provider
@@ -69,14 +69,14 @@ def _living_at(url: str, wire: str) -> Iterator[Provider]:
 def _known(wire: str, model: str) -> Iterator[ModelEntry]:
     """Yield where a model of this name is known: at home first, then anywhere on this wire."""
     try:
-        home = lookup().entry(model)
+        home = load_catalog().entry(model)
     except UnknownModel:
         return
     if home.provider.dialect == wire:
         yield home
-    for provider in lookup().catalog.providers.values():
+    for provider in load_catalog().catalog.providers.values():
         if provider.dialect == wire:
-            entry = lookup().entry(f"{provider.name}:{model}")
+            entry = load_catalog().entry(f"{provider.name}:{model}")
             if not entry.inferred:
                 yield entry
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast
 from ..errors import BadParameter, UsageError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, add_headers, prepare
 from ..handoff import Rejection
-from ..store import Credentials, lookup
+from ..store import Credentials, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
 from .dial import PolicyLike, asked_of, planned, policy_of, warn
@@ -53,7 +53,7 @@ class BaseClient(Generic[T]):
         self._timeouts = timeouts or Timeouts()
         self._whole_timeouts = self._timeouts.whole()
         for name in (*(keys or ()), *(urls or ())):
-            lookup().provider(name)
+            load_catalog().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
         self._hooks = self._checked(Hooks(on_request, on_reply))
         self._refusals: tuple[Rejection, ...] = ()

@@ -32,7 +32,7 @@ from ..batch import (
 from ..dialects import dialect
 from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, auth_header
-from ..store import Credentials, lookup
+from ..store import Credentials, load_catalog
 from ..thinking import ThinkingLike
 from .messages import Prompt
 from .options import Options
@@ -88,7 +88,7 @@ def _ask(
     # A level in an ask's own model is its own; the batch's is for asks that have none.
     thinking = own.get("thinking", None if own.get("model") else usual[1])
     prepared = prepare(model, prompt, thinking, cast("Options", {**options, "stream": False}))
-    entry = lookup().entry(prepared.plan.model)
+    entry = load_catalog().entry(prepared.plan.model)
     terms_of(entry.provider, entry.model)
     most = options.get("max_tokens") or entry.capability.max_output
     return Ask(id, prepared.exchange, most)
@@ -108,7 +108,7 @@ class Counter:
 
     def __call__(self, lot: Lot) -> Service:
         """Return the service that a lot is for."""
-        provider = lookup().provider(lot.provider)
+        provider = load_catalog().provider(lot.provider)
         terms = terms_of(provider, lot.model)
         key = self._credentials.key(provider, needed=self._needed)
         url = self._credentials.url(provider, needed=self._needed)

@@ -12,7 +12,7 @@ from ..catalog import ModelEntry
 from ..errors import BadParameter, Unsupported, UsageError
 from ..exchange import Prepared, make_destination, rejected_signatures, rejections_for
 from ..handoff import Manifest, Rejection, handoff
-from ..store import ServerLike, lookup
+from ..store import ServerLike, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .attachments import Attachment, attachments_of, check_readable
 from .client import AsyncClient, Client
@@ -84,7 +84,7 @@ class _Chat(Generic[C]):
     @model.setter
     def model(self, model: Models) -> None:
         names = names_of(model)
-        thinking = None if lookup().split(names[0]).level else self._thinking
+        thinking = None if load_catalog().split(names[0]).level else self._thinking
         self._models, self._thinking = self._known(names, thinking), thinking
 
     @property

@@ -10,7 +10,7 @@ import msgspec
 from ..catalog import Lookup, ModelEntry, read_toml
 from ..errors import BadConfig, BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
-from ..store import config_text, lookup, settled
+from ..store import config_text, load_catalog, resolve_auto
 from ..thinking import (
     LEVELS,
     Adjustment,
@@ -64,7 +64,14 @@ def planned(
     policy: Policy,
 ) -> tuple[ModelEntry, Plan]:
     """Return a model's entry, and what would be sent to it for this wish."""
-    given = (lookup(), model, thinking, thinking_effort, policy, *msgspec.structs.astuple(asked))
+    given = (
+        load_catalog(),
+        model,
+        thinking,
+        thinking_effort,
+        policy,
+        *msgspec.structs.astuple(asked),
+    )
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
         entry, made, fields = _remembered(None, *given)
         if isinstance(made.asked, str) and made.asked.startswith("auto"):
@@ -87,9 +94,9 @@ def _adopted(model: str) -> object:
     """Return the user's calibrations where a name may say ``auto``; nothing is read for others."""
     if "auto" not in model.lower():
         return None
-    from ..store import calibrations  # noqa: PLC0415 - only where auto is said
+    from ..store import load_calibrations  # noqa: PLC0415 - only where auto is said
 
-    return calibrations()
+    return load_calibrations()
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -116,7 +123,7 @@ def _made(
     if thinking is None and effort is None:
         thinking = wish
     intent = parse_intent(thinking, effort, words=entry.capability.extra_words)
-    intent = settled(entry, intent, policy=policy)
+    intent = resolve_auto(entry, intent, policy=policy)
     return entry, make_plan(entry, intent, asked=RequestParameters(*asked), policy=policy)
 
 
@@ -147,12 +154,12 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
     ['minimal', 'minimal', 'low', 'medium', 'high', 'high', 'high']
     """
     rules = policy_of(policy).but(unsupported="adjust")
-    entry, said = _entry(lookup(), model, rules.unknown, _adopted(model))
+    entry, said = _entry(load_catalog(), model, rules.unknown, _adopted(model))
     asked = asked_of(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
     wishes = [parse_intent(word, words=entry.capability.extra_words) for word in words]
     if said is not None and said.kind == "auto":
-        wishes.append(settled(entry, said, policy=rules))
+        wishes.append(resolve_auto(entry, said, policy=rules))
     return [make_plan(entry, wish, asked=asked, policy=rules) for wish in wishes]
 
 
@@ -163,7 +170,7 @@ def models(provider: str | None = None) -> list[ModelEntry]:
     >>> entry.id, entry.capability.thinks
     ('anthropic:claude-3-haiku', False)
     """
-    return lookup().entries(provider)
+    return load_catalog().entries(provider)
 
 
 # -- completion ----------------------------------------------------------------------------------
@@ -181,7 +188,7 @@ def complete(text: str) -> tuple[str, ...]:
 
 
 def _names(text: str) -> Iterable[str]:
-    catalog = lookup().catalog
+    catalog = load_catalog().catalog
     provider, colon, _ = text.partition(":")
     if colon and provider in catalog.providers:
         return sorted(entry.id for entry in models(provider))
@@ -193,10 +200,10 @@ def _names(text: str) -> Iterable[str]:
 
 def _calibrations(model: str | None = None) -> list[str]:
     """Return the names of what the user adopted, for one model or for any; none if unreadable."""
-    from ..store import calibrations  # noqa: PLC0415 - only while somebody types
+    from ..store import load_calibrations  # noqa: PLC0415 - only while somebody types
 
     try:
-        known = calibrations().known
+        known = load_calibrations().known
     except UsageError:
         return []
     return [name for name, each in known.items() if model in (None, each.model)]
@@ -221,7 +228,7 @@ def levels_of(model: str) -> tuple[str, ...]:
 
 def _known(model: str) -> ModelEntry | None:
     try:
-        return lookup().entry(model, unknown="family" if ":" in model else "error")
+        return load_catalog().entry(model, unknown="family" if ":" in model else "error")
     except UsageError:
         return None
 

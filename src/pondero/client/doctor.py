@@ -19,9 +19,9 @@ from ..store import (
     config_folder,
     data_folder,
     keys_file,
-    lookup,
-    saved_keys,
-    settings,
+    list_saved_keys,
+    load_catalog,
+    load_settings,
 )
 from .dial import models
 
@@ -55,7 +55,7 @@ def _catalog() -> Iterator[Finding]:
         yield Finding("catalog", ok=False, value=str(error), fix="correct or remove that file")
         return
     checked = max(entry.capability.checked for entry in entries)
-    houses = len(lookup().catalog.providers)
+    houses = len(load_catalog().catalog.providers)
     value = f"{len(entries):,} models of {houses} providers, facts as of {checked}"
     yield Finding("catalog", ok=True, value=value)
 
@@ -63,7 +63,7 @@ def _catalog() -> Iterator[Finding]:
 def _config() -> Iterator[Finding]:
     try:
         check_config()
-        found = settings()
+        found = load_settings()
     except PonderoError as error:
         yield Finding("config", ok=False, value=str(error), fix="pondero config edit")
         return
@@ -85,7 +85,7 @@ def _folders() -> Iterator[Finding]:
 
 def _keys() -> Iterator[Finding]:
     try:
-        kept = saved_keys()
+        kept = list_saved_keys()
     except PonderoError as error:
         yield Finding("keys", ok=False, value=str(error), fix=f"correct or remove {keys_file()}")
         kept = {}
@@ -106,7 +106,7 @@ def _keys() -> Iterator[Finding]:
 def _known() -> Catalog:
     """Return the catalog; without the user's own files where one of them is broken."""
     try:
-        return lookup().catalog
+        return load_catalog().catalog
     except PonderoError:
         return load_shipped()
 

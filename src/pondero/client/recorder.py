@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from ..canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, ToolDelta
-from ..store import Kept, cost
+from ..store import StoredMessage, price_usage
 
 
 class Lap(Struct, frozen=True):
@@ -43,7 +43,9 @@ class Recorder:
         """Return the exchange under way, as if it ended now."""
         return Lap(self._first, self._clock() - self._began)
 
-    def kept(self, messages: Iterable[Message], replies: Sequence[Reply]) -> tuple[Kept, ...]:
+    def kept(
+        self, messages: Iterable[Message], replies: Sequence[Reply]
+    ) -> tuple[StoredMessage, ...]:
         """Return the messages of the turn as they are kept; an answer without a reply is partial.
 
         Every answer has the time of its own exchange.
@@ -54,12 +56,12 @@ class Recorder:
             self._kept(message, *known.get(id(message), (None, None))) for message in messages
         )
 
-    def _kept(self, message: Message, reply: Reply | None, lap: Lap | None) -> Kept:
+    def _kept(self, message: Message, reply: Reply | None, lap: Lap | None) -> StoredMessage:
         if message.role != "assistant":
-            return Kept(message)
+            return StoredMessage(message)
         if reply is None or lap is None:
             now = self.now()
-            return Kept(
+            return StoredMessage(
                 message,
                 seconds=now.seconds,
                 first=now.first,
@@ -71,10 +73,10 @@ class Recorder:
 
 def kept_of(
     reply: Reply, *, seconds: float | None = None, first: float | None = None, paid: bool = True
-) -> Kept:
+) -> StoredMessage:
     """Return a reply as it is kept; one that nobody ``paid`` for is offline, and has no cost."""
     plan = reply.plan
-    return Kept(
+    return StoredMessage(
         reply.message,
         plan=None if plan is None else plan.to_json(),
         usage=reply.usage,
@@ -90,5 +92,5 @@ def kept_of(
 def cost_of(reply: Reply) -> str | None:
     """Return what a reply cost, in dollars; None where that is not known."""
     origin = reply.message.origin
-    price = cost(origin.provider, origin.model, reply.usage) if origin else None
+    price = price_usage(origin.provider, origin.model, reply.usage) if origin else None
     return None if price is None else f"{price.normalize():f}"

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from ..canon import Blob, Image, Json, Text
 from ..errors import MissingExtra, PonderoError, Timeout, Unreachable
-from ..store import ServerLike, ToolServer, filled, hidden, tool_server
+from ..store import ServerLike, ToolServer, expand_variables, redact_secrets, resolve_tool_server
 from .attachments import labelled
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _links(given: Iterable[ServerLike]) -> "list[_Link]":
     """Return a link for each server; a name that was there before gets a number."""
     links: list[_Link] = []
     for each in given:
-        spec, number = tool_server(each), 1
+        spec, number = resolve_tool_server(each), 1
         names = {link.spec.name for link in links}
         name = spec.name
         while name in names:
@@ -205,7 +205,7 @@ class _Link:
 
         if error.code == CONNECTION_CLOSED:
             return self._lose(error)
-        words = hidden(str(error.message))
+        words = redact_secrets(str(error.message))
         if error.code == REQUEST_TIMEOUT:
             return Timeout(f"the MCP server {self.spec.name!r} did not answer in time: {words}")
         return PonderoError(f"the MCP server {self.spec.name!r} refused the call: {words}")
@@ -236,7 +236,7 @@ class _Link:
             return error
         said.seek(0, os.SEEK_SET)
         lines = said.read(1 << 20).strip().splitlines()
-        last = f"; its last words: {hidden(lines[-1])[:_LONGEST]}" if lines else ""
+        last = f"; its last words: {redact_secrets(lines[-1])[:_LONGEST]}" if lines else ""
         words = f"the MCP server {self.spec.name!r} cannot be used: {_words(error)}{last}"
         return Unreachable(words)
 
@@ -255,17 +255,17 @@ async def _connected(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]"
     if spec.url is not None:
         import httpx2  # noqa: PLC0415 - what mcp speaks HTTP with
 
-        headers = {name: filled(value) for name, value in spec.headers.items()}
+        headers = {name: expand_variables(value) for name, value in spec.headers.items()}
         wait = httpx2.Timeout(spec.timeout, read=None)  # a call has its own time
         async with httpx2.AsyncClient(headers=headers, timeout=wait) as http:
-            over = streamable_http_client(filled(spec.url), http_client=http)
+            over = streamable_http_client(expand_variables(spec.url), http_client=http)
             async with Client(over, read_timeout_seconds=spec.timeout) as client:
                 yield client
         return
     command = StdioServerParameters(
         command=spec.command or "",
-        args=[filled(each) for each in spec.args],
-        env={name: filled(value) for name, value in spec.env.items()},
+        args=[expand_variables(each) for each in spec.args],
+        env={name: expand_variables(value) for name, value in spec.env.items()},
         cwd=spec.cwd,
     )
     over = stdio_client(command, errlog=said)  # type: ignore[arg-type]  # it wants a file, not TextIO
@@ -301,7 +301,7 @@ def _words(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     said = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-    return hidden(said)[:_LONGEST]
+    return redact_secrets(said)[:_LONGEST]
 
 
 # -- what a tool answers ---------------------------------------------------------------------------

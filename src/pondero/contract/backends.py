@@ -25,7 +25,7 @@ from ..errors import (
     WireError,
 )
 from ..exchange import Transport
-from ..transport import Cassette, HttpTransport, Recorded, load
+from ..transport import Cassette, HttpTransport, RecordedExchange, load_cassette
 from .bench import Bench, Terms
 from .scenario import Lacking, Scenario
 from .transports import FreshHttp
@@ -204,9 +204,9 @@ def _played(path: Path, scenario: Scenario) -> Transport:
     return Cassette(path, record=False) if scenario.talks else Emulator()
 
 
-def _exchanges(path: Path) -> tuple[Recorded, ...]:
+def _exchanges(path: Path) -> tuple[RecordedExchange, ...]:
     try:
-        return load(path)
+        return load_cassette(path)
     except CassetteError:
         return ()  # said when it is played
 

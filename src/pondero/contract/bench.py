@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from ..canon import Event, HttpRequest, Json, Reply, ResponseHead
 from ..catalog import ModelEntry
-from ..client import Client, lookup
+from ..client import Client, load_catalog
 from ..dialects import Accepted, Dialect, Rejected, dialect
 from ..emulator import Emulator, Turn
 from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
 from ..exchange import Retry, Transport
 from ..thinking import Plan, Policy
-from ..transport import Cassette, Recorded
+from ..transport import Cassette, RecordedExchange
 from .transports import Listener
 
 _ONCE = Retry(attempts=1, waits=False)
@@ -29,7 +29,7 @@ class Seen(Struct, frozen=True):
     ``tries`` is how many requests it took.
     """
 
-    exchange: Recorded
+    exchange: RecordedExchange
     plan: Plan
     events: tuple[Event, ...] = ()
     reply: Reply | None = None
@@ -196,7 +196,7 @@ class Bench:
 
     def siblings(self) -> list[ModelEntry]:
         """Return every model of this provider that is in the catalog, this one among them."""
-        known = lookup().entries(self.entry.provider.name)
+        known = load_catalog().entries(self.entry.provider.name)
         here = [] if any(each.id == self.entry.id for each in known) else [self.entry]
         return [*here, *known]
 

@@ -9,8 +9,8 @@ import msgspec
 
 from ..canon import HttpRequest
 from ..errors import BadParameter
-from ..store import hidden
-from ..transport import Recorded, presentable
+from ..store import redact_secrets
+from ..transport import RecordedExchange, redact_exchange
 from .runner import Result
 from .wire import objects, printable
 
@@ -27,11 +27,11 @@ def report(result: Result) -> str:
             f"  actual    {_value(result.check.actual)}",
         ]
     if result.exchange is not None:
-        lines += _exchange(presentable(result.exchange))
-    return printable(hidden("\n".join(lines)))
+        lines += _exchange(redact_exchange(result.exchange))
+    return printable(redact_secrets("\n".join(lines)))
 
 
-def _exchange(exchange: Recorded) -> list[str]:
+def _exchange(exchange: RecordedExchange) -> list[str]:
     request, head = exchange.request, exchange.head
     lines = [f"  request   {request.method} {request.url}", *_headers(request)]
     lines += _indented(_text(request.body))

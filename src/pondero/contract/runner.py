@@ -6,10 +6,10 @@ from typing import Literal
 from msgspec import Struct
 
 from ..catalog import ModelEntry
-from ..client import lookup
+from ..client import load_catalog
 from ..errors import PonderoError, ServiceError
-from ..store import hidden
-from ..transport import Recorded
+from ..store import redact_secrets
+from ..transport import RecordedExchange
 from .backends import Backend, excused
 from .bench import Bench
 from .scenario import Check, Failing, Lacking, Scenario
@@ -20,7 +20,7 @@ _ANY = "any-model"  # where a server serves whatever it was given
 
 def stand_ins(provider: str) -> tuple[ModelEntry, ...]:
     """Return one model for each style of control, the most capable of each, best first."""
-    entries = lookup().entries(provider)
+    entries = load_catalog().entries(provider)
     best: dict[str | None, ModelEntry] = {}
     for entry in entries:
         style = entry.capability.style if entry.capability.thinks else None
@@ -28,12 +28,12 @@ def stand_ins(provider: str) -> tuple[ModelEntry, ...]:
             best[style] = entry
     thinking = [entry for style, entry in best.items() if style is not None]
     found = sorted(thinking, key=_ability, reverse=True) or list(best.values())[:1]
-    return tuple(found) or (lookup().entry(f"{provider}:{_ANY}"),)
+    return tuple(found) or (load_catalog().entry(f"{provider}:{_ANY}"),)
 
 
 def named(provider: str, model: str) -> ModelEntry:
     """Return a model of a provider by its name."""
-    return lookup().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
+    return load_catalog().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
 
 
 def _ability(entry: ModelEntry) -> tuple[bool, bool, bool, bool, int]:
@@ -59,7 +59,7 @@ class Result(Struct, frozen=True):
     status: Status
     detail: str = ""
     check: Check | None = None
-    exchange: Recorded | None = None
+    exchange: RecordedExchange | None = None
 
     def to_json(self) -> dict[str, str]:
         """Return it as plain JSON values; the keys are a stable contract."""
@@ -163,5 +163,5 @@ def _failure(error: Exception) -> tuple[Check, str]:
 
 
 def _line(said: object) -> str:
-    text = printable(" ".join(hidden(str(said)).split()))
+    text = printable(" ".join(redact_secrets(str(said)).split()))
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..canon import HttpRequest, ResponseHead
 from ..exchange import Response, Timeouts, Transport
-from ..transport import HttpTransport, Recorded
+from ..transport import HttpTransport, RecordedExchange
 
 
 class FreshHttp:
@@ -38,10 +38,10 @@ class Listener:
         self._heard: list[_HeardAnswer | HttpRequest] = []
 
     @property
-    def exchanges(self) -> tuple[Recorded, ...]:
+    def exchanges(self) -> tuple[RecordedExchange, ...]:
         """Return every exchange so far; one that had no answer has no head."""
         return tuple(
-            Recorded(each) if isinstance(each, HttpRequest) else each.recorded
+            RecordedExchange(each) if isinstance(each, HttpRequest) else each.recorded
             for each in self._heard
         )
 
@@ -67,8 +67,8 @@ class _HeardAnswer:
         return self._answer.head
 
     @property
-    def recorded(self) -> Recorded:
-        return Recorded(self._request, self._answer.head, tuple(self._pieces))
+    def recorded(self) -> RecordedExchange:
+        return RecordedExchange(self._request, self._answer.head, tuple(self._pieces))
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._answer:

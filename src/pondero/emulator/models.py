@@ -10,7 +10,7 @@ from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..catalog import Lookup, ModelEntry
 from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
 from ..errors import NotFound, UsageError
-from ..store import lookup
+from ..store import load_catalog
 from .routes import Route, provider_at, provider_living_at
 from .tokens import asked
 
@@ -56,14 +56,14 @@ def _is_not_found(to: Route, refusal: Rejected) -> bool:
 
 def _relatives(provider: str, family: str | None) -> Iterator[str]:
     """Yield the models of a provider, those of one family first."""
-    entries = _entries(lookup(), provider)
+    entries = _entries(load_catalog(), provider)
     yield from (each.model for each in entries if each.family == family)
     yield from (each.model for each in entries if each.family != family)
 
 
 def _entry(provider: str, name: str) -> ModelEntry | None:
     try:
-        return lookup().entry(f"{provider}:{name}")
+        return load_catalog().entry(f"{provider}:{name}")
     except UsageError:
         return None
 
@@ -72,7 +72,7 @@ def with_default(accepted: Accepted[Json], provider: str) -> Accepted[Json]:
     """Return a request with the level at which its model thinks unasked, where that matters."""
     if not accepted.thinks or accepted.intent.level not in (None, "default"):
         return accepted
-    stated = _default(lookup(), provider, accepted.request.model)
+    stated = _default(load_catalog(), provider, accepted.request.model)
     return msgspec.structs.replace(accepted, default=stated)
 
 
@@ -123,7 +123,7 @@ def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelA
 def _answer(request: HttpRequest, name: str, models: Models, provider: str) -> HttpResponse:
     try:
         if models.asks(request) == "models" or models.counts is None or models.counted is None:
-            return models.listed(request, _known(lookup(), provider), provider)
+            return models.listed(request, _known(load_catalog(), provider), provider)
         accepted = dialect(name).service().accept(models.counts(request), provider)
     except Rejected as no:
         return no.response
@@ -142,7 +142,7 @@ def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[
 
 def _wires(provider: str | None) -> tuple[str, ...]:
     """Return the dialect of a provider, or every dialect where none is named."""
-    found = lookup().catalog.providers.get(provider or "")
+    found = load_catalog().catalog.providers.get(provider or "")
     return NAMES if found is None else (found.dialect,)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ..canon import HttpRequest
 from ..catalog import Lookup, Provider
 from ..dialects import NAMES, Dialect, dialect
-from ..store import lookup
+from ..store import load_catalog
 
 _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
 
@@ -44,7 +44,7 @@ def meant_for(request: HttpRequest, provider: str | None) -> Dialect | None:
 
     The provider says it, by its name or as the first part of the path, else the headers do.
     """
-    known = lookup().catalog.providers
+    known = load_catalog().catalog.providers
     first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
     named = known.get(provider or first)
     if named is not None:
@@ -66,24 +66,24 @@ def home_providers() -> tuple[Provider, ...]:
     >>> [provider.name for provider in home_providers()]
     ['anthropic', 'openai', 'openai-chat', 'google', 'cohere', 'ollama', 'bedrock']
     """
-    known = lookup().catalog.providers
+    known = load_catalog().catalog.providers
     return tuple(known[dialect(name).service().home] for name in NAMES)
 
 
 def provider_living_at(url: str, name: str) -> str | None:
     """Return the provider of a dialect whose real address this URL begins with."""
-    here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(lookup(), name))
+    here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(load_catalog(), name))
             if (found := where.match(url))]  # fmt: skip
     return max(here)[2] if here else None
 
 
 def _named(path: str, name: str) -> str | None:
     first = path.lstrip("/").partition("/")[0]
-    return first if any(first == each.name for each in _providers(lookup(), name)) else None
+    return first if any(first == each.name for each in _providers(load_catalog(), name)) else None
 
 
 def _by_path(path: str, name: str) -> str | None:
-    own = ((each.name, each.path) for each in _providers(lookup(), name) if each.path)
+    own = ((each.name, each.path) for each in _providers(load_catalog(), name) if each.path)
     return next((key for key, where in own if _template(where).search(path)), None)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ..canon import Usage
-from ..store import hidden
+from ..store import redact_secrets
 from .batches import Batches
 from .receipt import Receipt
 
@@ -43,7 +43,7 @@ class AccessLog:
     def _write(self, receipts: list[Receipt]) -> None:
         if not receipts:
             return
-        data = hidden("".join(f"{line_of(receipt)}\n" for receipt in receipts)).encode()
+        data = redact_secrets("".join(f"{line_of(receipt)}\n" for receipt in receipts)).encode()
         try:
             self._append(data)
         except OSError as error:

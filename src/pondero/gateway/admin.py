@@ -13,7 +13,7 @@ from msgspec import MsgspecError, json, to_builtins
 
 from ..canon import HttpRequest, HttpResponse, Json
 from ..errors import BadParameter, PonderoError, StoreError
-from ..store import hidden
+from ..store import redact_secrets
 from ..thinking import LEVELS
 from . import console
 from .bounds import BILLION, Bound, bounds_of
@@ -259,4 +259,4 @@ def _json(value: Json) -> HttpResponse:
 
 
 def _error(status: int, message: str) -> HttpResponse:
-    return HttpResponse(status, _JSON, json.encode({"error": {"message": hidden(message)}}))
+    return HttpResponse(status, _JSON, json.encode({"error": {"message": redact_secrets(message)}}))

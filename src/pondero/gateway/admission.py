@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageUpdate
 from ..catalog import ModelEntry
 from ..errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
-from ..store import cost, has_prices
+from ..store import has_prices, price_usage
 from .bounds import BILLION, Bound, Taking, Unit, bounds_of
 from .counts import CHARACTERS, estimate
 from .gate import Gate
@@ -83,7 +83,7 @@ class Admission:
         usage = self._used(receipt)
         price = None
         if receipt.provider is not None and receipt.model is not None:
-            price = cost(receipt.provider, receipt.model, usage)
+            price = price_usage(receipt.provider, receipt.model, usage)
         return {
             "requests": 1,
             "tokens": usage.known_total,
@@ -169,7 +169,7 @@ def _output(question: Question, entry: ModelEntry) -> tuple[int, int]:
 
 
 def _price(entry: ModelEntry, usage: Usage) -> int:
-    price = cost(entry.provider.name, entry.model, usage)
+    price = price_usage(entry.provider.name, entry.model, usage)
     if price is not None:
         return ceil(price * BILLION)
     if entry.provider.auth == "none":  # a server of one's own

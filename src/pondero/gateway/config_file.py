@@ -20,7 +20,7 @@ from .. import catalog
 from ..canon import convert_json
 from ..catalog import Lookup, TomlFile, did_you_mean, read_toml
 from ..errors import BadConfig, BadThinking, UsageError
-from ..store import config_folder, saved_keys
+from ..store import config_folder, list_saved_keys
 from ..thinking import FIGURES, parse_auto, parse_intent
 from .config import HASH, REFERENCES, Budget, Config, Dial, Key, Limit, Provider, Route, Server
 
@@ -112,7 +112,7 @@ def opened(config: Config, lookup: Lookup, *, offline: bool = False) -> Config:
 
     They are those that have a key or need none; with ``offline`` all of them.
     """
-    saved = frozenset(saved_keys())
+    saved = frozenset(list_saved_keys())
     names = frozenset(
         name
         for name, provider in lookup.catalog.providers.items()

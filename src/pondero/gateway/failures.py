@@ -29,7 +29,7 @@ from ..errors import (
     UsageError,
     WireError,
 )
-from ..store import hidden
+from ..store import redact_secrets
 
 TOO_LONG = "context_length_exceeded"
 """The code of a prompt that does not fit; every front has its own words for it."""
@@ -113,12 +113,14 @@ def _is_own(error: ServiceError, front: str, entry: ModelEntry | None) -> bool:
 
 def _keyless(body: bytes) -> bytes:
     """Return what a service said without the gateway's key, which some repeat."""
-    return hidden(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return redact_secrets(body.decode("utf-8", "surrogateescape")).encode(
+        "utf-8", "surrogateescape"
+    )
 
 
 def _message(error: Exception) -> str:
     if isinstance(error, PonderoError):
-        return hidden(str(error)) or type(error).__name__
+        return redact_secrets(str(error)) or type(error).__name__
     return "the gateway failed; its log says why"
 
 

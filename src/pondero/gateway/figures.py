@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..store import Hider
+from ..store import SecretRedactor
 from ..thinking import FIGURES, LEVELS
 from .ledger import dollars_of
 from .ledger_database import LedgerDatabase
@@ -91,11 +91,11 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 def rows_of(receipts: Iterable[Receipt]) -> list[Row]:
     """Return receipts as the console lists them, without a key of this process in them."""
-    hider = Hider()
+    hider = SecretRedactor()
     return [_row_of(receipt, hider) for receipt in receipts]
 
 
-def _row_of(receipt: Receipt, hider: Hider) -> Row:
+def _row_of(receipt: Receipt, hider: SecretRedactor) -> Row:
     usage, model = receipt.usage, receipt.answered_by
     return Row(
         id=receipt.id,

@@ -26,7 +26,7 @@ from ..exchange import (
     make_rejection,
 )
 from ..handoff import Rejection
-from ..store import cost, lookup
+from ..store import load_catalog, price_usage
 from ..transport import AsyncSigningTransport
 from .config import Config, Key, Route
 from .feed import Feed
@@ -73,7 +73,7 @@ class Gate:
     ) -> None:
         self.shared: Shared = shared or shared_of(config.server)
         self.config: Config = config
-        self.routing: Routing = Routing(config, lookup())
+        self.routing: Routing = Routing(config, load_catalog())
         self.transport = transport
         self.state: State = self.shared.state
         self.memory: Memory = self.shared.memory
@@ -88,7 +88,7 @@ class Gate:
 
     def reconfigure(self, config: Config) -> None:
         """Serve another configuration from the next request on."""
-        self.routing = Routing(config, lookup())
+        self.routing = Routing(config, load_catalog())
         self.config = config
 
     # -- which model is asked ---------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Gate:
 
     def tell(self, receipt: Receipt) -> None:
         """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
-        price = cost(receipt.provider or "", receipt.model or "", receipt.usage)
+        price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
         told = replace(receipt, cost=price, offline=not self.transport.needs_key)
         for observer in self.observers:
             try:

@@ -23,7 +23,7 @@ from ..exchange import (
     with_fields,
 )
 from ..exchange import plan as make_plan
-from ..store import lookup, settled
+from ..store import load_catalog, resolve_auto
 from ..thinking import Adjustment, Intent, Plan, Policy, RequestParameters
 from . import envelope
 from .dial import Decided, decide
@@ -85,7 +85,7 @@ def planned_for(question: Question, entry: ModelEntry) -> tuple[Decided, Plan]:
     if key is not None:
         rules.append(key.thinking)
     policy = _policy(question)
-    found = partial(settled, entry, policy=policy)
+    found = partial(resolve_auto, entry, policy=policy)
     decided = decide(question.wish, entry.capability, rules, settled=found)
     return decided, _planned(entry, decided.intent, _asked(question.request), policy)
 
@@ -122,7 +122,7 @@ def _passes(question: Question, entry: ModelEntry) -> bool:
 def _is_own(question: Question, entry: ModelEntry) -> bool:
     """Return whether a model speaks the client's own wire, and the body may be meant for it."""
     named = question.resolved.name
-    return is_exact(question.call.front, entry) and _is_meant(lookup(), named, entry)
+    return is_exact(question.call.front, entry) and _is_meant(load_catalog(), named, entry)
 
 
 def _results(messages: Sequence[Message]) -> int:

@@ -88,7 +88,7 @@ class FileKeys:
 
     async def put(self, key: Key) -> None:
         """Keep a key."""
-        with self._open().writing() as connection:
+        with self._open().transaction() as connection:
             connection.execute(
                 "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
                 (key.name, dump_json(key), dump_json(key)),
@@ -97,7 +97,7 @@ class FileKeys:
 
     async def remove(self, name: str) -> None:
         """Forget a key."""
-        with self._open().writing() as connection:
+        with self._open().transaction() as connection:
             connection.execute("DELETE FROM keys WHERE name = ?", (name,))
         self._read = (None, _NONE)
 

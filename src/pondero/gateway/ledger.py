@@ -16,7 +16,7 @@ from typing import Any
 
 from ..canon import dump_json, load_json
 from ..errors import StoreError
-from ..store import Hider, Spent, data_folder, hidden, write_whole
+from ..store import SecretRedactor, UsageTotal, data_folder, redact_secrets, write_atomic
 from .batches import MOST, Batches
 from .ledger_database import FILE, LedgerDatabase, ledger_database
 from .receipt import Receipt
@@ -95,7 +95,7 @@ class Ledger:
             return
         path = self._aside / f"{token_hex(8)}.json"
         try:
-            write_whole(path, hidden(dump_json(self._kept)))
+            write_atomic(path, redact_secrets(dump_json(self._kept)))
         except StoreError as error:
             LOG.error("requests cannot be put aside: %s", error)  # noqa: TRY400 - no traceback
             self._kept = self._kept[-MOST:]
@@ -120,11 +120,11 @@ class Ledger:
 
 def rows_of(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
     """Return receipts as rows that both databases take, without a key of this process in them."""
-    hider = Hider()
+    hider = SecretRedactor()
     return [_row(receipt, hider) for receipt in receipts]
 
 
-def _row(receipt: Receipt, hider: Hider) -> tuple[Any, ...]:
+def _row(receipt: Receipt, hider: SecretRedactor) -> tuple[Any, ...]:
     usage = receipt.usage
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
     return (
@@ -155,7 +155,7 @@ def _row(receipt: Receipt, hider: Hider) -> tuple[Any, ...]:
     )
 
 
-def _text(said: str, hider: Hider) -> str:
+def _text(said: str, hider: SecretRedactor) -> str:
     """Return a text without what PostgreSQL or UTF-8 refuses, and without a key in it."""
     whole = said.encode("utf-8", "replace").decode().replace("\0", "")
     return hider.text(whole)[:_LONGEST]
@@ -164,7 +164,7 @@ def _text(said: str, hider: Hider) -> str:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def spent(ledger: str, *, days: float | None = None) -> list[Spent]:
+def spent(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
     """Return what each key took of each model, from where a configuration has its ledger."""
     if ledger == "sqlite" and not (Path(data_folder()) / FILE).exists():
         return []  # nothing was ever served here, and reading begins no file
@@ -177,7 +177,7 @@ def spent(ledger: str, *, days: float | None = None) -> list[Spent]:
         database.close()
 
 
-def taken(database: LedgerDatabase, *, days: float | None = None) -> list[Spent]:
+def taken(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
     """Return what each key took of each model at each level, in these last days or ever."""
     since = 0 if days is None else int((time() - days * 86_400) // 60)
     rows = database.rows(
@@ -191,10 +191,10 @@ def taken(database: LedgerDatabase, *, days: float | None = None) -> list[Spent]
     return [_taken(row) for row in rows]
 
 
-def _taken(row: Sequence[Any]) -> Spent:
+def _taken(row: Sequence[Any]) -> UsageTotal:
     key, model, level, offline, requests, *counts, cost, priced, seconds = row
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
-    return Spent(
+    return UsageTotal(
         model=model,
         level=level,
         turns=requests,

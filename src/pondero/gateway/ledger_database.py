@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ..errors import MissingExtra, StoreError
-from ..store import Database, Schema, data_folder, hidden, remember
+from ..store import Database, Schema, data_folder, redact_secrets, register_secret
 from .config import REFERENCES
 from .secrets import read
 
@@ -91,7 +91,7 @@ class SqliteDatabase:
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement once for each row, all or none of them; raises StoreError."""
-        with self._database().writing() as connection:
+        with self._database().transaction() as connection:
             connection.executemany(sql, rows)
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class PostgresDatabase:
         self._lock = RLock()
         self._connection: Any = None
         if password := urlsplit(address).password:
-            remember(password)
+            register_secret(password)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return what a query finds; raises StoreError."""
@@ -152,7 +152,7 @@ class PostgresDatabase:
             except self._psycopg.Error as error:
                 self.close()
                 said = str(error).strip().partition("\n")[0] or type(error).__name__
-                message = f"PostgreSQL does not keep the ledger: {hidden(said)}"
+                message = f"PostgreSQL does not keep the ledger: {redact_secrets(said)}"
                 raise StoreError(message) from None
 
     def _connect(self) -> Any:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ..canon import Usage
 from ..errors import MissingExtra
-from ..store import cost, has_prices
+from ..store import has_prices, price_usage
 from .access_log import AccessLog
 from .config import Server
 from .ledger import Ledger
@@ -45,7 +45,7 @@ def observing(server: Server) -> Iterator[Observers]:
     told: list[Observer] = [metrics.note]
     ledger = None
     if has_prices():  # a third of a second, which the first request should not wait for
-        Thread(target=cost, args=("", "", Usage(1, output=1)), daemon=True).start()
+        Thread(target=price_usage, args=("", "", Usage(1, output=1)), daemon=True).start()
     with ExitStack() as open_:
         if (database := ledger_database(server.ledger)) is not None:
             ledger = Ledger(database)

@@ -13,7 +13,7 @@ from ..catalog import ModelEntry
 from ..errors import UnknownModel
 from ..exchange import plan as make_plan
 from ..exchange import prepare
-from ..store import lookup, settled
+from ..store import load_catalog, resolve_auto
 from ..thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_intent
 from .config import Config, Key, Route
 from .dial import Decided, Wish, decide
@@ -77,7 +77,7 @@ def preview(
     said = wish or level
     wanted = Wish(parse_intent(said, words=words) if said else UNSET, "name" if said else "unset")
     rules = [each.thinking for each in (route, key) if each is not None]
-    found = partial(settled, entry, policy=Policy())
+    found = partial(resolve_auto, entry, policy=Policy())
     decided = decide(wanted, entry.capability, rules, settled=found)
     made = make_plan(entry, decided.intent, asked=RequestParameters(), policy=Policy())
     return _shown(config, entry, decided, made, name=name, served=served)
@@ -87,8 +87,8 @@ def _found(routing: Routing, name: str) -> tuple[ModelEntry, Route | None, bool,
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
-        split = lookup().split(name)
-        return lookup().entry(name), None, False, split.level
+        split = load_catalog().split(name)
+        return load_catalog().entry(name), None, False, split.level
     return resolved.entries[0], resolved.route, True, resolved.level
 
 

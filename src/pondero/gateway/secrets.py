@@ -52,7 +52,7 @@ def read(reference: str) -> str:
     if not secret:
         message = f"{reference} is empty; {cure}"
         raise MissingKey(message)
-    store.remember(secret)
+    store.register_secret(secret)
     return secret
 
 
@@ -60,15 +60,15 @@ def key_of(config: Config, provider: catalog.Provider, *, needed: bool = True) -
     """Return the key for a provider: what the configuration refers to, else as the client's."""
     own = config.providers.get(provider.name, Provider())
     if own.key is None or not needed:
-        return store.key_of(provider, {}, needed=needed)
-    return store.key_of(provider, {provider.name: read(own.key)}, needed=needed)
+        return store.find_key(provider, {}, needed=needed)
+    return store.find_key(provider, {provider.name: read(own.key)}, needed=needed)
 
 
 def url_of(config: Config, provider: catalog.Provider, *, needed: bool = True) -> str:
     """Return the address of a provider: the configuration's, else as the client's."""
     own = config.providers.get(provider.name, Provider())
     given = {provider.name: own.url} if own.url else {}
-    return store.url_of(provider, given, needed=needed)
+    return store.resolve_url(provider, given, needed=needed)
 
 
 def points_home(config: Config, provider: catalog.Provider) -> bool:
@@ -96,7 +96,7 @@ def _file(path: str) -> str:
 
 @lru_cache(maxsize=64)  # a keyring may take a second; its keys change with a restart or SIGHUP
 def _kept(name: str) -> str:
-    return store.saved_key(name) or ""
+    return store.load_saved_key(name) or ""
 
 
 def forget() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from ..asgi import address, bind
 from ..errors import MissingExtra, PonderoError
 from ..exchange import AsyncTransport
-from ..store import lookup
+from ..store import load_catalog
 from .app import App
 from .config import Config
 from .config_file import check_exposure, check_sharing, reloaded
@@ -158,7 +158,7 @@ def _read_again(gate: Gate) -> None:
 
 def _newest(config: Config, transport: AsyncTransport | None) -> Config:
     try:
-        return reloaded(config, lookup(), offline=bool(transport and not transport.needs_key))
+        return reloaded(config, load_catalog(), offline=bool(transport and not transport.needs_key))
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
         return config

@@ -1,7 +1,8 @@
 """The user's calibrations: one JSON file each, in the folder calibrations beside config.toml.
 
-``calibrations`` is what everybody who says ``auto`` reads; nothing is read where nobody does. The
-files are the user's, and may hold anything: one that is no calibration is refused in a sentence.
+``load_calibrations`` is what everybody who says ``auto`` reads; nothing is read where nobody does.
+The files are the user's, and may hold anything: one that is no calibration is refused in a
+sentence.
 """
 
 import math
@@ -16,7 +17,7 @@ from ..canon import decode_json, escape_controls
 from ..errors import BadConfig, BadParameter, BadThinking
 from ..exchange import Calibration, Calibrations
 from ..thinking import parse_auto
-from .files import config_folder, write_whole
+from .files import config_folder, write_atomic
 
 FOLDER = "calibrations"
 
@@ -31,7 +32,7 @@ Mark = tuple[int, tuple[tuple[str, int, int, int], ...]]
 _READ: dict[Path, tuple[Mark, Calibrations]] = {}
 
 
-def calibrations() -> Calibrations:
+def load_calibrations() -> Calibrations:
     """Return all that the user adopted; the same value as before where no file has changed."""
     folder = Path(config_folder()) / FOLDER
     mark = _mark(folder)
@@ -50,11 +51,11 @@ def calibrations() -> Calibrations:
     return found
 
 
-def calibrated_model(name: str) -> str:
+def calibration_model(name: str) -> str:
     """Return the model that a calibration is for; raises BadThinking where there is none."""
-    if (found := calibrations().get(name)) is not None:
+    if (found := load_calibrations().get(name)) is not None:
         return found.model
-    known = " ".join(calibrations().known)
+    known = " ".join(load_calibrations().known)
     hint = f"use {known}" if known else "there is none yet, and 'pondero sweep adopt' makes one"
     message = f"no calibration is called {name!r}; {hint}"
     raise BadThinking(message)
@@ -69,7 +70,7 @@ def calibration_file(name: str) -> Path:
     return Path(config_folder()) / FOLDER / f"{auto.name}{_ENDING}"
 
 
-def keep_calibration(calibration: Calibration, *, force: bool = False) -> Path:
+def save_calibration(calibration: Calibration, *, force: bool = False) -> Path:
     """Write a calibration and return where it is; raises BadParameter where one has its name.
 
     With ``force`` it takes that one's place, in a single step.
@@ -82,7 +83,7 @@ def keep_calibration(calibration: Calibration, *, force: bool = False) -> Path:
             "(force=True) replaces it"
         )
         raise BadParameter(message)
-    write_whole(path, text + "\n")
+    write_atomic(path, text + "\n")
     return path
 
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from ..canon import Blob, Image, Thinking, UnknownPart
-from .records import Kept, Thread
+from .records import StoredMessage, Thread
 
 
-def speaker(kept: Kept) -> str:
+def speaker_name(kept: StoredMessage) -> str:
     """Return who spoke."""
     message = kept.message
     if message.role != "assistant":
@@ -17,7 +17,7 @@ def speaker(kept: Kept) -> str:
     return f"{message.origin.provider}:{message.origin.model}{level}"
 
 
-def thought(part: Thinking, kept: Kept) -> str:
+def thinking_caption(part: Thinking, kept: StoredMessage) -> str:
     """Return a caption for thinking: whether it is shown, and how many tokens it took."""
     if part.redacted:
         return "Thinking, withheld by the service"
@@ -27,7 +27,7 @@ def thought(part: Thinking, kept: Kept) -> str:
     return f"Thinking{count}" if part.text else f"Thinking, not shown{count}"
 
 
-def medium(part: Image | Blob | UnknownPart) -> str:
+def media_caption(part: Image | Blob | UnknownPart) -> str:
     """Return a caption for a part that is not text."""
     if isinstance(part, UnknownPart):
         return "something only its maker can read"
@@ -35,7 +35,7 @@ def medium(part: Image | Blob | UnknownPart) -> str:
     return f"{kind}, {len(part.data):,} bytes" if part.data is not None else f"{kind}: {part.url}"
 
 
-def footing(kept: Kept) -> str:
+def reply_caption(kept: StoredMessage) -> str:
     """Return what is known about a reply: tokens, time, price, and how it ended if not normally."""
     usage = kept.usage
     counts = (
@@ -45,7 +45,7 @@ def footing(kept: Kept) -> str:
     if kept.seconds is not None:
         said.append(f"{kept.seconds:,.1f} s")
     if kept.cost is not None:
-        said.append(dollars(kept.cost))
+        said.append(format_dollars(kept.cost))
     if kept.offline:
         said.append("offline")
     if kept.partial:
@@ -55,7 +55,7 @@ def footing(kept: Kept) -> str:
     return " · ".join(said)
 
 
-def dollars(cost: str | None) -> str:
+def format_dollars(cost: str | None) -> str:
     """Return an amount for people; small ones keep two significant digits."""
     if cost is None:
         return "unknown"
@@ -63,7 +63,7 @@ def dollars(cost: str | None) -> str:
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
 
 
-def day(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Return the day and minute of a time, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
@@ -75,5 +75,5 @@ def heading(thread: Thread) -> str:
 
 def summary(thread: Thread) -> str:
     """Return one line about a thread."""
-    parts = [thread.model, f"{day(thread.updated)} UTC", f"{thread.messages:,} messages"]
-    return " · ".join(parts if thread.cost is None else [*parts, dollars(thread.cost)])
+    parts = [thread.model, f"{format_time(thread.updated)} UTC", f"{thread.messages:,} messages"]
+    return " · ".join(parts if thread.cost is None else [*parts, format_dollars(thread.cost)])

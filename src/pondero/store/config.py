@@ -15,8 +15,8 @@ from msgspec import Struct
 from ..catalog import TomlFile, read_toml
 from ..errors import BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse_intent
-from .files import config_folder, config_text, text_of, write_whole
-from .secrets import hidden
+from .files import config_folder, config_text, text_of, write_atomic
+from .secrets import redact_secrets
 
 FILE = "config.toml"
 
@@ -45,7 +45,7 @@ def config_file() -> Path:
     return Path(config_folder()) / FILE
 
 
-def settings() -> Settings:
+def load_settings() -> Settings:
     """Return the settings of config.toml; raises BadConfig for an impossible value.
 
     Unknown names are ignored: the file may belong to a newer pondero.
@@ -63,9 +63,9 @@ def settings() -> Settings:
 
 def check_config() -> None:
     """Raise BadConfig for an unknown name or an impossible value in config.toml."""
-    from .tool_servers import tool_servers  # noqa: PLC0415 - it reads its table with our help
+    from .tool_servers import load_tool_servers  # noqa: PLC0415 - it reads its table with our help
 
-    tool_servers()
+    load_tool_servers()
     file = _file()
     for name, value in _flat(file.values):
         if not name.startswith("mcp."):
@@ -93,7 +93,7 @@ def set_config(name: str, text: str) -> Any:
 
         place = document.setdefault(table, tomlkit.table())
     place[last] = value
-    write_whole(config_file(), document.as_string())
+    write_atomic(config_file(), document.as_string())
     return value
 
 
@@ -106,7 +106,7 @@ def unset_config(name: str) -> bool:
     if last not in place:
         return False
     del place[last]
-    write_whole(config_file(), document.as_string())
+    write_atomic(config_file(), document.as_string())
     return True
 
 
@@ -141,7 +141,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 def _literal(name: str, text: str) -> Any:
     """Return a value written on the command line, read as TOML; a bare word is a string."""
     check_setting(name)
-    if name == "model" or hidden(text) != text:
+    if name == "model" or redact_secrets(text) != text:
         return text
     import tomllib  # noqa: PLC0415 - only where the file is changed
 
@@ -164,7 +164,7 @@ def _check_in(file: TomlFile, name: str, value: Any) -> None:
 
 def _check(name: str, value: Any) -> None:
     check_setting(name)
-    if isinstance(value, str) and hidden(value) != value:
+    if isinstance(value, str) and redact_secrets(value) != value:
         message = f"{name} would hold a key; keep it with 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     _CHECKS[name](value)
@@ -245,7 +245,7 @@ def models_file() -> Path:
     return Path(config_folder()) / MODELS_FILE
 
 
-def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     """Return the text of models.toml with these rows appended, and those of them that are new.
 
     A model that has a row already keeps it.
@@ -269,5 +269,5 @@ def with_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, 
 
 def write_models(text: str) -> Path:
     """Write models.toml whole and return where it is; raises StoreError."""
-    write_whole(models_file(), text)
+    write_atomic(models_file(), text)
     return models_file()

@@ -34,15 +34,15 @@ class Credentials(Struct, frozen=True):
         return f"Credentials(keys of {sorted(self.keys)}, urls={dict(self.urls)!r})"
 
     def key(self, provider: Provider, *, needed: bool) -> str | None:
-        """Return the provider's key, as ``key_of`` does."""
-        return key_of(provider, self.keys, needed=needed)
+        """Return the provider's key, as ``find_key`` does."""
+        return find_key(provider, self.keys, needed=needed)
 
     def url(self, provider: Provider, *, needed: bool) -> str:
-        """Return the provider's address, as ``url_of`` does."""
-        return url_of(provider, self.urls, needed=needed)
+        """Return the provider's address, as ``resolve_url`` does."""
+        return resolve_url(provider, self.urls, needed=needed)
 
 
-def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
+def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
     """Return the key: the given one, else the first of the provider's variables that is set."""
     if provider.name in given:
         return _sendable(given[provider.name], provider, "that was given")
@@ -51,7 +51,7 @@ def key_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str
             return _sendable(key, provider, f"in {name}")
     if not needed:
         return NO_KEY
-    if (kept := kept_key(provider)) is not None:
+    if (kept := saved_provider_key(provider)) is not None:
         return _sendable(kept, provider, "that is kept")
     if provider.auth in ("none", "aws"):
         return None
@@ -71,14 +71,14 @@ def _sendable(key: str, provider: Provider, where: str) -> str:
     raise BadParameter(message)
 
 
-def kept_key(provider: Provider) -> str | None:
+def saved_provider_key(provider: Provider) -> str | None:
     """Return the key the user asked us to keep for one of the provider's variables."""
-    from .secrets import saved_key  # noqa: PLC0415 - only where the environment has none
+    from .secrets import load_saved_key  # noqa: PLC0415 - only where the environment has none
 
-    return next((key for name in provider.keys if (key := saved_key(name))), None)
+    return next((key for name in provider.keys if (key := load_saved_key(name))), None)
 
 
-def url_of(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str:
+def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str:
     """Return the base URL: the given one, else the provider's variable, else the catalog's.
 
     An address without a path gets the provider's path, and a bare host its port, as its own SDK

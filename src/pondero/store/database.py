@@ -105,7 +105,7 @@ class Database:
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the connection for one transaction, committed whole or rolled back."""
         with self._lock, _saying(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
@@ -164,7 +164,7 @@ class Database:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
     def _migrate(self) -> None:
-        with self.writing() as connection:
+        with self.transaction() as connection:
             for number, steps in enumerate(self._schema.migrations, 1):
                 if number > self._version():  # read again: another program may have migrated it
                     for step in steps:
@@ -173,7 +173,7 @@ class Database:
 
 
 @contextmanager
-def locked(path: Path, busy: str) -> Iterator[None]:
+def hold_lock(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock beside a file; raises UsageError with these words where another process has it.
 
     It is a lock of SQLite's, so the system lets go of it for a process that is killed.
@@ -190,7 +190,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         held.close()
 
 
-def opened(path: Path) -> tuple[Database, str | None]:
+def open_database(path: Path) -> tuple[Database, str | None]:
     """Return the database, and a notice where a damaged file was moved aside for it."""
     try:
         return Database(path), None

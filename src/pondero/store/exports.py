@@ -25,9 +25,9 @@ from ..canon import (
     load_json,
 )
 from ..errors import BadParameter
-from .captions import footing, heading, medium, speaker, summary, thought
-from .records import Kept, Line, Thread
-from .secrets import hidden
+from .captions import heading, media_caption, reply_caption, speaker_name, summary, thinking_caption
+from .records import ExportLine, StoredMessage, Thread
+from .secrets import redact_secrets
 
 VERSION = 1
 
@@ -41,13 +41,13 @@ class _Head(Struct, frozen=True):
     thread: Thread
 
 
-def to_jsonl(thread: Thread, lines: Iterable[Line]) -> str:
+def to_jsonl(thread: Thread, lines: Iterable[ExportLine]) -> str:
     """Return a thread as text that ``from_jsonl`` reads back equal."""
     values = (_Head(VERSION, thread), *lines)
-    return hidden("".join(f"{dump_json(value)}\n" for value in values))
+    return redact_secrets("".join(f"{dump_json(value)}\n" for value in values))
 
 
-def from_jsonl(text: str | bytes) -> tuple[Thread, tuple[Line, ...]]:
+def from_jsonl(text: str | bytes) -> tuple[Thread, tuple[ExportLine, ...]]:
     """Return the thread and its messages; raises BadParameter for text of another kind."""
     first, *rest = [line for line in _split(text) if line.strip()] or [b""]
     head = _read(first, _Head, 1)
@@ -57,7 +57,7 @@ def from_jsonl(text: str | bytes) -> tuple[Thread, tuple[Line, ...]]:
             f"this version reads form {VERSION}"
         )
         raise BadParameter(message)
-    lines = tuple(_read(line, Line, number) for number, line in enumerate(rest, 2))
+    lines = tuple(_read(line, ExportLine, number) for number, line in enumerate(rest, 2))
     _check(head.thread, lines)
     return head.thread, lines
 
@@ -74,7 +74,7 @@ def _read(line: bytes, kind: type[Kind], number: int) -> Kind:
         raise BadParameter(message) from None
 
 
-def _check(thread: Thread, lines: Sequence[Line]) -> None:
+def _check(thread: Thread, lines: Sequence[ExportLine]) -> None:
     turns = [line.turn for line in lines]
     if turns != sorted(turns) or any(turn < 0 for turn in turns):
         raise BadParameter("the turns of this thread are not in order; was the file changed?")
@@ -82,40 +82,40 @@ def _check(thread: Thread, lines: Sequence[Line]) -> None:
         raise BadParameter("the times of this thread cannot be; was the file changed?")
 
 
-def to_markdown(thread: Thread, kept: Iterable[Kept]) -> str:
+def to_markdown(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     """Return a thread as Markdown, with thinking folded."""
     blocks = [f"# {_line(heading(thread))}", summary(thread)]
     if thread.system:
         blocks += ["## System", thread.system]
     for each in kept:
-        blocks += [f"## {_line(speaker(each))}", *_parts(each)]
-        if each.message.role == "assistant" and (foot := footing(each)):
+        blocks += [f"## {_line(speaker_name(each))}", *_parts(each)]
+        if each.message.role == "assistant" and (foot := reply_caption(each)):
             blocks.append(f"*{foot}*")
-    text = hidden("\n\n".join(blocks) + "\n")
+    text = redact_secrets("\n\n".join(blocks) + "\n")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _parts(kept: Kept) -> Iterator[str]:
+def _parts(kept: StoredMessage) -> Iterator[str]:
     for part in kept.message.parts:
         yield from _part(part, kept)
 
 
-def _part(part: Part, kept: Kept) -> Iterator[str]:
+def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
     match part:
         case Text():
             yield part.text
         case Thinking():
             inside = f"\n\n{part.text}\n\n" if part.text else ""
-            yield f"<details><summary>{thought(part, kept)}</summary>{inside}</details>"
+            yield f"<details><summary>{thinking_caption(part, kept)}</summary>{inside}</details>"
         case ToolCall():
             yield f"Calls `{_line(part.name)}`"
             yield _fenced(_arguments(part.arguments), "json")
         case ToolResult():
             yield f"`{_line(part.name or part.call_id)}` {'failed' if part.error else 'answered'}"
             for each in part.content:
-                yield _fenced(each.text) if isinstance(each, Text) else f"[{medium(each)}]"
+                yield _fenced(each.text) if isinstance(each, Text) else f"[{media_caption(each)}]"
         case Image() | Blob() | UnknownPart():
-            yield f"[{medium(part)}]"
+            yield f"[{media_caption(part)}]"
 
 
 def _fenced(text: str, kind: str = "") -> str:
@@ -165,7 +165,7 @@ img {{ max-width: 100%; }}
 """
 
 
-def to_html(thread: Thread, kept: Iterable[Kept]) -> str:
+def to_html(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     """Return a thread as one HTML page: nothing is fetched, nothing runs, every word is escaped."""
     title = escape(heading(thread))
     blocks = [f'<h1>{title}</h1>\n<p class="about">{escape(summary(thread))}</p>']
@@ -173,11 +173,11 @@ def to_html(thread: Thread, kept: Iterable[Kept]) -> str:
         blocks.append(_section("system", "System", [_words(thread.system)]))
     for each in kept:
         inside = [block for part in each.message.parts for block in _html_part(part, each)]
-        if each.message.role == "assistant" and (foot := footing(each)):
+        if each.message.role == "assistant" and (foot := reply_caption(each)):
             inside.append(f"<footer>{escape(foot)}</footer>")
-        blocks.append(_section(each.message.role, speaker(each), inside))
+        blocks.append(_section(each.message.role, speaker_name(each), inside))
     page = _HEAD.format(title=title) + "\n".join(blocks) + "\n</body>\n</html>\n"
-    return hidden(page).encode("utf-8", "replace").decode("utf-8")
+    return redact_secrets(page).encode("utf-8", "replace").decode("utf-8")
 
 
 def _section(kind: str, who: str, blocks: Iterable[str]) -> str:
@@ -185,13 +185,14 @@ def _section(kind: str, who: str, blocks: Iterable[str]) -> str:
     return f'<section class="{kind}">\n<h2>{escape(who)}</h2>\n{inside}\n</section>'
 
 
-def _html_part(part: Part, kept: Kept) -> Iterator[str]:
+def _html_part(part: Part, kept: StoredMessage) -> Iterator[str]:
     match part:
         case Text():
             yield _words(part.text)
         case Thinking():
             inside = _words(part.text) if part.text else ""
-            yield f"<details><summary>{escape(thought(part, kept))}</summary>{inside}</details>"
+            caption = escape(thinking_caption(part, kept))
+            yield f"<details><summary>{caption}</summary>{inside}</details>"
         case ToolCall():
             yield f"<p>Calls <code>{escape(part.name)}</code></p>"
             plain = isinstance(part.arguments, str)
@@ -209,7 +210,7 @@ def _medium(part: Image | Blob | UnknownPart) -> str:
     if isinstance(part, Image) and part.data is not None and part.media_type in _SHOWN:
         data = b64encode(part.data).decode("ascii")
         return f'<p><img alt="" src="data:{part.media_type};base64,{data}"></p>'
-    return f"<p>[{escape(medium(part))}]</p>"
+    return f"<p>[{escape(media_caption(part))}]</p>"
 
 
 def _words(text: str) -> str:

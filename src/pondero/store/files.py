@@ -1,7 +1,7 @@
 """The user's own files: their folders, the catalog they extend, and a write of a whole file.
 
-Every room that looks up a model or a provider calls ``lookup``, so that what the user added in
-models.toml or providers/NAME.toml is known everywhere: online, offline and to the contract kit.
+Every room that looks up a model or a provider calls ``load_catalog``, so that what the user added
+in models.toml or providers/NAME.toml is known everywhere: online, offline and to the contract kit.
 """
 
 import os
@@ -65,7 +65,7 @@ def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
 
 
 @lru_cache(maxsize=1)
-def lookup() -> Lookup:
+def load_catalog() -> Lookup:
     """Return the catalog with the user's own models and providers, read once a process."""
     catalog, files = load_shipped(), catalog_files()
     return Lookup(add_user_files(catalog, files, _quirks) if files else catalog, _calibrated)
@@ -73,12 +73,12 @@ def lookup() -> Lookup:
 
 def _calibrated(name: str) -> str:
     """Return the model that a calibration is for."""
-    from .calibration_files import calibrated_model  # noqa: PLC0415 - only where auto:NAME is said
+    from .calibration_files import calibration_model  # noqa: PLC0415 - only where auto:NAME is said
 
-    return calibrated_model(name)
+    return calibration_model(name)
 
 
-def settled(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
+def resolve_auto(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
     """Return a wish with the level that ``auto`` stands for; for any other wish nothing is read.
 
     Every room that makes plans calls it first. Raises BadConfig for a calibration that is broken.
@@ -86,9 +86,9 @@ def settled(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Inte
     if intent.kind != "auto":
         return intent
     from .. import exchange  # noqa: PLC0415 - only where auto is said
-    from .calibration_files import calibrations  # noqa: PLC0415
+    from .calibration_files import load_calibrations  # noqa: PLC0415
 
-    return exchange.apply_calibration(entry, intent, calibrations(), policy=policy)
+    return exchange.apply_calibration(entry, intent, load_calibrations(), policy=policy)
 
 
 def _quirks(dialect: str) -> "type | None":
@@ -112,7 +112,7 @@ def catalog_files() -> dict[str, str]:
     return {path: text_of(path) for path in paths}
 
 
-def write_whole(path: "Path", text: str) -> None:
+def write_atomic(path: "Path", text: str) -> None:
     """Write a file, replacing the old one in a single step; raises StoreError."""
     from threading import get_ident  # noqa: PLC0415 - only where something is written
 

@@ -49,7 +49,7 @@ class Jobs(Struct, frozen=True, kw_only=True):
             raise StoreError(message)
         return database, found[0][0]
 
-    def named(self, text: str, names: Sequence[str]) -> str:
+    def find(self, text: str, names: Sequence[str]) -> str:
         """Return the whole name from its beginning; ``last`` is the first of ``names``."""
         if text == "last" and names:
             return names[0]

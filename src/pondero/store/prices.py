@@ -14,7 +14,7 @@ from time import time
 from msgspec import Struct
 
 from ..canon import Usage
-from .files import lookup
+from .files import load_catalog
 
 _BLANK = re.compile(r"[{}]")
 
@@ -24,14 +24,14 @@ def has_prices() -> bool:
     return find_spec("genai_prices") is not None
 
 
-def cost(provider: str, model: str, usage: Usage) -> Decimal | None:
+def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
     """Return the price of these tokens; None where it is not known.
 
     Thinking is billed as output; what was read from or written to a cache has prices of its own.
     """
     if usage.input is None or usage.output is None or usage.known_total == 0:
         return None
-    found = lookup().catalog.providers.get(provider)
+    found = load_catalog().catalog.providers.get(provider)
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
     minute = int(time() // 60)  # some prices depend on the hour
     rates = _flat_rates(found.url, model, minute) if found and not read and not wrote else None

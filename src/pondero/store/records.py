@@ -6,7 +6,7 @@ from ..canon import Json, Message, Usage
 from ..handoff import Rejection
 
 
-class Kept(Struct, frozen=True, omit_defaults=True):
+class StoredMessage(Struct, frozen=True, omit_defaults=True):
     """One message of a thread. All other fields are for replies only.
 
     ``plan`` is the plan as JSON, ``seconds`` how long the reply took, ``first`` how long its
@@ -51,15 +51,15 @@ class Thread(Struct, frozen=True):
     refusals: tuple[Rejection, ...] = ()
 
 
-class Line(Struct, frozen=True, omit_defaults=True):
+class ExportLine(Struct, frozen=True, omit_defaults=True):
     """A message in an export, with the number of its turn; ``copied`` where a fork copied it."""
 
     turn: int
-    kept: Kept
+    kept: StoredMessage
     copied: bool = False
 
 
-class Found(Struct, frozen=True):
+class SearchHit(Struct, frozen=True):
     """One hit of a search; ``number`` counts messages from 0, and is None for the title."""
 
     thread: Thread
@@ -68,7 +68,7 @@ class Found(Struct, frozen=True):
     snippet: str
 
 
-class Spent(Struct, frozen=True):
+class UsageTotal(Struct, frozen=True):
     """What the replies of one model at one level took, of services or ``offline``.
 
     ``priced`` and ``timed`` are how many of the replies have a known cost and duration; ``key`` is

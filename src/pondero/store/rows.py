@@ -13,7 +13,7 @@ from ..canon import Json, Message, Usage, dump_json, load_json
 from ..errors import StoreError
 from ..handoff import Rejection
 from .database import Database
-from .records import Kept, Spent, Thread
+from .records import StoredMessage, Thread, UsageTotal
 
 THREAD = (
     "id, title, model, thinking, system, created, updated, parent, turns, messages, "
@@ -51,7 +51,7 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
 
 
 def row_of(
-    kept: Kept, *, thread: str, number: int, turn: int, copied: bool = False
+    kept: StoredMessage, *, thread: str, number: int, turn: int, copied: bool = False
 ) -> tuple[Any, ...]:
     """Return a message as a row of the columns KEPT; only its body is read back."""
     usage, origin = kept.usage or Usage(), kept.message.origin
@@ -62,25 +62,25 @@ def row_of(
         turn,
         time() if origin is None or origin.at is None else origin.at,
         kept.message.role,
-        None if origin is None else written(f"{origin.provider}:{origin.model}"),
-        None if origin is None or origin.level is None else written(origin.level),
+        None if origin is None else replace_unencodable(f"{origin.provider}:{origin.model}"),
+        None if origin is None or origin.level is None else replace_unencodable(origin.level),
         figure(usage.input),
         figure(sum(cached)) if cached else None,
         figure(usage.output),
         figure(usage.thinking),
-        kept.cost if money(kept.cost) is not None else None,
+        kept.cost if as_number(kept.cost) is not None else None,
         kept.seconds,
-        written(kept.message.text),
+        replace_unencodable(kept.message.text),
         text_of(kept),
         kept.offline,
         copied,
     )
 
 
-def kept_of(body: str) -> Kept:
+def decode_row(body: str) -> StoredMessage:
     """Return the message in a row's body."""
     try:
-        return load_json(body, Kept)
+        return load_json(body, StoredMessage)
     except ValueError as error:
         message = f"a message of this thread is not readable: {error}"
         raise StoreError(message) from None
@@ -95,14 +95,14 @@ def text_of(value: Json) -> str:
         raise StoreError(message) from None
 
 
-def written(text: str) -> str:
+def replace_unencodable(text: str) -> str:
     """Return a text with a question mark for each character UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def title_of(message: Message) -> str:
     """Return the first words of a message, on one line."""
-    text = re.sub(r"\s+", " ", written(message.text)).strip()
+    text = re.sub(r"\s+", " ", replace_unencodable(message.text)).strip()
     if len(text) <= _TITLE:
         return text
     cut = text[:_TITLE].rsplit(" ", 1)[0] if " " in text[:_TITLE] else text[: _TITLE - 1]
@@ -114,7 +114,7 @@ def figure(count: int | None) -> int | None:
     return count if count is not None and 0 <= count < _BIGGEST else None
 
 
-def money(cost: str | None) -> Decimal | None:
+def as_number(cost: str | None) -> Decimal | None:
     """Return a cost as a number; None where it is unknown."""
     try:
         found = Decimal(cost) if cost else None
@@ -149,7 +149,7 @@ def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None
 def append(
     connection: Connection,
     thread: Thread,
-    kept: Sequence[Kept],
+    kept: Sequence[StoredMessage],
     *,
     turn: int | None = None,
     copied: bool = False,
@@ -164,7 +164,7 @@ def append(
     connection.executemany(f"INSERT INTO kept ({KEPT}) VALUES ({marks})", rows)
     paid = () if copied else kept
     usages = [each.usage for each in paid if each.usage is not None]
-    costs = [money(cost) for cost in (thread.cost, *(each.cost for each in paid))]
+    costs = [as_number(cost) for cost in (thread.cost, *(each.cost for each in paid))]
     known = [cost for cost in costs if cost is not None]
     titles = (title_of(each.message) for each in kept if each.message.role == "user")
     connection.execute(
@@ -183,7 +183,7 @@ def append(
     )
 
 
-def copy(connection: Connection, source: str, new: str, upto: int) -> None:
+def copy_rows(connection: Connection, source: str, new: str, upto: int) -> None:
     """Copy the first messages of one thread to an empty one."""
     names = KEPT.removeprefix("thread, ").removesuffix(", copied")
     connection.execute(
@@ -229,20 +229,20 @@ class _Total:
         self._sum: Decimal | None = None
 
     def step(self, cost: str | None) -> None:
-        if (amount := money(cost)) is not None:
+        if (amount := as_number(cost)) is not None:
             self._sum = amount + (self._sum or 0)
 
     def finalize(self) -> str | None:
         return None if self._sum is None else str(self._sum)
 
 
-def spent(database: Database, *, since: float | None) -> tuple[Spent, ...]:
+def sum_usage(database: Database, *, since: float | None) -> tuple[UsageTotal, ...]:
     """Return what each model took at each level since then, without the copies of forks."""
     database.aggregate("total_cost", _Total)
     rows = database.rows(_SUMS, (float("-inf") if since is None else since,))
-    return tuple(Spent(*row) for row in rows)
+    return tuple(UsageTotal(*row) for row in rows)
 
 
-def priced(database: Database, thread: str) -> bool:
+def is_fully_priced(database: Database, thread: str) -> bool:
     """Return whether the cost of every counted reply of a thread is known, copies left out."""
     return not database.rows(_UNPRICED, (thread,))[0][0]

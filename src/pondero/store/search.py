@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import StoreError
 from .database import Database
-from .records import Found
+from .records import SearchHit
 from .rows import THREAD, thread_of
 
 _LEAST = 3  # letters: the index is of trigrams
@@ -37,13 +37,13 @@ _TITLES = (
 )
 
 
-class Index:
+class SearchIndex:
     """Finds words in the messages and titles of a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[Found, ...]:
+    def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[SearchHit, ...]:
         """Return titles, then messages, that contain all of these words, the latest first.
 
         Of one ``thread``, only messages are searched.
@@ -76,7 +76,7 @@ class Index:
     def _ready(self) -> bool:
         """Bring the index up to date, and return whether there is one."""
         try:
-            with self._database.writing() as connection:
+            with self._database.transaction() as connection:
                 connection.execute(_MAKE)
                 connection.execute(_CATCH_UP)
         except StoreError:  # SQLite was built without it, or the file may only be read
@@ -93,9 +93,9 @@ def _like(column: str, sought: list[str]) -> tuple[str, list[str]]:
     return where, [f"%{word.translate(escapes)}%" for word in sought]
 
 
-def _found(row: tuple[Any, ...], sought: list[str]) -> Found:
+def _found(row: tuple[Any, ...], sought: list[str]) -> SearchHit:
     *thread, number, role, words = row
-    return Found(thread_of(tuple(thread)), number, role, _snippet(words, sought[0]))
+    return SearchHit(thread_of(tuple(thread)), number, role, _snippet(words, sought[0]))
 
 
 def _snippet(text: str, word: str) -> str:

@@ -2,7 +2,7 @@
 
 Keys are saved in the system's keyring, else in a file only the user can read, under the name of the
 variable they stand for; a variable that is set always wins. Everything written to disk goes through
-``Hider`` or ``hidden``, which take out every secret this process knows.
+``SecretRedactor`` or ``redact_secrets``, which take out every secret this process knows.
 """
 
 import os
@@ -15,25 +15,25 @@ import msgspec
 
 from ..canon import HIDDEN, LEAST_LEARNED, Json, convert_json, decode_json, find_secrets
 from ..errors import StoreError
-from .files import config_folder, write_whole
+from .files import config_folder, write_atomic
 
 Kind = TypeVar("Kind")
 
 _in_use: set[str] = set()
 
 
-def remember(secret: str) -> None:
-    """Remember a secret for ``hidden``; one as short as a word is ignored."""
+def register_secret(secret: str) -> None:
+    """Remember a secret for ``redact_secrets``; one as short as a word is ignored."""
     if len(secret) >= LEAST_LEARNED:
         _in_use.add(secret)
 
 
-def hidden(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """Return a text without any secret this process knows."""
-    return Hider().text(text)
+    return SecretRedactor().text(text)
 
 
-class Hider:
+class SecretRedactor:
     """Replaces these secrets, and those this process knows, in values that are written."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -79,26 +79,26 @@ def keys_file() -> Path:
     return Path(config_folder()) / FILE
 
 
-def saved_keys() -> dict[str, str]:
+def list_saved_keys() -> dict[str, str]:
     """Return the variables that have a saved key, each with the place of the key."""
     path = keys_file()
     return {name: str(path) if key else KEYRING for name, key in _read().items()}
 
 
-def saved_key(variable: str) -> str | None:
+def load_saved_key(variable: str) -> str | None:
     """Return the key saved for a variable; None where there is none, or the keyring is locked."""
     kept = _read()
     if variable not in kept:
         return None
     key = kept[variable] or _from_keyring(variable)
     if key:
-        remember(key)
+        register_secret(key)
     return key or None
 
 
 def save_key(variable: str, key: str) -> str:
     """Save a key and return where; raises StoreError."""
-    remember(key)
+    register_secret(key)
     inside = _into_keyring(variable, key)
     _write({**_read(), variable: None if inside else key})
     return KEYRING if inside else str(keys_file())
@@ -132,7 +132,7 @@ def _read() -> dict[str, str | None]:
 
 
 def _write(keys: dict[str, str | None]) -> None:
-    write_whole(keys_file(), msgspec.json.encode(keys).decode() + "\n")
+    write_atomic(keys_file(), msgspec.json.encode(keys).decode() + "\n")
 
 
 def _keyring() -> ModuleType | None:

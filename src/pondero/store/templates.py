@@ -16,8 +16,8 @@ from ..canon import Json
 from ..catalog import read_toml
 from ..errors import BadConfig, BadThinking
 from ..thinking import parse_intent
-from .files import config_folder, text_of, write_whole
-from .secrets import hidden
+from .files import config_folder, text_of, write_atomic
+from .secrets import redact_secrets
 
 INPUT = "input"
 """The variable that stands for the words on the command line and what is piped in."""
@@ -52,7 +52,7 @@ class Template(Struct, frozen=True, kw_only=True):
         """Return whether the prompt itself says where the input stands."""
         return INPUT in Pattern(self.prompt).get_identifiers()
 
-    def filled(self, said: Mapping[str, str], given: str) -> tuple[str, str]:
+    def fill(self, said: Mapping[str, str], given: str) -> tuple[str, str]:
         """Return prompt and system prompt with every variable filled in; raises BadConfig.
 
         An input that the prompt does not mention stands after it.
@@ -91,7 +91,7 @@ def template_names() -> tuple[str, ...]:
     return tuple(sorted(name for name in found if _NAME.fullmatch(name)))
 
 
-def template(name: str) -> Template:
+def load_template(name: str) -> Template:
     """Return a template; raises BadConfig where there is none, or it says what cannot be."""
     path = template_file(name)
     if not path.is_file():
@@ -104,7 +104,7 @@ def template(name: str) -> Template:
         if wrong := _wrong(key, value):
             message = f"{file.place(key)}: {wrong}"
             raise BadConfig(message)
-    if hidden(file.text) != file.text:
+    if redact_secrets(file.text) != file.text:
         message = f"{path} holds a key; keep it with 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     defaults = {key: str(value) for key, value in file.values.get("defaults", {}).items()}
@@ -114,7 +114,7 @@ def template(name: str) -> Template:
 def write_template(name: str, text: str) -> Path:
     """Write a template whole and return where it is; raises StoreError."""
     path = template_file(name)
-    write_whole(path, text)
+    write_atomic(path, text)
     return path
 
 

@@ -13,25 +13,25 @@ from msgspec.structs import replace
 from ..canon import Json, Message
 from ..errors import BadParameter, StoreError, UnknownThread
 from ..handoff import Rejection
-from .database import Database, integrity, opened
+from .database import Database, integrity, open_database
 from .files import data_folder
-from .records import Found, Kept, Line, Spent, Thread
+from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
 from .rows import (
     ALPHABET,
     LENGTH,
     THREAD,
     append,
-    copy,
+    copy_rows,
+    decode_row,
     insert,
-    kept_of,
-    priced,
-    spent,
+    is_fully_priced,
+    replace_unencodable,
+    sum_usage,
     text_of,
     thread_of,
-    written,
 )
-from .search import Index
-from .secrets import Hider
+from .search import SearchIndex
+from .secrets import SecretRedactor
 
 LAST = "last"
 FILE = "threads.db"
@@ -53,14 +53,14 @@ class Threads:
     ) -> None:
         self.notice = notice
         self._database = database
-        self._index = Index(database)
+        self._index = SearchIndex(database)
         self._secrets = tuple(secrets)
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
         """Return the threads of this file, which is created if necessary; raises StoreError."""
         file = Path(data_folder()) / FILE if path is None else Path(path)
-        database, notice = opened(file)
+        database, notice = open_database(file)
         return cls(database, notice=notice, secrets=secrets)
 
     @property
@@ -103,14 +103,14 @@ class Threads:
             "title": title,
             "refusals": refusals,
         }
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             id = insert(connection, {**self._columns(said), "parent": parent})
         return self._thread(id)
 
-    def add(self, id: str, kept: Sequence[Kept]) -> None:
+    def add(self, id: str, kept: Sequence[StoredMessage]) -> None:
         """Add a turn: all of these messages in this order, or none of them."""
         clean = self._clean(kept)
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             append(connection, self._thread(self._exact(id)), clean)
 
     def set(
@@ -137,7 +137,7 @@ class Threads:
         exact = self._exact(id)
         assignments = ", ".join(f"{name} = ?" for name in changes)
         if changes:
-            with self._database.writing() as connection:
+            with self._database.transaction() as connection:
                 connection.execute(
                     f"UPDATE threads SET {assignments} WHERE id = ?",
                     (*changes.values(), exact),
@@ -149,7 +149,7 @@ class Threads:
 
     def delete(self, id: str) -> None:
         """Delete a thread and all its messages."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             exact = self._exact(id)
             self._index.forget(connection, exact)
             connection.execute("DELETE FROM threads WHERE id = ?", (exact,))
@@ -167,7 +167,7 @@ class Threads:
         if upto is not None and upto < 0:
             message = f"upto={upto!r} cannot be; use a number of messages from 0 on"
             raise BadParameter(message)
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             source = self._thread(self._exact(id))
             said = {
                 "model": source.model if model is ... else model,
@@ -177,10 +177,10 @@ class Threads:
                 "refusals": source.refusals,
             }
             new = insert(connection, {**self._columns(said), "parent": source.id})
-            copy(connection, source.id, new, source.messages if upto is None else upto)
+            copy_rows(connection, source.id, new, source.messages if upto is None else upto)
         return self._thread(new)
 
-    def restore(self, thread: Thread, lines: Sequence[Line]) -> Thread:
+    def restore(self, thread: Thread, lines: Sequence[ExportLine]) -> Thread:
         """Import an exported thread, under its own id if that is free.
 
         Where it is not, the import is a copy, and its cost is not counted again.
@@ -188,7 +188,7 @@ class Threads:
         said = {name: getattr(thread, name) for name in (*_PLAIN, *_AS_JSON)}
         kept = self._clean([line.kept for line in lines])
         clean = [replace(line, kept=each) for line, each in zip(lines, kept, strict=True)]
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             here = bool(self._database.rows("SELECT 1 FROM threads WHERE id = ?", (thread.id,)))
             id = None if here or not _ID.fullmatch(thread.id) else thread.id
             new = insert(connection, {**self._columns(said), "parent": thread.parent}, id=id)
@@ -209,27 +209,29 @@ class Threads:
         """Return a thread by its id, the beginning of its id, or "last"."""
         return self._thread(self._exact(id))
 
-    def kept(
+    def load_messages(
         self, id: str, *, last: int | None = None, before: int | None = None
-    ) -> tuple[Kept, ...]:
+    ) -> tuple[StoredMessage, ...]:
         """Return messages in order: all, or the ``last`` so many of those before ``before``."""
         rows = self._database.rows(
             "SELECT body FROM kept WHERE thread = ? AND number < ? ORDER BY number DESC LIMIT ?",
             (self._exact(id), 2**62 if before is None else before, -1 if last is None else last),
         )
-        return tuple(kept_of(body) for (body,) in reversed(rows))
+        return tuple(decode_row(body) for (body,) in reversed(rows))
 
     def messages(self, id: str) -> tuple[Message, ...]:
         """Return the conversation as it was: every part, every seal and every byte of it."""
-        return tuple(kept.message for kept in self.kept(id))
+        return tuple(kept.message for kept in self.load_messages(id))
 
-    def lines(self, id: str) -> tuple[Line, ...]:
+    def lines(self, id: str) -> tuple[ExportLine, ...]:
         """Return the messages as an export holds them."""
         rows = self._database.rows(
             "SELECT turn, body, copied FROM kept WHERE thread = ? ORDER BY number",
             (self._exact(id),),
         )
-        return tuple(Line(turn, kept_of(body), bool(copied)) for turn, body, copied in rows)
+        return tuple(
+            ExportLine(turn, decode_row(body), bool(copied)) for turn, body, copied in rows
+        )
 
     def list(self, *, limit: int | None = 50) -> tuple[Thread, ...]:
         """Return the threads, the last used first."""
@@ -239,21 +241,23 @@ class Threads:
         )
         return tuple(map(thread_of, rows))
 
-    def find(self, text: str, *, limit: int = 50, thread: str | None = None) -> tuple[Found, ...]:
+    def find(
+        self, text: str, *, limit: int = 50, thread: str | None = None
+    ) -> tuple[SearchHit, ...]:
         """Return the titles and messages that contain all of these words, the latest first.
 
         Of one ``thread``, only messages are searched.
         """
         exact = None if thread is None else self._exact(thread)
-        return self._index.find(written(text), limit=limit, thread=exact)
+        return self._index.find(replace_unencodable(text), limit=limit, thread=exact)
 
-    def stats(self, *, days: float | None = None) -> tuple[Spent, ...]:
+    def stats(self, *, days: float | None = None) -> tuple[UsageTotal, ...]:
         """Return what each model took at each level, in these last days or ever."""
-        return spent(self._database, since=None if days is None else time() - days * 86_400)
+        return sum_usage(self._database, since=None if days is None else time() - days * 86_400)
 
-    def priced(self, id: str) -> bool:
+    def is_fully_priced(self, id: str) -> bool:
         """Return whether a thread's ``cost`` is all of it: no counted reply lacks a price."""
-        return priced(self._database, self._exact(id))
+        return is_fully_priced(self._database, self._exact(id))
 
     def check(self) -> str:
         """Return "ok", or what is wrong with the file."""
@@ -269,7 +273,7 @@ class Threads:
                 raise UnknownThread("there is no thread yet; 'pondero ask' and 'chat' keep them")
             return str(rows[0][0])
         query = "SELECT id FROM threads WHERE id = ? OR substr(id, 1, ?) = ? ORDER BY id LIMIT 6"
-        low = written(id).strip().lower()
+        low = replace_unencodable(id).strip().lower()
         rows = self._database.rows(query, (low, len(low), low)) if low else []
         found = [str(row[0]) for row in rows]
         if low in found or len(found) == 1:
@@ -292,9 +296,9 @@ class Threads:
         query = f"SELECT {THREAD} FROM threads WHERE id = ?"
         return thread_of(self._database.rows(query, (id,))[0])
 
-    def _clean(self, kept: Sequence[Kept]) -> Sequence[Kept]:
+    def _clean(self, kept: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
         """Return messages without secrets; raises StoreError for what cannot be encoded."""
-        hider = Hider(self._secrets)
+        hider = SecretRedactor(self._secrets)
         for each in kept:
             text_of(each)
         try:
@@ -304,9 +308,9 @@ class Threads:
             raise StoreError(message) from None
 
     def _columns(self, said: dict[str, Any]) -> dict[str, str]:
-        hider = Hider(self._secrets)
+        hider = SecretRedactor(self._secrets)
         clean = {name: hider.value(value) for name, value in said.items()}
         return {
-            name: text_of(value) if name in _AS_JSON else written(value)
+            name: text_of(value) if name in _AS_JSON else replace_unencodable(value)
             for name, value in clean.items()
         }

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ..canon import convert_json
 from ..errors import BadConfig, BadParameter
 from .config import config_table
-from .secrets import hidden, remember
+from .secrets import redact_secrets, register_secret
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _RUNNERS = frozenset(("npx", "uvx", "uv", "python", "python3", "node", "bunx", "deno", "docker"))
@@ -48,7 +48,7 @@ class ToolServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 ServerLike = str | Mapping[str, Any] | ToolServer
 
 
-def tool_servers() -> dict[str, ToolServer]:
+def load_tool_servers() -> dict[str, ToolServer]:
     """Return the servers of config.toml by name; raises BadConfig for one that cannot be."""
     servers = {}
     for name, table in config_table("mcp").items():
@@ -64,7 +64,7 @@ def tool_servers() -> dict[str, ToolServer]:
     return servers
 
 
-def tool_server(given: ServerLike) -> ToolServer:
+def resolve_tool_server(given: ServerLike) -> ToolServer:
     """Return a server: by its name in config.toml, its URL, its command line, or a mapping."""
     if isinstance(given, ToolServer):
         return given
@@ -72,7 +72,7 @@ def tool_server(given: ServerLike) -> ToolServer:
         return _server(dict(given))
     if not given.strip():
         raise BadParameter("an MCP server is a name of config.toml, a command line or a URL")
-    known = tool_servers()
+    known = load_tool_servers()
     if given in known:
         return known[given]
     if given.startswith(("http://", "https://")):
@@ -80,7 +80,7 @@ def tool_server(given: ServerLike) -> ToolServer:
     return _commanded(given, known)
 
 
-def filled(text: str) -> str:
+def expand_variables(text: str) -> str:
     """Return a text with the values of its ``$NAME``s, which are secrets from now on."""
 
     def value(found: re.Match[str]) -> str:
@@ -88,7 +88,7 @@ def filled(text: str) -> str:
         if (said := os.environ.get(name)) is None:
             message = f"the variable {name} is not set, which an MCP server is to be given"
             raise BadConfig(message)
-        remember(said)
+        register_secret(said)
         return said
 
     return _VARIABLE.sub(value, text)
@@ -137,6 +137,6 @@ def _called(server: ToolServer) -> str:
 
 def _check_keyless(name: str, server: ToolServer) -> None:
     for value in (*server.args, *server.env.values(), *server.headers.values()):
-        if hidden(value) != value:
+        if redact_secrets(value) != value:
             message = f"[mcp.{name}] holds a key; write $NAME for the value of a variable"
             raise BadConfig(message)

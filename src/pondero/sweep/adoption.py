@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..catalog import catalog_hash
-from ..client import lookup
+from ..client import load_catalog
 from ..errors import UsageError
 from ..exchange import Calibration, LevelEvidence, fields_hash, fingerprint
 from ..thinking import parse_intent
@@ -84,7 +84,7 @@ def _lacks(results: "Results", arm: "ArmResult") -> str:
 
 def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
     """Raise UsageError where the level would not be sent as it was when it was measured."""
-    entry = lookup().entry(arm.model)
+    entry = load_catalog().entry(arm.model)
     wish = parse_intent(arm.level, words=entry.capability.extra_words)
     cap = results.facts.spec.max_tokens
     if fields_hash(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):

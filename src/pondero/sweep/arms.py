@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json
-from ..client import PolicyLike, levels_of, lookup, plan, policy_of
+from ..client import PolicyLike, levels_of, load_catalog, plan, policy_of
 from ..errors import BadParameter, UsageError
 from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, parse_auto
 
@@ -66,7 +66,7 @@ def arms_of(
 def _arms(
     name: str, levels: str | Sequence[str], max_tokens: int | None, policy: Policy
 ) -> Iterable[Arm]:
-    bare, wish = lookup().apart(name)
+    bare, wish = load_catalog().apart(name)
     groups: dict[bytes, list[tuple[str, Plan]]] = {}
     wanted = (wish,) if wish is not None else _wanted(bare, levels)
     if auto := next((level for level in wanted if parse_auto(level) is not None), None):

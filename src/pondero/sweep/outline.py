@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..batch import terms_of
 from ..canon import Json
 from ..errors import BadParameter
-from ..store import lookup
+from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
 from .data import Data, Question, questions_of, shuffled
 from .judges import check_questions, judge_of
@@ -106,7 +106,7 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     if spec.engine in DISCOUNTED:
         for arm in arms:
-            entry = lookup().entry(arm.model)
+            entry = load_catalog().entry(arm.model)
             terms_of(entry.provider, entry.model)
     _check_prices(spec, arms, questions[0])
     return Outline(spec, questions, arms, reference_of(arms, spec.reference))
@@ -115,7 +115,7 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
     models = [arm.model for arm in arms]
     if spec.judge.startswith("model:"):
-        models.append(lookup().apart(spec.judge.partition(":")[2])[0])
+        models.append(load_catalog().apart(spec.judge.partition(":")[2])[0])
     unpriced = [model for model in dict.fromkeys(models) if not is_priced(model)]
     if unpriced and not spec.unpriced and not spec.offline:
         message = (

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..catalog import Provider
 from ..errors import MissingExtra, PonderoError, UsageError
-from ..store import Credentials, lookup
+from ..store import Credentials, load_catalog
 from .data import Question
 from .engine import Ask, Purse, Settled, Spent, settling
 from .judges import Grade, Judge
@@ -293,7 +293,7 @@ class RayEngine:
         ray = self._started()
         fresh = [model for model in models if model not in self._accounts]
         for model in fresh:
-            provider = lookup().entry(model).provider
+            provider = load_catalog().entry(model).provider
             self._accounts[model] = accounts_of(provider, offline=self._offline)
             self._environment.update(_addresses(provider))
             for account in self._accounts[model]:

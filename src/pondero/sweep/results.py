@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..exchange import Calibration
-from ..store import has_prices, keep_calibration
+from ..store import has_prices, save_calibration
 from .adoption import calibration_of
 from .agreement import Agreement
 from .axes import money, seconds, tokens
@@ -239,7 +239,7 @@ class Results(Struct, frozen=True, kw_only=True):
         questions decide gets a level of its own; ``force`` replaces what has the name already.
         """
         made = self.calibration(name, level=level, by_kind=by_kind)
-        return keep_calibration(made, force=force)
+        return save_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
         """Return the arms that no other arm beats in both accuracy and cost, the cheapest first.

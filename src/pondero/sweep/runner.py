@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..batch import factor_of
 from ..canon import Usage, dump_json
 from ..errors import BadParameter, PonderoError
-from ..store import cost, lookup
+from ..store import load_catalog, price_usage
 from .agreement import agreement, labels
 from .arms import Arm
 from .data import Question
@@ -246,7 +246,7 @@ def bound_of(
     No token is shorter than a byte, and no answer is longer than the model's limit or the given
     one, thinking included.
     """
-    entry = lookup().entry(arm.model)
+    entry = load_catalog().entry(arm.model)
     most = max_tokens or entry.capability.max_output
     if most is None:
         message = (
@@ -256,7 +256,7 @@ def bound_of(
         raise BadParameter(message)
     words = len(dump_json(question.prompt).encode()) + len((system or "").encode())
     usage = Usage(input=words + _ENVELOPE, output=most)
-    price = cost(entry.provider.name, entry.model, usage)
+    price = price_usage(entry.provider.name, entry.model, usage)
     if price is None:
         message = f"no price of {arm.model} is known, so no cap on its cost would hold"
         raise BadParameter(message)
@@ -268,7 +268,7 @@ def bound_in(spec: Spec, arm: Arm, question: Question) -> Decimal:
     bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
     if spec.engine not in DISCOUNTED:
         return bound
-    return bound * factor_of(lookup().entry(arm.model).provider.name)
+    return bound * factor_of(load_catalog().entry(arm.model).provider.name)
 
 
 DISCOUNTED = ("batch",)
@@ -277,5 +277,7 @@ DISCOUNTED = ("batch",)
 
 def is_priced(model: str) -> bool:
     """Return whether a price of this model is known."""
-    entry = lookup().entry(model)
-    return cost(entry.provider.name, entry.model, Usage(input=1_000, output=1_000)) is not None
+    entry = load_catalog().entry(model)
+    return (
+        price_usage(entry.provider.name, entry.model, Usage(input=1_000, output=1_000)) is not None
+    )

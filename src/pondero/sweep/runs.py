@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..canon import dump_json, load_json
 from ..errors import StoreError, UsageError
-from ..store import FACTS, Database, Jobs, Schema, locked
+from ..store import FACTS, Database, Jobs, Schema, hold_lock
 from .agreement import Agreement
 from .arms import Arm
 from .data import Question, digest
@@ -102,7 +102,7 @@ def all_runs() -> list[Listed]:
 
 def named(text: str) -> str:
     """Return the whole name of a run from its beginning; ``last`` is the newest."""
-    return _RUNS.named(text, [each.run for each in all_runs()])
+    return _RUNS.find(text, [each.run for each in all_runs()])
 
 
 class Run:
@@ -130,7 +130,7 @@ class Run:
             data=digest(questions),
         )
         database = _RUNS.create(name)
-        with database.writing() as connection:
+        with database.transaction() as connection:
             rows = ((n, dump_json(question)) for n, question in enumerate(questions))
             connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
             connection.execute("INSERT INTO facts VALUES ('facts', ?)", (dump_json(facts),))
@@ -162,7 +162,7 @@ class Run:
         that counts as paid for.
         """
         busy = f"run {self.facts.run} is being asked by another process"
-        with locked(self._database.path, busy):
+        with hold_lock(self._database.path, busy):
             self._set("state", "running")
             self._abandon(known=known)
             yield
@@ -175,7 +175,7 @@ class Run:
         if state != "running":
             return "done" if state == "done" else "stopped"
         try:
-            with locked(self._database.path, "running"):
+            with hold_lock(self._database.path, "running"):
                 return "interrupted"
         except UsageError:
             return "running"
@@ -189,7 +189,7 @@ class Run:
 
     def _abandon(self, *, known: bool) -> None:
         """Count what a killed process had in flight as spent: it may have been charged."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             if not known:
                 connection.execute(
                     "INSERT INTO losses SELECT key, bound FROM flights "
@@ -206,13 +206,13 @@ class Run:
 
     def lose(self, key: str, bound: Decimal) -> None:
         """Write down that an attempt may have been charged though no answer came."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.execute("INSERT INTO losses VALUES (?, ?)", (key, str(bound)))
             connection.execute("DELETE FROM flights WHERE key = ?", (key,))
 
     def settle(self, settled: Settled, grade: "Graded | None" = None) -> None:
         """Keep an answer, and its grade where there is one already."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             row = (settled.key, dump_json(settled))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
             if grade is not None:
@@ -221,7 +221,7 @@ class Run:
     def forget_errors(self) -> None:
         """Delete the errors that stayed, of models and judge, so that they are asked again."""
         failed = self.failed
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in failed))
         self.forget_ungraded(self.facts.spec.judge)
 

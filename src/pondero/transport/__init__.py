@@ -6,12 +6,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aws_signature import AsyncSigningTransport, SigningTransport
     from .cassette import AsyncCassette, Cassette
-    from .cassette_file import Recorded, exchanges, load
+    from .cassette_file import RecordedExchange, load_cassette, parse_cassette
     from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
     from .leak_check import Leak, leaks
     from .recorder import AsyncTap, Tap
-    from .redaction import presentable
+    from .redaction import redact_exchange
     from .shell import AsyncShell, Shell
 
 _HOMES = {
@@ -24,14 +24,14 @@ _HOMES = {
     "FastTransport": "fast_http",
     "HttpTransport": "http",
     "Leak": "leak_check",
-    "Recorded": "cassette_file",
+    "RecordedExchange": "cassette_file",
     "Shell": "shell",
     "SigningTransport": "aws_signature",
     "Tap": "recorder",
-    "exchanges": "cassette_file",
+    "parse_cassette": "cassette_file",
     "leaks": "leak_check",
-    "load": "cassette_file",
-    "presentable": "redaction",
+    "load_cassette": "cassette_file",
+    "redact_exchange": "redaction",
 }
 
 __all__ = [
@@ -44,14 +44,14 @@ __all__ = [
     "FastTransport",
     "HttpTransport",
     "Leak",
-    "Recorded",
+    "RecordedExchange",
     "Shell",
     "SigningTransport",
     "Tap",
-    "exchanges",
     "leaks",
-    "load",
-    "presentable",
+    "load_cassette",
+    "parse_cassette",
+    "redact_exchange",
 ]
 
 # Load a transport on first use: each needs another library.

@@ -1,7 +1,7 @@
 """Cassettes: transports that play a recording in place of a service, or make one.
 
-Both classes are the same few lines with and without ``await``; ``Player`` and ``Recorder`` do the
-work.
+Both classes are the same few lines with and without ``await``; ``Player`` and ``CassetteRecorder``
+do the work.
 """
 
 import os
@@ -13,11 +13,11 @@ from typing import Self
 from ..canon import HttpRequest
 from ..errors import UsageError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
-from .cassette_file import Recorded, load
-from .player import AsyncPlayed, Played, Player
-from .recorder import AsyncTaken, Recorder, Taken
-from .redaction import Redactor, of_environment, registered
-from .request_match import MATCH, check
+from .cassette_file import RecordedExchange, load_cassette
+from .player import AsyncPlayedResponse, PlayedResponse, Player
+from .recorder import AsyncRecordingResponse, CassetteRecorder, RecordingResponse
+from .redaction import Redactor, check_secrets, of_environment
+from .request_match import MATCH, check_match
 
 _NO = ("", "0", "false", "no", "off")
 
@@ -37,11 +37,11 @@ class _Tape:
         source: str | None,
     ) -> None:
         self.path: Path = Path(path)
-        self._match = check(match)
-        self._secrets = registered(secrets)
+        self._match = check_match(match)
+        self._secrets = check_secrets(secrets)
         if record is None:
             record = os.environ.get("VCR_RECORD", "").strip().lower() not in _NO
-        self._recorder = Recorder(self.path, self._secrets, source) if record else None
+        self._recorder = CassetteRecorder(self.path, self._secrets, source) if record else None
         self._player: Player | None = None
 
     def __repr__(self) -> str:
@@ -60,9 +60,9 @@ class _Tape:
         return self.recording and (inner is None or inner.needs_key)
 
     @property
-    def left(self) -> tuple[Recorded, ...]:
+    def left(self) -> tuple[RecordedExchange, ...]:
         """Return the exchanges that were not played yet."""
-        return () if self.recording else self._playing().left
+        return () if self.recording else self._playing().unplayed
 
     def assert_played(self) -> None:
         """Raise CassetteError where an exchange of the file was not played."""
@@ -83,7 +83,7 @@ class _Tape:
         if self._player is None:
             secrets = self._secrets | set(of_environment())
             self._player = Player(
-                load(self.path),
+                load_cassette(self.path),
                 name=str(self.path),
                 match=self._match,
                 redactor=Redactor(secrets),
@@ -120,7 +120,7 @@ class Cassette(_Tape):
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Return the recorded answer to this request, or the service's own while recording."""
         if self._recorder is None:
-            return Played(self._playing().take(request))
+            return PlayedResponse(self._playing().take(request))
         take = self._recorder.take(request)
         try:
             answer = self._inner().send(request, timeouts)
@@ -130,7 +130,7 @@ class Cassette(_Tape):
         except Exception as error:
             take.fail(error)
             raise
-        return Taken(answer, take)
+        return RecordingResponse(answer, take)
 
     def close(self) -> None:
         """Write the recording, if this is one, and close the transport it was made through."""
@@ -182,7 +182,7 @@ class AsyncCassette(_Tape):
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Return the recorded answer to this request, or the service's own while recording."""
         if self._recorder is None:
-            return AsyncPlayed(self._playing().take(request))
+            return AsyncPlayedResponse(self._playing().take(request))
         take = self._recorder.take(request)
         try:
             answer = await self._inner().send(request, timeouts)
@@ -192,7 +192,7 @@ class AsyncCassette(_Tape):
         except Exception as error:
             take.fail(error)
             raise
-        return AsyncTaken(answer, take)
+        return AsyncRecordingResponse(answer, take)
 
     async def aclose(self) -> None:
         """Write the recording, if this is one, and close the transport it was made through."""

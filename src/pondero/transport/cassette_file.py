@@ -24,7 +24,7 @@ OF_THE_JOURNEY = ("content-encoding", "content-length", "transfer-encoding")
 _T = TypeVar("_T")
 
 
-class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class EarlyEnd(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How an answer ended early: it failed, or its reader closed it."""
 
     error: str | None = None
@@ -32,7 +32,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     closed: bool = False
 
 
-class Recorded(Struct, frozen=True):
+class RecordedExchange(Struct, frozen=True):
     """A request and its answer; ``head`` is None where no answer began.
 
     ``line`` is where it begins in its file, ``source`` the base URL that its file names.
@@ -41,7 +41,7 @@ class Recorded(Struct, frozen=True):
     request: HttpRequest
     head: ResponseHead | None = None
     pieces: tuple[bytes, ...] = ()
-    end: Ending | None = None
+    end: EarlyEnd | None = None
     line: int = 0
     source: str | None = None
 
@@ -74,7 +74,7 @@ class _Line(NamedTuple):
     value: Json
 
 
-def load(path: Path) -> tuple[Recorded, ...]:
+def load_cassette(path: Path) -> tuple[RecordedExchange, ...]:
     """Return the exchanges of a cassette, ours or vcrpy's."""
     try:
         data = path.read_bytes()
@@ -91,7 +91,7 @@ def load(path: Path) -> tuple[Recorded, ...]:
     return parse(data, str(path))
 
 
-def exchanges(data: bytes, name: str) -> tuple[Recorded, ...]:
+def parse_cassette(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
     """Return the exchanges of a cassette, ours or vcrpy's; the content says which."""
     begun = data.lstrip()
     if begun.startswith(b"{") and begun.partition(b'"')[2].startswith(b"_"):
@@ -104,7 +104,7 @@ def exchanges(data: bytes, name: str) -> tuple[Recorded, ...]:
 # -- writing ---------------------------------------------------------------------------------
 
 
-def dump(exchanges: Iterable[Recorded]) -> bytes:
+def dump(exchanges: Iterable[RecordedExchange]) -> bytes:
     """Return the file's bytes."""
     written = tuple(exchanges)
     source = next((each.source for each in written if each.source is not None), None)
@@ -113,7 +113,7 @@ def dump(exchanges: Iterable[Recorded]) -> bytes:
     return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
 
-def _lines(exchange: Recorded) -> Iterator[Json]:
+def _lines(exchange: RecordedExchange) -> Iterator[Json]:
     asked = exchange.request
     yield {"_request": _Request(asked.method, asked.url, asked.headers, _written(asked.body))}
     if exchange.head is not None:
@@ -137,7 +137,7 @@ def _written(data: bytes) -> str | Base64:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
+def parse(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
     """Return the exchanges in these bytes; ``name`` appears in errors."""
     groups: list[list[_Line]] = []
     source: str | None = None
@@ -169,7 +169,7 @@ def _line(name: str, number: int, text: bytes) -> _Line:
 _KEYS = ("_request", "_response", "_body", "_chunk", "_end", "_source")
 
 
-def _exchange(name: str, lines: list[_Line], source: str | None) -> Recorded:
+def _exchange(name: str, lines: list[_Line], source: str | None) -> RecordedExchange:
     begin, *rest = lines
     asked = _convert(name, begin, _Request)
     request = HttpRequest(
@@ -179,7 +179,7 @@ def _exchange(name: str, lines: list[_Line], source: str | None) -> Recorded:
     if rest and rest[0].key == "_response":
         head = _convert(name, rest.pop(0), ResponseHead)
     if rest and rest[-1].key == "_end":
-        end = _convert(name, rest.pop(), Ending)
+        end = _convert(name, rest.pop(), EarlyEnd)
     last = lines[-1].number
     if head is None and end is None:
         _broken(name, last, "the request has no answer; was the file cut?")
@@ -190,7 +190,7 @@ def _exchange(name: str, lines: list[_Line], source: str | None) -> Recorded:
             _broken(name, line.number, f"{line.key} may not stand here")
     pieces = (_bytes(name, line.number, _piece(name, line)) for line in rest)
     came = tuple(piece for piece in pieces if piece)
-    return Recorded(request, head, came, end, begin.number, source)
+    return RecordedExchange(request, head, came, end, begin.number, source)
 
 
 def _piece(name: str, line: _Line) -> str | Base64:

@@ -35,7 +35,7 @@ class FastTransport:
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = WeakKeyDictionary()
         self._proxies = Proxies()
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastAnswer":
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastResponseStream":
         """Send it and return the answer as soon as its head is there."""
         pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
         try:
@@ -45,7 +45,7 @@ class FastTransport:
                 data=request.body,
                 headers=request.headers,
                 timeout=_waits(timeouts),
-                proxy=self._proxies.of(request.url),
+                proxy=self._proxies.proxy_for(request.url),
                 allow_redirects=False,
             )
         except _ERRORS as error:
@@ -55,7 +55,7 @@ class FastTransport:
             connection.protocol.read_timeout = timeouts.between_bytes
             connection.protocol.start_timeout()
             pool.lines.reads(connection.protocol, response.content)
-        return FastAnswer(response, request.url, timeouts.between_bytes)
+        return FastResponseStream(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request would open new ones."""
@@ -69,7 +69,7 @@ class FastTransport:
         return pool
 
 
-class FastAnswer:
+class FastResponseStream:
     """A response that has begun; yields its own pieces, as that is less than a generator costs."""
 
     def __init__(self, response: aiohttp.ClientResponse, url: str, seconds: float) -> None:
@@ -147,7 +147,7 @@ class _Pool:
     def __init__(self) -> None:
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=60.0, socket_factory=Sockets().made
+                limit=0, keepalive_timeout=60.0, socket_factory=Sockets().make
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=_HEADERS,
@@ -212,7 +212,7 @@ class Sockets:
         self._open: WeakSet[_Socket] = WeakSet()
         self._share = 0
 
-    def made(self, info: tuple[Any, ...]) -> socket.socket:
+    def make(self, info: tuple[Any, ...]) -> socket.socket:
         """Return a socket for an address."""
         made = _Socket(*info[:3])
         made.among = self._open

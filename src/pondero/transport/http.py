@@ -47,16 +47,16 @@ class HttpTransport:
         self._ways: dict[_Way, httpx2.HTTPTransport] = {}
         self._lock = Lock()
 
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> "HttpAnswer":
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> "HttpResponseStream":
         """Send it and return the answer as soon as its head is there."""
         built, waits = _built(request, timeouts)
         with _said(built, timeouts):
-            response = self._by((built.url.scheme, self._proxies.of(request.url))).handle_request(
-                built
-            )
+            response = self._by(
+                (built.url.scheme, self._proxies.proxy_for(request.url))
+            ).handle_request(built)
         response.request = built
         waits["read"] = timeouts.between_bytes
-        return HttpAnswer(response, timeouts)
+        return HttpResponseStream(response, timeouts)
 
     def close(self) -> None:
         """Close every connection; the next request would open new ones."""
@@ -87,7 +87,7 @@ if hasattr(os, "register_at_fork"):  # those that await need it not: a child has
     os.register_at_fork(after_in_child=_forget_all)
 
 
-class HttpAnswer:
+class HttpResponseStream:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
@@ -117,15 +117,15 @@ class AsyncHttpTransport:
         self._pools: WeakKeyDictionary[AbstractEventLoop, _Pool] = WeakKeyDictionary()
         self._proxies = Proxies()
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpAnswer":
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpResponseStream":
         """Send it and return the answer as soon as its head is there."""
         built, waits = _built(request, timeouts)
-        way = await self._by((built.url.scheme, self._proxies.of(request.url)))
+        way = await self._by((built.url.scheme, self._proxies.proxy_for(request.url)))
         with _said(built, timeouts):
             response = await way.handle_async_request(built)
         response.request = built
         waits["read"] = timeouts.between_bytes
-        return AsyncHttpAnswer(response, timeouts)
+        return AsyncHttpResponseStream(response, timeouts)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request would open new ones."""
@@ -147,7 +147,7 @@ class AsyncHttpTransport:
         return pool.ways[way]
 
 
-class AsyncHttpAnswer:
+class AsyncHttpResponseStream:
     """A response that has begun."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:

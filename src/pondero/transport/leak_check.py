@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..errors import WireError
 from ..framing import read_payloads
-from .cassette_file import Recorded, load
+from .cassette_file import RecordedExchange, load_cassette
 from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
@@ -82,10 +82,12 @@ def leaks(path: str | Path) -> tuple[Leak, ...]:
     >>> leaks("sums.jsonl")
     ()
     """
-    return find(load(Path(path)))
+    return find_in_text(load_cassette(Path(path)))
 
 
-def find(exchanges: Iterable[Recorded], secrets: Iterable[str] = ()) -> tuple[Leak, ...]:
+def find_in_text(
+    exchanges: Iterable[RecordedExchange], secrets: Iterable[str] = ()
+) -> tuple[Leak, ...]:
     """Return what looks like a key, or is one of these secrets in any spelling."""
     known = tuple(secrets)
     found = [
@@ -97,7 +99,7 @@ def find(exchanges: Iterable[Recorded], secrets: Iterable[str] = ()) -> tuple[Le
     return tuple(dict.fromkeys(found))
 
 
-def _places(exchange: Recorded) -> Iterator[tuple[str, str]]:
+def _places(exchange: RecordedExchange) -> Iterator[tuple[str, str]]:
     asked, head = exchange.request, exchange.head
     yield "the address", asked.url.replace("/", " ")
     yield "the source", (exchange.source or "").replace("/", " ")

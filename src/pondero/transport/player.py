@@ -7,9 +7,9 @@ from types import coroutine
 from .. import errors
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
-from .cassette_file import Ending, Recorded
+from .cassette_file import EarlyEnd, RecordedExchange
 from .redaction import Redactor, of_exchange
-from .request_match import differences, report
+from .request_match import describe_mismatch, differences
 
 
 class Player:
@@ -17,7 +17,7 @@ class Player:
 
     def __init__(
         self,
-        exchanges: tuple[Recorded, ...],
+        exchanges: tuple[RecordedExchange, ...],
         *,
         name: str,
         match: tuple[str, ...],
@@ -31,11 +31,11 @@ class Player:
         self._lock = Lock()
 
     @property
-    def left(self) -> tuple[Recorded, ...]:
+    def unplayed(self) -> tuple[RecordedExchange, ...]:
         """Return the exchanges that were not played yet."""
         return tuple(self._left.values())
 
-    def take(self, request: HttpRequest) -> Recorded:
+    def take(self, request: HttpRequest) -> RecordedExchange:
         """Return the exchange recorded for this request, or raise with what is different."""
         sent = self._redactor.request(request)
         with self._lock:
@@ -55,7 +55,9 @@ class Player:
         raise CassetteError("\n".join(lines))
 
     def _unlike(self, request: HttpRequest) -> CassetteError:
-        learned = of_exchange(Recorded(request))  # what is shown has no more in it than a file
+        learned = of_exchange(
+            RecordedExchange(request)
+        )  # what is shown has no more in it than a file
         sent = Redactor(self._redactor.secrets.union(learned)).request(request)
         what, total = f"{sent.method} {sent.url}", len(self._exchanges)
         again = "If the request is right, record again with VCR_RECORD=1."
@@ -71,21 +73,21 @@ class Player:
         lines = [
             f"{self._name} has no exchange for {what}",
             f"the nearest of {len(found)} left is {_where(nearest, self._left[nearest])}",
-            report(found[nearest]),
+            describe_mismatch(found[nearest]),
             again,
         ]
         return CassetteError("\n".join(lines))
 
 
-def _where(number: int, exchange: Recorded) -> str:
+def _where(number: int, exchange: RecordedExchange) -> str:
     line = f", line {exchange.line}" if exchange.line else ""
     return f"exchange {number}{line}: {exchange.request.method} {exchange.request.url}"
 
 
-class Played:
+class PlayedResponse:
     """An answer from the file; it fails where the recorded one failed."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: RecordedExchange) -> None:
         self._head = _begun(recorded)
         self._pieces = iter(recorded.pieces)
         self._end = recorded.end
@@ -106,11 +108,11 @@ class Played:
         self._pieces, self._end = iter(()), None
 
 
-class AsyncPlayed:
+class AsyncPlayedResponse:
     """An answer from the file, for asyncio."""
 
-    def __init__(self, recorded: Recorded) -> None:
-        self._played = Played(recorded)
+    def __init__(self, recorded: RecordedExchange) -> None:
+        self._played = PlayedResponse(recorded)
 
     @property
     def head(self) -> ResponseHead:
@@ -129,14 +131,14 @@ class AsyncPlayed:
         self._played.close()
 
 
-def _begun(recorded: Recorded) -> ResponseHead:
+def _begun(recorded: RecordedExchange) -> ResponseHead:
     """Return the head of the answer, or raise the recorded failure to get one."""
     if recorded.head is not None:
         return recorded.head
     raise _failure(recorded.end) or Unreachable("the recorded request was given up by its caller")
 
 
-def _failure(end: Ending | None) -> PonderoError | None:
+def _failure(end: EarlyEnd | None) -> PonderoError | None:
     """Return the error an answer ended in; None where its reader closed it."""
     if end is None or end.error is None:
         return None

@@ -14,7 +14,7 @@ class Proxies:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str | None] = {}
 
-    def of(self, url: str) -> str | None:
+    def proxy_for(self, url: str) -> str | None:
         """Return the proxy's address, or None for a direct connection."""
         scheme, _, rest = url.partition("://")
         key = (scheme, rest.partition("/")[0])

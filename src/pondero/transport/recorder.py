@@ -11,14 +11,14 @@ from pathlib import Path
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
-from .cassette_file import YAML, Ending, Recorded, dump
-from .leak_check import KNOWN, Leak, find
-from .redaction import Redactor, of_environment, of_exchange, presentable
+from .cassette_file import YAML, EarlyEnd, RecordedExchange, dump
+from .leak_check import KNOWN, Leak, find_in_text
+from .redaction import Redactor, of_environment, of_exchange, redact_exchange
 
-Show = Callable[[Recorded], None]
+Show = Callable[[RecordedExchange], None]
 
 
-class Take:
+class Recording:
     """One exchange being recorded; every byte that came is kept, however it ends.
 
     It is given to ``show`` once, when nothing more can come.
@@ -32,7 +32,7 @@ class Take:
         self._show = show
         self._head: ResponseHead | None = None
         self._pieces: list[bytes] = []
-        self._end: Ending | None = Ending(closed=True)  # until it ends in another way
+        self._end: EarlyEnd | None = EarlyEnd(closed=True)  # until it ends in another way
 
     def begin(self, head: ResponseHead) -> None:
         """Take the head of the answer."""
@@ -51,25 +51,25 @@ class Take:
         """Note that the answer, or the wait for it, ended in an error."""
         named = isinstance(error, PonderoError)
         message = str(error) if named else f"{type(error).__name__}: {error}"
-        self._end = Ending(type(error).__name__ if named else "TransportError", message)
+        self._end = EarlyEnd(type(error).__name__ if named else "TransportError", message)
 
     def close(self) -> None:
         """Note that nothing more can come; may be called twice."""
         show, self._show = self._show, None
         if show is not None:
-            show(presentable(self.exchange()))
+            show(redact_exchange(self.exchange()))
 
-    def exchange(self) -> Recorded:
+    def exchange(self) -> RecordedExchange:
         """Return the exchange as far as it was recorded."""
-        return Recorded(
+        return RecordedExchange(
             self._request, self._head, tuple(self._pieces), self._end, source=self._source
         )
 
 
-class Taken:
+class RecordingResponse:
     """An answer that is recorded while it is read."""
 
-    def __init__(self, answer: Response, take: Take) -> None:
+    def __init__(self, answer: Response, take: Recording) -> None:
         take.begin(answer.head)
         self._answer = answer
         self._take = take
@@ -96,10 +96,10 @@ class Taken:
         self._take.close()
 
 
-class AsyncTaken:
+class AsyncRecordingResponse:
     """An answer that is recorded while it is read, for asyncio."""
 
-    def __init__(self, answer: AsyncResponse, take: Take) -> None:
+    def __init__(self, answer: AsyncResponse, take: Recording) -> None:
         take.begin(answer.head)
         self._answer = answer
         self._take = take
@@ -140,14 +140,14 @@ class Tap:
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Send it through the wrapped transport."""
-        take = Take(request, show=self._show)
+        take = Recording(request, show=self._show)
         try:
             answer = self._transport.send(request, timeouts)
         except Exception as error:
             take.fail(error)
             take.close()
             raise
-        return Taken(answer, take)
+        return RecordingResponse(answer, take)
 
     def close(self) -> None:
         """Close the wrapped transport."""
@@ -160,7 +160,7 @@ class AsyncTap:
     def __init__(self, transport: AsyncTransport, show: Show | None = None) -> None:
         self._transport = transport
         self._show = show
-        self._take: Take | None = None
+        self._take: Recording | None = None
 
     @property
     def needs_key(self) -> bool:
@@ -168,27 +168,27 @@ class AsyncTap:
         return self._transport.needs_key
 
     @property
-    def last(self) -> Recorded | None:
+    def last(self) -> RecordedExchange | None:
         """Return the last exchange, with every key taken out."""
-        return None if self._take is None else presentable(self._take.exchange())
+        return None if self._take is None else redact_exchange(self._take.exchange())
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send it through the wrapped transport."""
-        take = self._take = Take(request, show=self._show)
+        take = self._take = Recording(request, show=self._show)
         try:
             answer = await self._transport.send(request, timeouts)
         except Exception as error:
             take.fail(error)
             take.close()
             raise
-        return AsyncTaken(answer, take)
+        return AsyncRecordingResponse(answer, take)
 
     async def aclose(self) -> None:
         """Close the wrapped transport."""
         await self._transport.aclose()
 
 
-class Recorder:
+class CassetteRecorder:
     """The takes of one cassette, in the order in which their requests were sent."""
 
     def __init__(self, path: Path, secrets: frozenset[str], source: str | None = None) -> None:
@@ -198,15 +198,15 @@ class Recorder:
         self._path = path
         self._secrets = secrets
         self._source = source
-        self._takes: list[Take] = []
+        self._takes: list[Recording] = []
 
-    def take(self, request: HttpRequest) -> Take:
+    def take(self, request: HttpRequest) -> Recording:
         """Return a new take."""
-        take = Take(request, self._source)
+        take = Recording(request, self._source)
         self._takes.append(take)
         return take
 
-    def drop(self, take: Take) -> None:
+    def drop(self, take: Recording) -> None:
         """Forget a take: its request was never sent."""
         self._takes.remove(take)
 
@@ -219,7 +219,7 @@ class Recorder:
         secrets |= {value for exchange in taken for value in of_exchange(exchange)}
         redactor = Redactor(secrets)
         exchanges = [redactor.exchange(exchange) for exchange in taken]
-        if found := find(exchanges, redactor.secrets):
+        if found := find_in_text(exchanges, redactor.secrets):
             raise _refused(self._path, found)
         _write(self._path, dump(exchanges))
 

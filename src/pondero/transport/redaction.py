@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, detect_framing, write_aws_event
-from .cassette_file import OF_THE_JOURNEY, Ending, Recorded
+from .cassette_file import OF_THE_JOURNEY, EarlyEnd, RecordedExchange
 
 HEADER = re.compile(
     r"(?!.*ratelimit)(?:.*[-_])?(?:authorization|auth|token|cookie2?|signature|secret|password"
@@ -54,7 +54,7 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Iterator[str
     yield from find_secrets(os.environ if environment is None else environment)
 
 
-def of_exchange(exchange: Recorded) -> Iterator[str]:
+def of_exchange(exchange: RecordedExchange) -> Iterator[str]:
     """Yield the secrets an exchange shows: headers, query values and fields used for auth."""
     for found in _shown(exchange):
         value = found.strip()
@@ -62,7 +62,7 @@ def of_exchange(exchange: Recorded) -> Iterator[str]:
             yield value
 
 
-def _shown(exchange: Recorded) -> Iterator[str]:
+def _shown(exchange: RecordedExchange) -> Iterator[str]:
     head = exchange.head.headers if exchange.head else {}
     for headers in (exchange.request.headers, head):
         for name, value in headers.items():
@@ -154,7 +154,7 @@ class Redactor:
         self.secrets: frozenset[str] = frozenset(secrets) - {REDACTED}
         self._forms = sorted({form for secret in self.secrets for form in forms(secret)})
 
-    def exchange(self, exchange: Recorded) -> Recorded:
+    def exchange(self, exchange: RecordedExchange) -> RecordedExchange:
         """Return the exchange as it may be written."""
         end = exchange.end
         return replace(
@@ -230,16 +230,16 @@ class Redactor:
         told = {k: v for k, v in head.headers.items() if k.lower() not in OF_THE_JOURNEY}
         return ResponseHead(head.status, self.headers(told))
 
-    def _ending(self, end: Ending) -> Ending:
+    def _ending(self, end: EarlyEnd) -> EarlyEnd:
         return replace(end, message=self.text(end.message))
 
 
-def presentable(exchange: Recorded) -> Recorded:
+def redact_exchange(exchange: RecordedExchange) -> RecordedExchange:
     """Return the exchange without any secret that it or the environment holds."""
     return Redactor({*of_environment(), *of_exchange(exchange)}).exchange(exchange)
 
 
-def registered(secrets: Iterable[str]) -> frozenset[str]:
+def check_secrets(secrets: Iterable[str]) -> frozenset[str]:
     """Return the secrets a caller named; raises for one so short that it could be a word."""
     given = frozenset((secrets,) if isinstance(secrets, str) else secrets)
     for secret in given:

@@ -15,14 +15,14 @@ _SHOWN = 12
 _WIDTH = 200
 
 
-class Nothing(Struct, frozen=True):
+class Missing(Struct, frozen=True):
     """Stands for a value that one side does not have."""
 
 
-NOTHING = Nothing()
+NOTHING = Missing()
 
 
-class Difference(Struct, frozen=True):
+class RequestDifference(Struct, frozen=True):
     """One place in which a request differs from the recorded one."""
 
     path: str
@@ -45,12 +45,12 @@ class Difference(Struct, frozen=True):
 
 def differences(
     recorded: HttpRequest, sent: HttpRequest, match: tuple[str, ...] = MATCH
-) -> list[Difference]:
+) -> list[RequestDifference]:
     """Return where a sent request differs from the recorded one."""
     return [found for word in match for found in _COMPARED[word](recorded, sent)]
 
 
-def check(match: Iterable[str]) -> tuple[str, ...]:
+def check_match(match: Iterable[str]) -> tuple[str, ...]:
     """Return the names to match by; raises BadParameter for an unknown one."""
     words = (match,) if isinstance(match, str) else tuple(match)
     for word in words:
@@ -60,7 +60,7 @@ def check(match: Iterable[str]) -> tuple[str, ...]:
     return words
 
 
-def report(found: list[Difference]) -> str:
+def describe_mismatch(found: list[RequestDifference]) -> str:
     """Return the differences as text, path by path; at most the first dozen."""
     lines = [str(each) for each in found[:_SHOWN]]
     if len(found) > _SHOWN:
@@ -71,21 +71,21 @@ def report(found: list[Difference]) -> str:
 # -- what is compared ------------------------------------------------------------------------
 
 
-def _method(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _method(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     yield from _value("method", recorded.method.upper(), sent.method.upper())
 
 
-def _host(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _host(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     ours, theirs = urlsplit(recorded.url), urlsplit(sent.url)
     yield from _value("host", ours.netloc.rpartition("@")[2], theirs.netloc.rpartition("@")[2])
 
 
-def _path(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _path(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     ours, theirs = urlsplit(recorded.url), urlsplit(sent.url)
     yield from _value("path", unquote(ours.path), unquote(theirs.path))
 
 
-def _query(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _query(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     yield from _value("query", _pairs(recorded.url), _pairs(sent.url))
 
 
@@ -96,15 +96,17 @@ def _pairs(url: str) -> dict[str, list[str]]:
     return pairs
 
 
-def _body(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _body(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     yield from _bodies(recorded, sent, whole=True)
 
 
-def _body_subset(recorded: HttpRequest, sent: HttpRequest) -> Iterator[Difference]:
+def _body_subset(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
     yield from _bodies(recorded, sent, whole=False)
 
 
-def _bodies(recorded: HttpRequest, sent: HttpRequest, *, whole: bool) -> Iterator[Difference]:
+def _bodies(
+    recorded: HttpRequest, sent: HttpRequest, *, whole: bool
+) -> Iterator[RequestDifference]:
     if recorded.body == sent.body:
         return
     try:
@@ -120,7 +122,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-_COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[Difference]]] = {
+_COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[RequestDifference]]] = {
     "method": _method,
     "host": _host,
     "path": _path,
@@ -133,7 +135,9 @@ _COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[Difference
 # -- JSON, path by path ----------------------------------------------------------------------
 
 
-def _value(path: str, ours: Json, theirs: Json, *, whole: bool = True) -> Iterator[Difference]:
+def _value(
+    path: str, ours: Json, theirs: Json, *, whole: bool = True
+) -> Iterator[RequestDifference]:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         names = [*ours, *(name for name in theirs if whole and name not in ours)]
         for name in names:
@@ -144,7 +148,7 @@ def _value(path: str, ours: Json, theirs: Json, *, whole: bool = True) -> Iterat
         for place in range(max(len(ours), len(theirs))):
             yield from _value(f"{path}[{place}]", _at(ours, place), _at(theirs, place), whole=whole)
     elif not _same(ours, theirs):
-        yield Difference(path, ours, theirs)
+        yield RequestDifference(path, ours, theirs)
 
 
 def _at(values: list[Json], place: int) -> Json:
@@ -176,10 +180,10 @@ def _fits(around: list[str], text: str) -> bool:
 # -- for people ------------------------------------------------------------------------------
 
 
-def _shown(difference: Difference, side: int) -> str:
+def _shown(difference: RequestDifference, side: int) -> str:
     """Return one side's value; of a long text only the part around the first difference."""
     value = (difference.expected, difference.actual)[side]
-    if isinstance(value, Nothing):
+    if isinstance(value, Missing):
         return "(nothing)"
     other = (difference.expected, difference.actual)[1 - side]
     start = 0

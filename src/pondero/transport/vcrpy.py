@@ -14,13 +14,13 @@ import msgspec
 from ..canon import HttpRequest, Json, ResponseHead
 from ..errors import CassetteError, MissingExtra
 from ..framing import MAX_FRAME
-from .cassette_file import OF_THE_JOURNEY, Recorded
+from .cassette_file import OF_THE_JOURNEY, RecordedExchange
 
 _DEEPEST = 200  # levels; 100,000 of them end the process, in the C part of PyYAML
 _UNFOLDED = 8 * 1024 * 1024  # what aliases may add to a file; those of vcrpy repeat small lists
 
 
-def parse(data: bytes, name: str) -> tuple[Recorded, ...]:
+def parse(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
     """Return the exchanges of a vcrpy cassette; ``name`` appears in errors."""
     content = _yaml(data, name)
     interactions = content.get("interactions") if isinstance(content, dict) else None
@@ -75,7 +75,7 @@ def _check_unfolded(yaml: Any, events: Iterable[Any], most: int, name: str) -> N
             _broken(f"{name}:{line}", f"its aliases add more than {_UNFOLDED:,} characters")
 
 
-def _recorded(interaction: Json, where: str) -> Recorded:
+def _recorded(interaction: Json, where: str) -> RecordedExchange:
     try:
         asked, answered = interaction["request"], interaction["response"]
         headers = _headers(asked.get("headers"))
@@ -87,7 +87,7 @@ def _recorded(interaction: Json, where: str) -> Recorded:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         _broken(where, f"it is not an interaction ({type(error).__name__}: {error})")
     kept = {name: value for name, value in told.items() if name not in OF_THE_JOURNEY}
-    return Recorded(request, ResponseHead(code, kept), (body,) if body else ())
+    return RecordedExchange(request, ResponseHead(code, kept), (body,) if body else ())
 
 
 def _headers(raw: Json) -> dict[str, str]:

@@ -19,7 +19,7 @@ from textual.timer import Timer
 
 from ..canon import escape_controls
 from ..errors import PonderoError
-from ..store import hidden
+from ..store import redact_secrets
 from ..transport import AsyncTap
 from . import files
 from .approval import ApprovalScreen
@@ -171,7 +171,7 @@ class ChatApp(App[None]):
 
     def trouble(self, error: PonderoError) -> None:
         """Say what went wrong, without keys."""
-        lines = tuple(hidden(line) for line in trouble(error))
+        lines = tuple(redact_secrets(line) for line in trouble(error))
         self.dispatch(actions.Reported(lines, "error"))
 
     def _draw(self) -> None:
@@ -276,7 +276,7 @@ class ChatApp(App[None]):
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
-        self._exit_renderables.append(Text(escape_controls(hidden(unforeseen(error)))))
+        self._exit_renderables.append(Text(escape_controls(redact_secrets(unforeseen(error)))))
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..canon import Message, ToolResult, Usage
 from ..errors import StoreError
 from ..handoff import Rejection
-from ..store import Found, Kept, Thread, Threads, money
+from ..store import SearchHit, StoredMessage, Thread, Threads, as_number
 from .state import PAGE, Choice, Known, Past, Tally, actions, place
 
 _LISTED = 30
@@ -39,7 +39,7 @@ class Keeper:
         self._id: str | None = None
         self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
         self._messages: tuple[Message, ...] | None = ()
-        self._waiting: list[list[Kept]] = []
+        self._waiting: list[list[StoredMessage]] = []
 
     @property
     def unsaved(self) -> str | None:
@@ -64,7 +64,9 @@ class Keeper:
 
     # -- a turn -----------------------------------------------------------------------------------
 
-    def add(self, turn: Sequence[Kept], *, model: str, wish: str | None, system: str) -> Saved:
+    def add(
+        self, turn: Sequence[StoredMessage], *, model: str, wish: str | None, system: str
+    ) -> Saved:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
             return Saved(unsaved=self._unsaved if self._waiting else None)
@@ -98,7 +100,7 @@ class Keeper:
         return copy.id
 
     def branch(
-        self, turn: Sequence[Kept], number: int, *, model: str, wish: str | None, name: str
+        self, turn: Sequence[StoredMessage], number: int, *, model: str, wish: str | None, name: str
     ) -> bool:
         """Keep a turn in a copy of the thread up to this message; return whether that was done."""
         if self._threads is None or self._waiting or not turn:
@@ -189,7 +191,7 @@ class Keeper:
             return tuple(
                 Past(n, message) for n, message in enumerate(self.messages[first:last], first)
             )
-        kept = self._threads.kept(self._home, last=last - first, before=last)
+        kept = self._threads.load_messages(self._home, last=last - first, before=last)
         return tuple(_past(first + n, each) for n, each in enumerate(kept))
 
     def last_turn(self, count: int) -> tuple[Past, ...]:
@@ -243,8 +245,8 @@ class Keeper:
         )
 
     def _tally(self, thread: Thread) -> Tally:
-        usage, known = thread.usage, self._on_disk().priced(thread.id)
-        tally = Tally().plus(usage, (money(thread.cost) or Decimal(0)) if known else None)
+        usage, known = thread.usage, self._on_disk().is_fully_priced(thread.id)
+        tally = Tally().plus(usage, (as_number(thread.cost) or Decimal(0)) if known else None)
         return tally if usage != Usage() else Tally()
 
     def _on_disk(self) -> Threads:
@@ -268,7 +270,7 @@ def _row(thread: Thread, mark: str) -> Choice:
     return Choice(choice.value, f"{mark}{branch}{choice.label}", choice.detail)
 
 
-def _hit(found: Found) -> Choice:
+def _hit(found: SearchHit) -> Choice:
     number = found.thread.messages - 1 if found.number is None else found.number
     title = found.thread.title or "(untitled)"
     return Choice(place(max(0, number), found.thread.id), found.snippet, title)
@@ -285,7 +287,7 @@ def _is_question(message: Message) -> bool:
     return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
 
 
-def _past(number: int, kept: Kept) -> Past:
+def _past(number: int, kept: StoredMessage) -> Past:
     seconds = kept.seconds if kept.message.role == "assistant" else None
     usage = kept.usage or Usage()
-    return Past(number, kept.message, usage, seconds, kept.partial, money(kept.cost))
+    return Past(number, kept.message, usage, seconds, kept.partial, as_number(kept.cost))

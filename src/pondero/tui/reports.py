@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import PonderoError, UsageError
-from ..store import Threads, hidden, to_html, to_jsonl, to_markdown, write_whole
+from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from ..transport import AsyncTap
 from .session import Session
 from .state import actions
@@ -34,7 +34,7 @@ def wire(tap: AsyncTap | None) -> tuple[str, ...]:
         lines += [str(head.status), *_headers(head.headers), "", *_body(last.body)]
     if last.end is not None and last.end.message:
         lines.append(last.end.message)
-    return tuple(hidden(line) for line in lines)
+    return tuple(redact_secrets(line) for line in lines)
 
 
 def export(threads: Threads, id: str, path: str) -> str:
@@ -47,8 +47,10 @@ def export(threads: Threads, id: str, path: str) -> str:
     if path.endswith(".jsonl"):
         text = to_jsonl(thread, threads.lines(id))
     else:
-        text = (to_html if path.endswith(".html") else to_markdown)(thread, threads.kept(id))
-    write_whole(file, text)
+        text = (to_html if path.endswith(".html") else to_markdown)(
+            thread, threads.load_messages(id)
+        )
+    write_atomic(file, text)
     return f"✓ The thread is in {path}"
 
 
@@ -64,7 +66,7 @@ def examined() -> tuple[str, ...]:
         lines.append(f"{_MARKS[finding.ok]} {finding.check:<{column}}{finding.value}")
         if finding.fix:
             lines.append(f"  {'':<{column}}→ {finding.fix}")
-    return tuple(hidden(line) for line in lines)
+    return tuple(redact_secrets(line) for line in lines)
 
 
 def tools(session: Session) -> tuple[str, ...]:
@@ -81,16 +83,16 @@ def tools(session: Session) -> tuple[str, ...]:
         lines.append(f"{name:<{column}}{asked}, from {sources[name]}")
         if about := " ".join(each.tool.description.split()):
             lines.append(f"{'':<{column}}{about[:_ABOUT]}")
-    return tuple(hidden(line) for line in lines)
+    return tuple(redact_secrets(line) for line in lines)
 
 
 def cleaned(ended: actions.Ended) -> actions.Ended:
     """Return the end of a turn with no key in its error: services repeat what they were sent."""
     error = ended.error
-    if error is None or hidden(str(error)) == str(error):
+    if error is None or redact_secrets(str(error)) == str(error):
         return ended
     clean: PonderoError = error.__class__.__new__(error.__class__)
-    clean.args = (hidden(str(error)),)
+    clean.args = (redact_secrets(str(error)),)
     return msgspec.structs.replace(ended, error=clean)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ..canon import Event, Json, Message, Reply, Usage
 from ..client import AsyncChat, AsyncClient, Recorder, Tools, cost_of
 from ..errors import PonderoError
-from ..store import Kept, cost, has_prices
+from ..store import StoredMessage, has_prices, price_usage
 from ..thinking import ThinkingLike
 from .keeper import Keeper
 from .state import Dial, Word, actions, effects
@@ -41,7 +41,7 @@ class Candidate(Struct, frozen=True):
     """An answer that may become the thread's."""
 
     ask: effects.Ask
-    kept: tuple[Kept, ...]
+    kept: tuple[StoredMessage, ...]
     ended: actions.Ended
 
 
@@ -99,7 +99,7 @@ class Session:
     def warm_up(self) -> None:
         """Load the prices in advance: the import takes a third of a second."""
         if self.paid:
-            cost("", "", Usage(input=1, output=1))
+            price_usage("", "", Usage(input=1, output=1))
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -145,7 +145,7 @@ class Session:
 
     async def _had(
         self, ask: effects.Ask, number: int | None, feed: Callable[[Event], None]
-    ) -> tuple[tuple[Kept, ...], actions.Ended]:
+    ) -> tuple[tuple[StoredMessage, ...], actions.Ended]:
         """Run a turn; return its messages as they are kept, and how it ended."""
         _ASKING.set(self)
         recorder = Recorder(self._clock, paid=self.paid)
@@ -230,7 +230,7 @@ class Session:
     def _worth(self, move: effects.Handoff) -> str:
         provider, _, model = move.model.partition(":")
         read = Usage(input=move.cached, output=0)
-        worth = cost(provider, model, read) if self.paid else None
+        worth = price_usage(provider, model, read) if self.paid else None
         return f" (about ${worth:.4f})" if worth else ""
 
 

@@ -13,7 +13,7 @@ from pondero.canon import HttpRequest, ResponseHead
 from pondero.contract import Finding, Report, guard
 from pondero.emulator import Emulator
 from pondero.exchange import Timeouts
-from pondero.transport import Recorded
+from pondero.transport import RecordedExchange
 from pondero.transport.cassette_file import dump
 
 Json = Any
@@ -26,13 +26,13 @@ class Tape:
     needs_key = False
 
     def __init__(self, inner: Any) -> None:
-        self.exchanges: list[Recorded] = []
+        self.exchanges: list[RecordedExchange] = []
         self._inner = inner
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> "_Played":
         answer = self._inner.send(request, timeouts)
         pieces = tuple(answer)
-        self.exchanges.append(Recorded(request, answer.head, pieces))
+        self.exchanges.append(RecordedExchange(request, answer.head, pieces))
         return _Played(answer.head, pieces)
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class _Played:
         """Nothing is open."""
 
 
-def taped(model: str, script: Any = None, **options: Any) -> list[Recorded]:
+def taped(model: str, script: Any = None, **options: Any) -> list[RecordedExchange]:
     """Return the exchanges of a tool loop of two steps, and of a turn after it."""
     tape = Tape(Emulator(script=script or calling(2)))
     chat = chat_with(tape, model, **options)
@@ -61,12 +61,12 @@ def taped(model: str, script: Any = None, **options: Any) -> list[Recorded]:
 
 
 @cache
-def in_loop(model: str) -> list[Recorded]:
+def in_loop(model: str) -> list[RecordedExchange]:
     """Return the exchanges up to the one whose request ends with the second result."""
     return taped(model)[:3]
 
 
-def changed(exchanges: list[Recorded], change: Change) -> list[Recorded]:
+def changed(exchanges: list[RecordedExchange], change: Change) -> list[RecordedExchange]:
     """Return them with the last request's body changed."""
     *before, last = deepcopy(exchanges)
     body = json.loads(last.request.body)
@@ -75,15 +75,15 @@ def changed(exchanges: list[Recorded], change: Change) -> list[Recorded]:
     return [*before, replace(last, request=request)]
 
 
-def guarded(exchanges: list[Recorded]) -> Report:
+def guarded(exchanges: list[RecordedExchange]) -> Report:
     return guard(dump(exchanges), "tape.jsonl")
 
 
-def found(exchanges: list[Recorded]) -> dict[str, Finding]:
+def found(exchanges: list[RecordedExchange]) -> dict[str, Finding]:
     return {finding.code: finding for finding in guarded(exchanges).findings}
 
 
-def refusal(exchange: Recorded) -> str | None:
+def refusal(exchange: RecordedExchange) -> str | None:
     """Return what the emulated service says to a request it refuses."""
     answer = Emulator(script=["fine"]).send(exchange.request, Timeouts())
     text = b"".join(answer).decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from pondero.canon import Message, ResponseHead, Text, Thinking, ToolCall, ToolR
 from pondero.contract import guard
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, UnknownModel
-from pondero.store import Kept, Line, Thread, to_jsonl
+from pondero.store import ExportLine, StoredMessage, Thread, to_jsonl
 
 CLAUDE = "claude-opus-5/high"
 
@@ -240,7 +240,7 @@ def test_an_exported_thread_is_judged_as_a_chat_is():
     chat = chat_with(Emulator(script=calling(2)), CLAUDE)
     chat.send("Where is it fine?")
     thread = Thread("t1", "weather", "claude-opus-5", "high", "Be brief.", messages=6, turns=1)
-    lines = [Line(0, Kept(message)) for message in chat.messages]
+    lines = [ExportLine(0, StoredMessage(message)) for message in chat.messages]
     report = guard(to_jsonl(thread, lines).encode(), "thread.jsonl")
     assert (report.kind, report.lines, report.seals, report.findings) == ("thread", 6, 3, ())
     elsewhere = Thread("t1", "weather", "gemini-3-flash-preview", "high")

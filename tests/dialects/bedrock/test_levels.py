@@ -6,7 +6,7 @@ from tests.targets import target
 
 import pondero
 from pondero.canon import Message, Request, Text
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.exchange import plan
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
@@ -62,5 +62,5 @@ def test_a_level_is_read_as_the_plan_means_it(entry, level):
     ],
 )  # fmt: skip
 def test_high_is_said_in_the_makers_own_words(model, fields):
-    _, _, body = read(lookup().entry(f"bedrock:{model}"), "high")
+    _, _, body = read(load_catalog().entry(f"bedrock:{model}"), "high")
     assert body.get("additionalModelRequestFields") == fields

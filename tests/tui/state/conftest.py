@@ -2,14 +2,14 @@
 
 import pytest
 
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.thinking import Policy
 from pondero.tui.state import Dial, State, begin
 
 
 @pytest.fixture(scope="session")
 def dial() -> Dial:
-    return Dial(lookup(), Policy())
+    return Dial(load_catalog(), Policy())
 
 
 @pytest.fixture

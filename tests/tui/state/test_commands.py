@@ -7,7 +7,7 @@ from tests.tui.state.steps import do, ended, had, say, told
 
 from pondero.canon import Usage
 from pondero.catalog import Lookup
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.thinking import Policy
 from pondero.tui.state import (
     COMMANDS,
@@ -22,7 +22,7 @@ from pondero.tui.state import (
     reduce,
 )
 
-DIAL = Dial(lookup(), Policy())
+DIAL = Dial(load_catalog(), Policy())
 
 
 def test_every_command_is_in_the_help(chat, dial):
@@ -289,7 +289,7 @@ def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
 def test_a_model_that_is_not_known_is_looked_for_once_and_not_at_every_key(chat, monkeypatch):
     sought = []
     monkeypatch.setattr(Lookup, "close", lambda _, model: sought.append(model) or [])
-    dial = Dial(lookup(), Policy())
+    dial = Dial(load_catalog(), Policy())
     for typed in ("", "h", "hi", "hig", "high"):
         assert completions(chat, f"/model claude-opsu-5/{typed}", dial) == ()
     assert sought == ["claude-opsu-5"]

@@ -4,7 +4,7 @@ import pytest
 from tests.calibrations import adopt
 from tests.tui.state.steps import say, told
 
-from pondero.store import lookup, settled
+from pondero.store import load_catalog, resolve_auto
 from pondero.thinking import Policy
 from pondero.tui.state import Dial, begin, status
 
@@ -101,7 +101,7 @@ def test_an_unset_level_says_who_decides(dial):
 
 
 def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
-    strict = Dial(lookup(), Policy(unsupported="strict"))
+    strict = Dial(load_catalog(), Policy(unsupported="strict"))
     state, effects = say(begin(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off")
     assert state.model == "anthropic:claude-opus-5"
     assert told(state).startswith("✗ google:gemini-3-pro cannot do exactly this")
@@ -109,7 +109,7 @@ def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
 
 
 def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):
-    dial = Dial(lookup(), Policy(), settled)
+    dial = Dial(load_catalog(), Policy(), resolve_auto)
     state = begin(dial, "claude-opus-5/high")
     bare, _ = say(state, dial, "/thinking auto")
     assert "  ⚠ No calibration is adopted for anthropic:claude-opus-5" in told(bare)

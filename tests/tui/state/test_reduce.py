@@ -409,11 +409,11 @@ def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):
 
 
 def test_beside_a_long_context_the_policy_caps_the_budget():
-    from pondero.client import lookup
+    from pondero.client import load_catalog
     from pondero.thinking import Policy
     from pondero.tui.state import Dial
 
-    capped = Dial(lookup(), Policy(context_cap=10_000))
+    capped = Dial(load_catalog(), Policy(context_cap=10_000))
     state = begin(capped, "claude-sonnet-4-5/medium")
     long = actions.Exchanged(Usage(input=150_001, total=150_001), "stop", "as_planned")
     state = do(say(state, capped, "a")[0], capped, ended(exchanges=(long,)))

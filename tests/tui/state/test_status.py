@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.tui.state.steps import USAGE, do, ended, had, say
 
 from pondero.canon import Usage
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.thinking import Policy
 from pondero.tui.state import BETWEEN, Dial, actions, begin, status
 from pondero.tui.state.state import money
 
-DIAL = Dial(lookup(), Policy())
+DIAL = Dial(load_catalog(), Policy())
 
 
 def line(state, width=200):

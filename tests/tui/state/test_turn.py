@@ -20,11 +20,11 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.thinking import Policy
 from pondero.tui.state import Called, Dial, Spoken, Thought, Waiting, actions, begin
 
-DIAL = Dial(lookup(), Policy())
+DIAL = Dial(load_catalog(), Policy())
 
 
 @pytest.fixture

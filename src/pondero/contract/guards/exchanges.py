@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from ...canon import HttpRequest, Json, ResponseHead
 from ...catalog import Provider
-from ...client import lookup
+from ...client import load_catalog
 from ...emulator import route
 from ...errors import CassetteError, PonderoError
 from ...exchange import Decoded, decode
 from ...framing import UNREADABLE, parse_json_or_none
 from ...thinking import NOTHING, Capability
-from ...transport import Recorded, exchanges
+from ...transport import RecordedExchange, parse_cassette
 
 Kind = Literal["cassette", "vcrpy", "exchanges", "chat", "thread"]
 _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")
@@ -54,7 +54,7 @@ class Seen(Struct, frozen=True, kw_only=True):
         return self.status is not None and 400 <= self.status < 500
 
 
-def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> Seen | None:
+def seen(number: int, recorded: RecordedExchange, *, provider: str | None = None) -> Seen | None:
     """Return a recorded exchange, recognised; None where it is no request to a model.
 
     ``provider`` is who answered, where the URL does not tell.
@@ -69,7 +69,7 @@ def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> See
     if found is None:
         return None
     name = _deployment(found.wire.name, provider) if provider else found.provider
-    home = lookup().catalog.providers.get(name or "")
+    home = load_catalog().catalog.providers.get(name or "")
     model = _model(body, path)
     return Seen(
         number=number,
@@ -86,7 +86,7 @@ def seen(number: int, recorded: Recorded, *, provider: str | None = None) -> See
     )
 
 
-def _answer(recorded: Recorded, name: str | None) -> Decoded | None:
+def _answer(recorded: RecordedExchange, name: str | None) -> Decoded | None:
     head = recorded.head
     if head is None or name is None:
         return None
@@ -114,14 +114,16 @@ def _deployment(dialect: str, provider: str) -> str | None:
 
 @cache
 def _speaking(dialect: str) -> tuple[Provider, ...]:
-    return tuple(each for each in lookup().catalog.providers.values() if each.dialect == dialect)
+    return tuple(
+        each for each in load_catalog().catalog.providers.values() if each.dialect == dialect
+    )
 
 
 @lru_cache(1024)  # a name nobody knows is searched for by its likes, which takes a while
 def _facts(provider: str | None, model: str | None) -> Capability:
     name = f"{provider}:{model}" if provider else model
     try:
-        return lookup().entry(name).capability if name and model else NOTHING
+        return load_catalog().entry(name).capability if name and model else NOTHING
     except PonderoError:
         return NOTHING
 
@@ -143,7 +145,7 @@ _UNKNOWN = (
 class Line(Struct, frozen=True):
     """An exchange, and its provider where the line names one."""
 
-    recorded: Recorded
+    recorded: RecordedExchange
     provider: str | None = None
 
 
@@ -163,7 +165,7 @@ def lines(data: bytes, name: str, kind: Kind) -> list[Line | None]:
     """Return the exchanges of a file of this kind; None where the request was not recorded."""
     if kind == "exchanges":
         return list(_plain(data, name))
-    return [Line(recorded) for recorded in exchanges(data, name)]
+    return [Line(recorded) for recorded in parse_cassette(data, name)]
 
 
 def _first(data: bytes) -> Json:
@@ -218,9 +220,9 @@ def _line(value: Mapping[str, Json], number: int) -> Line | None:
     )
     provider = value.get("provider")
     if answered is None:
-        return Line(Recorded(request, line=number), _text(provider))
+        return Line(RecordedExchange(request, line=number), _text(provider))
     head = ResponseHead(int(answered.get("status", 200)), _headers(answered.get("headers")))
-    return Line(Recorded(request, head, _pieces(answered), line=number), _text(provider))
+    return Line(RecordedExchange(request, head, _pieces(answered), line=number), _text(provider))
 
 
 def _pieces(answered: Mapping[str, Json]) -> tuple[bytes, ...]:

@@ -15,7 +15,7 @@ from ...emulator import Emulator
 from ...errors import BadParameter, CassetteError
 from ...handoff import Change
 from ...store import from_jsonl
-from ...transport import Recorded
+from ...transport import RecordedExchange
 from .exchanges import Kind, Line, Seen, kind_of, lines, seen
 from .findings import Answers, Finding, Report, judged, returned, sealed_texts, texts
 
@@ -82,7 +82,7 @@ def _called(messages: Iterable[Message]) -> list[Tool]:
 
 
 def _next(chat: Chat, name: str) -> Seen:
-    each = seen(1, Recorded(chat.prepare(_PROMPT).request))
+    each = seen(1, RecordedExchange(chat.prepare(_PROMPT).request))
     if each is None:
         message = f"{name}: the next request of {chat.model!r} is none that can be judged"
         raise BadParameter(message)

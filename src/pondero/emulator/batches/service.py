@@ -10,7 +10,7 @@ import msgspec
 from ...canon import HttpRequest, HttpResponse
 from ...catalog import BatchShape
 from ...dialects import NAMES, Rejected, dialect
-from ...store import lookup
+from ...store import load_catalog
 from ..faults import OF_BATCHES, Fault, instead
 from ..routes import home_providers, meant_for, provider_at, provider_living_at
 from . import BatchSettings, files, inline, jobs, messages, operations, requests
@@ -105,7 +105,7 @@ def _instead(visit: Visit, fault: Fault) -> HttpResponse | None:
 def _found(request: HttpRequest, provider: str | None) -> tuple[Visit, Endpoint] | None:
     """Return the visit and the endpoint of the first provider that has one at this address."""
     parts = urlsplit(request.url)
-    known = lookup().catalog.providers
+    known = load_catalog().catalog.providers
     for name in dict.fromkeys([provider] if provider else _candidates(request)):
         here = known.get(name)
         if here is None or here.batch is None:
@@ -132,7 +132,7 @@ def _candidates(request: HttpRequest) -> list[str]:
             return here
     homes = [each.name for each in home_providers()]
     meant = meant_for(request, None)
-    return [*([meant.service().home] if meant else ()), *homes, *lookup().catalog.providers]
+    return [*([meant.service().home] if meant else ()), *homes, *load_catalog().catalog.providers]
 
 
 def _check_key(visit: Visit) -> None:

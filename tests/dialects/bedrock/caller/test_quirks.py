@@ -2,7 +2,7 @@
 
 import pytest
 
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects.bedrock.caller.request import Quirks, quirks_of
 from pondero.errors import BadCatalog
 
@@ -19,7 +19,7 @@ from pondero.errors import BadCatalog
     ],
 )
 def test_the_catalog_says_whose_own_fields_are_those_of_the_messages_api(model, takes):
-    quirks = quirks_of(lookup().catalog.providers["bedrock"].quirks)
+    quirks = quirks_of(load_catalog().catalog.providers["bedrock"].quirks)
     assert quirks.takes_messages_fields(model) is takes
 
 

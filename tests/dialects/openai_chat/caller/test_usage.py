@@ -3,7 +3,7 @@
 import pytest
 
 from pondero.canon import Usage
-from pondero.client import lookup
+from pondero.client import load_catalog
 
 from ..making import body, chunk, end, sse, streamed, whole
 
@@ -69,7 +69,7 @@ def test_where_no_total_tells_the_deployment_says_where_thinking_is_counted():
 
 
 def test_the_deployment_that_counts_thinking_beside_the_completion_says_so():
-    providers = lookup().catalog.providers.values()
+    providers = load_catalog().catalog.providers.values()
     outside = {each.name for each in providers if each.quirks.get("thinking_outside_completion")}
     assert outside == {"xai"}
 

@@ -7,7 +7,7 @@ import pytest
 
 import pondero
 from pondero.canon import Finished, HttpRequest, PartEnd, PartStart, Started, Text, Thinking, Usage
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import Rejected
 from pondero.dialects.openai_chat.service import models
 from pondero.emulator import Emulator, Fault
@@ -54,11 +54,11 @@ TABLES = sorted(path.stem for path in Path(models.__file__).parent.glob("provide
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_whole_and_of_a_provider(name):
     assert models.provider_of(name).name == name
-    assert name in lookup().catalog.providers
+    assert name in load_catalog().catalog.providers
 
 
 def test_every_provider_of_this_wire_has_a_table():
-    mine = {p.name for p in lookup().catalog.providers.values() if p.dialect == "openai_chat"}
+    mine = {p.name for p in load_catalog().catalog.providers.values() if p.dialect == "openai_chat"}
     assert mine <= set(TABLES)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.recordings.corpus import Exchange, exchanges
 
 from pondero.canon import HttpRequest
-from pondero.client import lookup
+from pondero.client import load_catalog
 from pondero.dialects import Rejected
 
 from ..making import CHAT
@@ -32,7 +32,7 @@ RETIRED = {
 
 def taken(recordings: Path, name: str) -> list[tuple[str, Exchange]]:
     """Return the requests of one file that its service answered, each with who that was."""
-    known = lookup().catalog.providers
+    known = load_catalog().catalog.providers
     return [
         (service, each)
         for each in exchanges(recordings, name)
