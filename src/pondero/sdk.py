@@ -13,7 +13,7 @@ from os import PathLike
 import httpx2
 
 from .canon import HttpRequest
-from .client import PolicyLike, policy_of, set_level
+from .client import PolicyLike, resolve_policy, set_level
 from .errors import Timeout, TransportError
 from .exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 from .thinking import Plan, Policy, ThinkingLike, parse_intent
@@ -43,7 +43,7 @@ def client(
     parse_intent(level)
     under = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
     return httpx2.Client(
-        transport=_Dialled(under, level, policy_of(policy)),
+        transport=_Dialled(under, level, resolve_policy(policy)),
         timeout=_PATIENCE,
         follow_redirects=True,
     )
@@ -69,7 +69,7 @@ def aclient(
         else AsyncCassette(cassette, transport)
     )
     return httpx2.AsyncClient(
-        transport=_AsyncDialled(under, level, policy_of(policy)),
+        transport=_AsyncDialled(under, level, resolve_policy(policy)),
         timeout=_PATIENCE,
         follow_redirects=True,
     )

@@ -8,7 +8,7 @@ import pytest
 from tests.batch.services import MODELS, SERVICES, Operations
 
 from pondero import AsyncClient, Client
-from pondero.batch import all_batches
+from pondero.batch import list_batches
 from pondero.errors import BadParameter, BadRequest, ServiceTimeout, Unsupported
 
 ASKS = [{"id": f"q{n}", "prompt": f"What is {n} * 23?"} for n in range(5)]
@@ -186,7 +186,7 @@ def test_who_has_no_batch_service_is_told_who_has():
         Client(transport=SERVICES["openai"]()).batch(["a"], "cohere:command-a-reasoning-08-2025")
     with pytest.raises(Unsupported, match=r"reportedly takes no batches of 'grok-4\.5'"):
         Client(transport=SERVICES["xai"]()).batch(["a"], "xai:grok-4.5")
-    assert all_batches() == []
+    assert list_batches() == []
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_who_has_no_batch_service_is_told_who_has():
 def test_what_cannot_be_a_batch_is_refused_before_anything_is_written(asks, words):
     with pytest.raises(BadParameter, match=words):
         Client(transport=SERVICES["openai"]()).batch(asks, "gpt-5.5")
-    assert all_batches() == []
+    assert list_batches() == []
 
 
 def test_a_draft_says_the_price_live_and_as_a_batch():
@@ -214,8 +214,8 @@ def test_a_draft_says_the_price_live_and_as_a_batch():
 
 
 def test_the_cost_of_an_answer_is_the_discounted_one():
-    from pondero.client import cost_of
+    from pondero.client import reply_cost
 
     _, batch = sent("anthropic")
     answer = batch.wait()["q3"]
-    assert Decimal(answer.cost) * 2 == Decimal(cost_of(answer.reply))
+    assert Decimal(answer.cost) * 2 == Decimal(reply_cost(answer.reply))

@@ -10,7 +10,7 @@ import pytest
 from tests.batch.services import MODELS, SERVICES, Made
 
 from pondero import Client, Retry
-from pondero.batch import BatchFile, all_batches
+from pondero.batch import BatchFile, list_batches
 from pondero.errors import BadRequest, ServerFailed, Unreachable, UsageError
 
 ASKS = [{"id": f"q{n}", "prompt": f"What is {n} * 23?"} for n in range(5)]
@@ -98,7 +98,7 @@ def test_a_refusal_is_raised_and_nothing_is_at_the_service():
     with pytest.raises(BadRequest) as told:
         client(service).batch(ASKS, MODELS["anthropic"])
     assert "0 of its 5 asks are at the service" in told.value.__notes__[0]
-    (left,) = all_batches()
+    (left,) = list_batches()
     assert left.state == "unsent"
     assert client(service).open_batch(left.id).look() == "running"  # goes on
 
@@ -114,7 +114,7 @@ def test_a_service_that_stays_broken_leaves_a_batch_to_go_on_with():
     with pytest.raises(ServerFailed):
         client(service).batch(ASKS, MODELS["openai"])
     assert service.made == {}
-    (left,) = all_batches()
+    (left,) = list_batches()
     assert len(client(service).open_batch(left.id).wait()) == 5
 
 
@@ -130,7 +130,7 @@ def test_where_not_even_the_list_can_be_read_nothing_is_sent_again():
     )
     with pytest.raises(Unreachable):
         client(service).batch(ASKS, MODELS["openai"])
-    (left,) = all_batches()
+    (left,) = list_batches()
     assert left.state == "unsure"
     service.routes = type(service).routes
     assert len(client(service).open_batch(left.id).wait()) == 5
@@ -152,7 +152,7 @@ def test_asks_are_added_once_whatever_becomes_of_the_requests_that_add_them(word
 def test_two_processes_do_not_talk_about_one_batch_at_once():
     service, batch = sent("openai")
     other = client(service).open_batch(batch.id)
-    with BatchFile.open(batch.id).talking(), pytest.raises(UsageError, match="another process"):
+    with BatchFile.open(batch.id).hold_lock(), pytest.raises(UsageError, match="another process"):
         other.look()
 
 
@@ -168,7 +168,7 @@ def test_a_batch_that_was_never_sent_can_be_cancelled():
     service = SERVICES["openai"](on_create=["400"])
     with pytest.raises(BadRequest):
         client(service).batch(ASKS, MODELS["openai"])
-    (left,) = all_batches()
+    (left,) = list_batches()
     assert client(service).open_batch(left.id).cancel() == "ended"
     assert service.made == {}
 
@@ -222,7 +222,7 @@ def test_killed_after_any_request_the_next_process_sends_nothing_twice(
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     service = SERVICES[name]()
     service.revive(log)
-    (left,) = all_batches()
+    (left,) = list_batches()
     answers = client(service).open_batch(left.id).wait()
     assert {answer.ending for answer in answers.values()} == {"answered"}
     assert len(service.made) == 1

@@ -7,7 +7,7 @@ from tests.batch.services import SERVICES
 
 from pondero.cli import batch as module
 from pondero.client import Client
-from pondero.client.batches import Counter
+from pondero.client.batches import BatchSession
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def service(monkeypatch):
     found = SERVICES["anthropic"]()
     monkeypatch.setattr(type(found), "needs_key", True)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
-    monkeypatch.setattr(Counter, "pause", lambda _self, _seconds: 0.0)
+    monkeypatch.setattr(BatchSession, "pause", lambda _self, _seconds: 0.0)
     monkeypatch.setattr(module, "_client", lambda *, offline: Client(transport=found))
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from pondero.cli.app import app
-from pondero.client import complete, levels, levels_of
+from pondero.client import complete, levels, model_levels
 
 
 def offered(*words):
@@ -45,10 +45,10 @@ def test_a_provider_is_offered_and_then_its_models():
 )
 def test_a_level_that_is_offered_is_one_the_model_has(model):
     plans = {plan.asked: plan for plan in levels(model)}
-    assert levels_of(model)
-    for level in levels_of(model):
+    assert model_levels(model)
+    for level in model_levels(model):
         assert plans[level].level == level
-    assert ("off" in levels_of(model)) is (plans["off"].level == "off")
+    assert ("off" in model_levels(model)) is (plans["off"].level == "off")
 
 
 def test_commands_offer_models_threads_providers_and_settings(call, data_dir):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pondero.client import dial, findings, load_catalog
+from pondero.client import dial, load_catalog, run_checks
 from pondero.store import config_file, keys_file, save_key
 
 
@@ -15,7 +15,7 @@ def doctor(call, config_dir, data_dir):
 
 
 def found():
-    return {finding.check: finding for finding in findings()}
+    return {finding.check: finding for finding in run_checks()}
 
 
 def test_a_machine_in_order_ends_well(doctor):
@@ -45,7 +45,7 @@ def test_every_finding_that_is_not_well_has_a_fix(doctor, data_dir):
     (data_dir / "threads.db").write_bytes(b"no database" * 999)
     code, out, _ = doctor()
     assert code == 1
-    bad = [finding for finding in findings() if finding.ok is False]
+    bad = [finding for finding in run_checks() if finding.ok is False]
     assert {"config", "keys file"} <= {finding.check for finding in bad}
     assert all(finding.fix for finding in bad)
     assert "was damaged; it was moved to" in out

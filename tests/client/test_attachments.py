@@ -13,7 +13,7 @@ from tests.shells import each_shell
 
 import pondero
 from pondero.canon import Blob, Image, Message, Text
-from pondero.client.attachments import LARGEST, attachment, labelled
+from pondero.client.attachments import LARGEST, attachment, fence_text
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, Unsupported
 
@@ -72,7 +72,7 @@ def test_text_has_its_name_and_a_fence_that_is_not_in_it(tmp_path):
 
 @given(st.text(alphabet="`\nab"))
 def test_a_text_ends_where_its_fence_ends(text):
-    lines = labelled(text, "a").text.split("\n")
+    lines = fence_text(text, "a").text.split("\n")
     fence = lines[2]
     assert lines.count(fence) == 2
     assert lines[-1] == fence

@@ -5,7 +5,7 @@ from tests.calibrations import adopt, finding
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.client import Client, complete, set_level, wishes_of
+from pondero.client import Client, complete, level_choices, set_level
 from pondero.emulator import Emulator
 from pondero.errors import BadConfig, BadThinking, PonderoWarning, UsageError
 from pondero.sweep.arms import arms_of
@@ -107,10 +107,10 @@ def test_another_sdks_request_gets_the_level_that_was_adopted():
 
 
 def test_completion_offers_auto_where_something_was_adopted():
-    assert "auto" not in wishes_of("claude-opus-5")
+    assert "auto" not in level_choices("claude-opus-5")
     adopt("sums", "low")
-    assert wishes_of("claude-opus-5")[-2:] == ("auto", "auto:sums")
-    assert "auto" not in wishes_of("gpt-5.5")
+    assert level_choices("claude-opus-5")[-2:] == ("auto", "auto:sums")
+    assert "auto" not in level_choices("gpt-5.5")
     assert complete("claude-opus-5/au") == ("claude-opus-5/auto", "claude-opus-5/auto:sums")
     assert complete("auto") == ("auto:sums",)
     assert complete("openrouter:openrouter/au") == ("openrouter:openrouter/auto",)

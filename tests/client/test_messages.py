@@ -6,7 +6,7 @@ import pytest
 
 import pondero
 from pondero.canon import Blob, Image, Message, Text, ToolCall, ToolResult
-from pondero.client.messages import messages_of
+from pondero.client.messages import parse_prompt
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter
 
@@ -45,12 +45,12 @@ def test_a_part_may_be_a_dict(given, part):
         {"role": "user", "content": [given]},
         [{"role": "user", "content": [given]}],
     ):
-        assert messages_of(prompt) == (Message("user", (part,)),)  # fmt: skip
+        assert parse_prompt(prompt) == (Message("user", (part,)),)  # fmt: skip
 
 
 def test_words_parts_and_dicts_may_stand_together():
     given = ["look", {"type": "text", "text": "here"}, Text("now")]
-    assert messages_of(given) == (Message("user", (Text("look"), Text("here"), Text("now"))),)
+    assert parse_prompt(given) == (Message("user", (Text("look"), Text("here"), Text("now"))),)
 
 
 def test_a_conversation_with_tools_may_be_dicts():
@@ -68,7 +68,7 @@ def test_a_conversation_with_tools_may_be_dicts():
         ToolResult("call_1", (Text("a cat"),), name="look"),
         ToolResult("call_2", (Text("a dog"),), name="look"),
     )
-    assert messages_of(given) == (
+    assert parse_prompt(given) == (
         Message("system", (Text("Be short."),)),
         Message("user", (Text("Look twice."),)),
         Message("assistant", calls),
@@ -113,7 +113,7 @@ def test_such_a_conversation_is_taken_by_every_wire(model):
 )  # fmt: skip
 def test_what_is_none_of_this_is_an_error_of_ours(given):
     with pytest.raises(BadParameter):
-        messages_of([given])
+        parse_prompt([given])
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_what_is_none_of_this_is_an_error_of_ours(given):
 )  # fmt: skip
 def test_what_is_wrong_is_told_by_its_path(given, said):
     with pytest.raises(BadParameter) as raised:
-        messages_of([{"role": "user", "content": "first"}, given])
+        parse_prompt([{"role": "user", "content": "first"}, given])
     assert said in str(raised.value)
 
 
 def test_an_error_does_not_repeat_what_was_said():
     long = "the planted words " * 20
     with pytest.raises(BadParameter) as raised:
-        messages_of([{"role": "user", "content": {"text": long}}])
+        parse_prompt([{"role": "user", "content": {"text": long}}])
     assert "planted" not in str(raised.value)
 
 
@@ -150,11 +150,11 @@ def test_a_file_may_have_an_address_and_arguments_may_be_an_object():
     file = {"type": "input_file", "file_url": "https://x.test/a.pdf"}
     call = {"id": "1", "function": {"name": "look", "arguments": {"at": "it"}}}
     said = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
-    assert messages_of([{"role": "user", "content": [file]}, said]) == (
+    assert parse_prompt([{"role": "user", "content": [file]}, said]) == (
         Message("user", (Blob("application/pdf", url="https://x.test/a.pdf", name="a.pdf"),)),
         Message("assistant", (Text("No."),)),
     )
-    (message,) = messages_of({"role": "assistant", "tool_calls": [call]})
+    (message,) = parse_prompt({"role": "assistant", "tool_calls": [call]})
     assert message.tool_calls == (ToolCall("1", "look", {"at": "it"}),)
 
 
@@ -166,8 +166,8 @@ def test_a_message_of_the_openai_sdk_may_stand_in_the_list_as_it_came():
     calling = ChatCompletionMessage.model_validate(raw)
     result = {"role": "tool", "tool_call_id": CALL["id"], "content": "a cat"}
     question = {"role": "user", "content": "Look."}
-    assert messages_of([question, calling, result]) == messages_of([question, raw, result])
-    assert messages_of([question, calling.model_dump(), result])[1].tool_calls
+    assert parse_prompt([question, calling, result]) == parse_prompt([question, raw, result])
+    assert parse_prompt([question, calling.model_dump(), result])[1].tool_calls
 
 
 def test_an_answer_that_was_a_refusal_is_its_words():
@@ -176,4 +176,4 @@ def test_an_answer_that_was_a_refusal_is_its_words():
     refused = ChatCompletionMessage(role="assistant", refusal="I cannot.")
     question = {"role": "user", "content": "Why?"}
     for given in (refused, refused.model_dump()):
-        assert messages_of([question, given, question])[1].text == "I cannot."
+        assert parse_prompt([question, given, question])[1].text == "I cannot."

@@ -13,7 +13,7 @@ from tests.transport.loopback import Peer, serving
 
 import pondero
 from pondero import transport as transports
-from pondero.client.shared import shared
+from pondero.client.shared import default_client
 from pondero.emulator import Emulator
 from pondero.errors import UsageError
 
@@ -62,7 +62,7 @@ def test_threads_that_come_together_get_one_transport(monkeypatch):
 
     def way() -> None:
         barrier.wait()
-        used.add(id(client._way()))
+        used.add(id(client._open_transport()))
 
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -74,7 +74,7 @@ def test_threads_that_come_together_get_one_transport(monkeypatch):
             thread.join()
     finally:
         sys.setswitchinterval(before)
-    assert used == {id(client._way())}
+    assert used == {id(client._open_transport())}
 
 
 def test_threads_that_come_together_share_one_client(monkeypatch):
@@ -84,14 +84,14 @@ def test_threads_that_come_together_share_one_client(monkeypatch):
 
     def take() -> None:
         barrier.wait()
-        found.append(shared())
+        found.append(default_client())
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {id(client) for client in found} == {id(shared())}
+    assert {id(client) for client in found} == {id(default_client())}
 
 
 def test_a_closed_client_says_so():
@@ -122,7 +122,7 @@ def test_a_forked_child_has_connections_of_its_own(kind, monkeypatch):
     with serving(echo) as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEYS["openai-chat"])
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        client = pondero.Client() if kind == "own" else shared()
+        client = pondero.Client() if kind == "own" else default_client()
 
         def ask(word: str) -> str:
             return client.ask(MODEL, word, stream=False).text

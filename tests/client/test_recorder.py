@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from pondero.canon import Finished, Message, Origin, Reply, Started, Text, TextDelta, Usage
-from pondero.client import Recorder, cost_of, kept_of, plan
+from pondero.client import TurnRecorder, plan, reply_cost, stored_reply
 from pondero.store import price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
@@ -25,7 +25,7 @@ def reply(text="a"):
     return Reply(Message("assistant", (Text(text),), origin), "stop", TOKENS, made, "as_planned")
 
 
-def feed(recorder: Recorder, clock: Clock) -> None:
+def feed(recorder: TurnRecorder, clock: Clock) -> None:
     """One exchange: three seconds to its first word, four to its end."""
     for event, later in (
         (Started("m"), 1.0),
@@ -39,7 +39,7 @@ def feed(recorder: Recorder, clock: Clock) -> None:
 
 def test_a_reply_is_kept_with_its_plan_and_price():
     pytest.importorskip("genai_prices")
-    kept = kept_of(reply(), seconds=2.0, first=1.0)
+    kept = stored_reply(reply(), seconds=2.0, first=1.0)
     assert (kept.plan["level"], kept.usage, kept.verdict, kept.finish) == (
         "high",
         TOKENS,
@@ -48,14 +48,14 @@ def test_a_reply_is_kept_with_its_plan_and_price():
     )
     assert (kept.seconds, kept.first, kept.partial) == (2.0, 1.0, False)
     assert Decimal(kept.cost) == price_usage("anthropic", "claude-opus-5", TOKENS)
-    assert kept.cost == cost_of(reply())
+    assert kept.cost == reply_cost(reply())
     assert "E" not in kept.cost
-    assert kept_of(reply(), paid=False).cost is None
+    assert stored_reply(reply(), paid=False).cost is None
 
 
 def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
     clock = Clock()
-    recorder = Recorder(clock)
+    recorder = TurnRecorder(clock)
     feed(recorder, clock)
     assert [(lap.first, lap.seconds) for lap in recorder.laps] == [(3.0, 4.0)]
     clock.now += 5
@@ -64,14 +64,14 @@ def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
 
 def test_each_answer_is_kept_with_its_own_time_and_what_was_cut_off_is_marked():
     clock = Clock()
-    recorder = Recorder(clock, paid=False)
+    recorder = TurnRecorder(clock, paid=False)
     answer, cut = reply(), Message("assistant", (Text("b"),))
     feed(recorder, clock)
     clock.now += 5
-    kept = recorder.kept([QUESTION, answer.message, QUESTION, cut], [answer])
+    kept = recorder.stored_messages([QUESTION, answer.message, QUESTION, cut], [answer])
     assert [each.partial for each in kept] == [False, False, False, True]
     assert [each.seconds for each in kept] == [None, 4.0, None, 5.0]
     assert [each.first for each in kept] == [None, 3.0, None, None]
     assert [each.verdict for each in kept] == [None, "as_planned", None, None]
     assert [each.cost for each in kept] == [None] * 4
-    assert recorder.kept([QUESTION], []) == (kept[0],)
+    assert recorder.stored_messages([QUESTION], []) == (kept[0],)

@@ -292,7 +292,9 @@ def test_what_approval_raises_ends_the_turn():
 def test_the_list_says_where_each_tool_is_from_and_what_was_approved_for_good():
     tools = Tools([get_weather, boom, Tool("search")], approve=lambda *_: "always")
     tools.run_all([ToolCall("1", "boom", {})])
-    assert [(each.tool.name, each.server, each.runs, each.always) for each in tools.listed()] == [
+    assert [
+        (each.tool.name, each.server, each.runs, each.always) for each in tools.list_tools()
+    ] == [
         ("get_weather", None, True, False),
         ("boom", None, True, True),
         ("search", None, False, False),

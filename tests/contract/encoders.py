@@ -9,7 +9,7 @@ from tests.contract.decoders import Mutant, Patch, misuse
 
 from pondero.canon import HttpRequest, Message, Request, Target, Text, ToolResult
 from pondero.client import base_client, dial
-from pondero.client.dial import planned
+from pondero.client.dial import resolve_and_plan
 from pondero.contract.wire import at, leaves
 from pondero.dialects import Dialect
 from pondero.errors import BadThinking
@@ -156,6 +156,6 @@ def thinks_unasked(patch: Patch, wire: Dialect) -> None:
     """No wish is taken for a small one."""
 
     def eager(model: str, thinking: object, *args: Any, **named: Any) -> Any:
-        return planned(model, "high" if thinking is None else thinking, *args, **named)
+        return resolve_and_plan(model, "high" if thinking is None else thinking, *args, **named)
 
     patch.setattr(base_client, "planned", eager)

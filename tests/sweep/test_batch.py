@@ -8,7 +8,7 @@ from tests.batch.services import Messages
 from tests.sweep.runs import begun, runner
 
 import pondero
-from pondero.batch import all_batches
+from pondero.batch import list_batches
 from pondero.errors import Unsupported
 from pondero.store import price_usage
 from pondero.sweep import BatchEngine, Run, outlined, results_of
@@ -47,8 +47,8 @@ def test_a_whole_sweep_on_batches_looks_twice_and_counts_the_discount():
     options = {"levels": "off,high", "judge": "numeric", "offline": True, "max_tokens": 3000}
     batched = pondero.sweep(rows, "claude-opus-5", engine="batch", **options)
     assert {arm.n for arm in batched.arms} == {40}
-    assert all_batches()[0].owner == f"sweep {batched.run}"
-    assert len(all_batches()) <= 2
+    assert list_batches()[0].owner == f"sweep {batched.run}"
+    assert len(list_batches()) <= 2
     with Run.open(batched.run) as run:
         assert run.facts.looks == 2
         for each in run.answers().values():
@@ -76,7 +76,7 @@ def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
             with run.asking(known=other.begin(run.facts.run)):
                 driver = runner(run, other)
                 work = asyncio.ensure_future(driver.finish())
-                while not (service.made and all_batches()[0].state == "running"):  # noqa: ASYNC110
+                while not (service.made and list_batches()[0].state == "running"):  # noqa: ASYNC110
                     await asyncio.sleep(0)
                 driver.stop("interrupted")
                 await work

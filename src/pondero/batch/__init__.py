@@ -8,75 +8,75 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .answers import BatchAnswer, answers_of
-    from .collection import EVERY, looked
-    from .draft import Ask, Draft, Price, drafted, factor_of, terms_of
-    from .steps import Service, Sleep, Steps, adone, done
-    from .store import BatchFile, State, Summary, all_batches, batches_of, named
-    from .submission import Services, submitted, withdrawn
-    from .wire import Desk, Ending, Lot
+    from .answers import BatchAnswer, iter_answers
+    from .collection import EVERY, collect_chunk
+    from .draft import BatchRequest, Draft, Price, batch_discount, batch_terms, split_into_chunks
+    from .steps import BatchService, PollDelay, Steps, arun_steps, run_steps
+    from .store import BatchFile, BatchSummary, State, batches_of, find_batch, list_batches
+    from .submission import Services, cancel_chunks, submit_chunks
+    from .wire import BatchChunk, BatchEndpoint, Ending
     from .wires import WIRES
 
 _HOMES = {
-    "Ask": "draft",
+    "BatchRequest": "draft",
     "BatchAnswer": "answers",
     "BatchFile": "store",
-    "Desk": "wire",
+    "BatchEndpoint": "wire",
     "Draft": "draft",
     "EVERY": "collection",
     "Ending": "wire",
-    "Lot": "wire",
+    "BatchChunk": "wire",
     "Price": "draft",
-    "Service": "steps",
+    "BatchService": "steps",
     "Services": "submission",
-    "Sleep": "steps",
+    "PollDelay": "steps",
     "State": "store",
     "Steps": "steps",
-    "Summary": "store",
+    "BatchSummary": "store",
     "WIRES": "wires",
-    "adone": "steps",
-    "all_batches": "store",
-    "answers_of": "answers",
+    "arun_steps": "steps",
+    "list_batches": "store",
+    "iter_answers": "answers",
     "batches_of": "store",
-    "done": "steps",
-    "drafted": "draft",
-    "factor_of": "draft",
-    "looked": "collection",
-    "named": "store",
-    "submitted": "submission",
-    "terms_of": "draft",
-    "withdrawn": "submission",
+    "run_steps": "steps",
+    "split_into_chunks": "draft",
+    "batch_discount": "draft",
+    "collect_chunk": "collection",
+    "find_batch": "store",
+    "submit_chunks": "submission",
+    "batch_terms": "draft",
+    "cancel_chunks": "submission",
 }
 
 __all__ = [
     "EVERY",
     "WIRES",
-    "Ask",
     "BatchAnswer",
+    "BatchChunk",
+    "BatchEndpoint",
     "BatchFile",
-    "Desk",
+    "BatchRequest",
+    "BatchService",
+    "BatchSummary",
     "Draft",
     "Ending",
-    "Lot",
+    "PollDelay",
     "Price",
-    "Service",
     "Services",
-    "Sleep",
     "State",
     "Steps",
-    "Summary",
-    "adone",
-    "all_batches",
-    "answers_of",
+    "arun_steps",
+    "batch_discount",
+    "batch_terms",
     "batches_of",
-    "done",
-    "drafted",
-    "factor_of",
-    "looked",
-    "named",
-    "submitted",
-    "terms_of",
-    "withdrawn",
+    "cancel_chunks",
+    "collect_chunk",
+    "find_batch",
+    "iter_answers",
+    "list_batches",
+    "run_steps",
+    "split_into_chunks",
+    "submit_chunks",
 ]
 
 # Load what talks and what keeps on first use: most programs make no batch.

@@ -11,8 +11,8 @@ from ..canon import Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
 from ..exchange import read_reply
 from ..store import price_usage
-from .store import BatchFile, Kept
-from .wire import Ending, Outcome
+from .store import BatchFile, StoredRequest
+from .wire import BatchOutcome, Ending
 
 
 class BatchAnswer(Struct, frozen=True):
@@ -59,7 +59,7 @@ class BatchAnswer(Struct, frozen=True):
         }
 
 
-def answers_of(file: BatchFile) -> Iterator[BatchAnswer]:
+def iter_answers(file: BatchFile) -> Iterator[BatchAnswer]:
     """Yield the answers that are there, in the order in which the asks were given."""
     factors = {lot.number: Decimal(lot.factor) for lot in file.lots()}
     for kept, outcome in file.asks():
@@ -67,7 +67,7 @@ def answers_of(file: BatchFile) -> Iterator[BatchAnswer]:
             yield _answer(kept, outcome, factors[kept.lot])
 
 
-def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
+def _answer(kept: StoredRequest, outcome: BatchOutcome, factor: Decimal) -> BatchAnswer:
     if outcome.ending == "expired":
         message = "the batch expired before this was answered; it was not billed, and can be asked"
         return BatchAnswer(kept.id, "expired", error=ServiceTimeout(f"{message} again"))
@@ -82,7 +82,7 @@ def _answer(kept: Kept, outcome: Outcome, factor: Decimal) -> BatchAnswer:
     return BatchAnswer(kept.id, "answered", reply, cost=_cost(kept, reply, factor))
 
 
-def _cost(kept: Kept, reply: Reply, factor: Decimal) -> str | None:
+def _cost(kept: StoredRequest, reply: Reply, factor: Decimal) -> str | None:
     origin = kept.exchange.origin
     price = price_usage(origin.provider, origin.model, reply.usage)
     return None if price is None else f"{(price * factor).normalize():f}"

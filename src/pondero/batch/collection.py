@@ -6,19 +6,21 @@ from time import time
 
 from ..canon import Json
 from ..errors import Malformed, NotFound
-from .steps import Service, Steps, read
+from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
-from .wire import Line, Lot, Outcome, Wire
+from .wire import BatchChunk, BatchLine, BatchOutcome, BatchWire
 
 EVERY = (5.0, 60.0)
 """Seconds between two looks: at first, and at most."""
 
 
-def looked(file: BatchFile, lot: Lot, service: Service) -> Steps[None]:
+def collect_chunk(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[None]:
     """Look at one lot; where it has ended, keep its results, and how the rest of it ended."""
     assert lot.remote is not None  # noqa: S101 - only lots that were sent are looked at
     try:
-        said = read((yield from service.asked(service.wire.look(service.desk, lot.remote))))
+        said = read_answer(
+            (yield from service.send_idempotent(service.wire.look(service.desk, lot.remote)))
+        )
     except NotFound as error:
         _forget(file, lot, f"the service does not know the batch {lot.remote} any more: {error}")
         return
@@ -35,17 +37,17 @@ def looked(file: BatchFile, lot: Lot, service: Service) -> Steps[None]:
     lines = file.lines(lot)
     ours = {line.id for line in lines}
     known = [each for each in found if each.id in ours]
-    rest = _rest(lines, known, Outcome("", seen.rest, 500, _said(seen.why)))
+    rest = _rest(lines, known, BatchOutcome("", seen.rest, 500, _said(seen.why)))
     file.end(lot, (*known, *rest), done=len(lines), note=seen.why)
 
 
-def outcomes(remote: str, said: Json, service: Service) -> Steps[list[Outcome]]:
+def outcomes(remote: str, said: Json, service: BatchService) -> Steps[list[BatchOutcome]]:
     """Return every result of a batch that has ended; ``said`` is what the look at it gave."""
     wire = service.wire
     found = list(wire.inline(said))
     waiting = list(wire.results(service.desk, remote, said))
     while waiting:
-        body = yield from service.asked(waiting.pop(0))
+        body = yield from service.send_idempotent(waiting.pop(0))
         found += wire.lines(body)
         more = wire.more(service.desk, remote, body)
         if more is not None:
@@ -53,24 +55,26 @@ def outcomes(remote: str, said: Json, service: Service) -> Steps[list[Outcome]]:
     return list(_read(found, wire))
 
 
-def _read(lines: Sequence[Json], wire: Wire) -> Iterator[Outcome]:
+def _read(lines: Sequence[Json], wire: BatchWire) -> Iterator[BatchOutcome]:
     """Yield the results; one that cannot be read is none, and does not cost the others."""
     for line in lines:
         with suppress(Malformed):
             yield wire.outcome(line)
 
 
-def _forget(file: BatchFile, lot: Lot, why: str) -> None:
-    rest = _rest(file.lines(lot), (), Outcome("", "lost", 404, _said(why)))
+def _forget(file: BatchFile, lot: BatchChunk, why: str) -> None:
+    rest = _rest(file.lines(lot), (), BatchOutcome("", "lost", 404, _said(why)))
     file.end(lot, rest, note=why)
 
 
-def _rest(lines: Sequence[Line], known: Sequence[Outcome], ended: Outcome) -> Iterator[Outcome]:
+def _rest(
+    lines: Sequence[BatchLine], known: Sequence[BatchOutcome], ended: BatchOutcome
+) -> Iterator[BatchOutcome]:
     """Yield how those asks ended that have no result of their own."""
     has = {each.id for each in known}
     for line in lines:
         if line.id not in has:
-            yield Outcome(line.id, ended.ending, ended.status, ended.body)
+            yield BatchOutcome(line.id, ended.ending, ended.status, ended.body)
 
 
 def _said(why: str) -> bytes:

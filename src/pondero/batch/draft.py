@@ -16,13 +16,13 @@ from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
 from ..exchange import Exchange, auth_header
 from ..store import load_catalog, price_usage
-from .store import BatchFile, Facts, Kept
-from .wire import Lot
+from .store import BatchFacts, BatchFile, StoredRequest
+from .wire import BatchChunk
 
 _ENVELOPE = 512  # bytes around an ask in a file, and tokens around a prompt: neither is more
 
 
-class Ask(Struct, frozen=True):
+class BatchRequest(Struct, frozen=True):
     """One ask that is ready: the caller's id, and the exchange as it would be sent live."""
 
     id: str
@@ -41,10 +41,10 @@ class Price(Struct, frozen=True):
 class Draft(Struct, frozen=True):
     """A batch that could be sent: its asks in their lots."""
 
-    lots: tuple[tuple[Ask, ...], ...]
+    lots: tuple[tuple[BatchRequest, ...], ...]
 
     @property
-    def asks(self) -> Iterator[Ask]:
+    def asks(self) -> Iterator[BatchRequest]:
         """Yield every ask."""
         for lot in self.lots:
             yield from lot
@@ -53,23 +53,23 @@ class Draft(Struct, frozen=True):
         """Return the most that all of it can cost; None where that is not known."""
         live = batch = Decimal(0)
         for ask in self.asks:
-            most = bound_of(ask)
+            most = max_price(ask)
             if most is None:
                 return None
             live += most
-            batch += most * factor_of(ask.exchange.origin.provider)
+            batch += most * batch_discount(ask.exchange.origin.provider)
         return Price(live, batch)
 
-    def written(self, *, owner: str = "", offline: bool = False) -> BatchFile:
+    def save(self, *, owner: str = "", offline: bool = False) -> BatchFile:
         """Write the batch down, with an id of its own; nothing is sent."""
         id = BatchFile.new_id()
         count = sum(map(len, self.lots))
-        facts = Facts(id=id, started=time(), asks=count, owner=owner, offline=offline)
+        facts = BatchFacts(id=id, started=time(), asks=count, owner=owner, offline=offline)
         lots = [_lot(id, n, asks) for n, asks in enumerate(self.lots)]
         return BatchFile.create(facts, lots, _kept(id, self.lots))
 
 
-def drafted(asks: Sequence[Ask]) -> Draft:
+def split_into_chunks(asks: Sequence[BatchRequest]) -> Draft:
     """Return asks split into lots that their services take; raises Unsupported, BadParameter."""
     if not asks:
         raise BadParameter("there is nothing to ask; a batch needs at least one ask")
@@ -79,13 +79,13 @@ def drafted(asks: Sequence[Ask]) -> Draft:
             message = f"two asks have the id {ask.id!r}; answers come back by their ids"
             raise BadParameter(message)
         seen.add(ask.id)
-    groups: dict[tuple[object, ...], list[Ask]] = {}
+    groups: dict[tuple[object, ...], list[BatchRequest]] = {}
     for ask in asks:
         groups.setdefault(_group(ask), []).append(ask)
     return Draft(tuple(lot for group in groups.values() for lot in _split(group)))
 
 
-def terms_of(provider: Provider, model: str) -> Terms:
+def batch_terms(provider: Provider, model: str) -> Terms:
     """Return a provider's terms for batches of a model; raises Unsupported where it has none."""
     if provider.batch is None:
         having = [
@@ -108,13 +108,13 @@ def terms_of(provider: Provider, model: str) -> Terms:
     return provider.batch
 
 
-def factor_of(provider: str) -> Decimal:
+def batch_discount(provider: str) -> Decimal:
     """Return the share of the usual price that a batch costs at a provider."""
     found = load_catalog().catalog.providers.get(provider)
     return Decimal(str(found.batch.factor)) if found and found.batch else Decimal(1)
 
 
-def bound_of(ask: Ask) -> Decimal | None:
+def max_price(ask: BatchRequest) -> Decimal | None:
     """Return the most that an ask can cost live: no token is shorter than a byte."""
     origin = ask.exchange.origin
     if ask.most is None:
@@ -126,20 +126,20 @@ def bound_of(ask: Ask) -> Decimal | None:
 # -- lots ------------------------------------------------------------------------------------------
 
 
-def _provider(ask: Ask) -> Provider:
+def _provider(ask: BatchRequest) -> Provider:
     return load_catalog().provider(ask.exchange.origin.provider)
 
 
-def _group(ask: Ask) -> tuple[object, ...]:
+def _group(ask: BatchRequest) -> tuple[object, ...]:
     """Return what asks must have in common to be in one batch."""
     provider, exchange = _provider(ask), ask.exchange
-    terms = terms_of(provider, exchange.origin.model)
+    terms = batch_terms(provider, exchange.origin.model)
     headers = tuple(sorted(_own_headers(ask).items()))
     model = exchange.origin.model if terms.one_model else None
     return provider.name, exchange.http.url, headers, model
 
 
-def _own_headers(ask: Ask) -> Mapping[str, str]:
+def _own_headers(ask: BatchRequest) -> Mapping[str, str]:
     """Return the headers of an ask that are no key and not about its body."""
     bearing = auth_header(_provider(ask), "")
     left_out = (*bearing, "content-type", "content-length", "accept")
@@ -147,10 +147,10 @@ def _own_headers(ask: Ask) -> Mapping[str, str]:
     return {name: value for name, value in found if name not in left_out}
 
 
-def _split(asks: Sequence[Ask]) -> Iterator[tuple[Ask, ...]]:
+def _split(asks: Sequence[BatchRequest]) -> Iterator[tuple[BatchRequest, ...]]:
     """Yield lots of at most as many asks, and as many bytes, as the service takes."""
-    terms = terms_of(_provider(asks[0]), asks[0].exchange.origin.model)
-    lot: list[Ask] = []
+    terms = batch_terms(_provider(asks[0]), asks[0].exchange.origin.model)
+    lot: list[BatchRequest] = []
     size = 0
     for ask in asks:
         own = len(ask.exchange.http.body) + _ENVELOPE
@@ -166,13 +166,13 @@ def _split(asks: Sequence[Ask]) -> Iterator[tuple[Ask, ...]]:
     yield tuple(lot)
 
 
-def _lot(id: str, number: int, asks: Sequence[Ask]) -> Lot:
+def _lot(id: str, number: int, asks: Sequence[BatchRequest]) -> BatchChunk:
     first, provider = asks[0].exchange, _provider(asks[0])
-    terms = terms_of(provider, first.origin.model)
+    terms = batch_terms(provider, first.origin.model)
     model = first.origin.model
     if terms.suffix and not model.endswith(terms.suffix):
         model += terms.suffix
-    return Lot(
+    return BatchChunk(
         number=number,
         provider=provider.name,
         model=model,
@@ -195,7 +195,7 @@ def _endpoint(url: str, provider: Provider) -> str:
     return f"/{after}" if found else f"/{before.rsplit('/', 1)[-1]}"
 
 
-def _kept(id: str, lots: Sequence[Sequence[Ask]]) -> Iterator[Kept]:
+def _kept(id: str, lots: Sequence[Sequence[BatchRequest]]) -> Iterator[StoredRequest]:
     number = 0
     for lot, asks in enumerate(lots):
         for ask in asks:
@@ -203,7 +203,7 @@ def _kept(id: str, lots: Sequence[Sequence[Ask]]) -> Iterator[Kept]:
             bare = HttpRequest(exchange.http.method, exchange.http.url, {})  # its headers have keys
             kept = msgspec.structs.replace(exchange, http=bare)
             line = f"{id}-{number:06}"  # services take 64 letters, digits and dashes
-            yield Kept(ask.id, line, lot, kept, _unstreamed(exchange.http.body))
+            yield StoredRequest(ask.id, line, lot, kept, _unstreamed(exchange.http.body))
             number += 1
 
 

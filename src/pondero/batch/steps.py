@@ -15,32 +15,32 @@ from msgspec import Struct
 from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..errors import PonderoError, ServiceError, TransportError, Truncated, Unreachable
 from ..exchange import AsyncTransport, Retry, Timeouts, Transport, redact_key
-from .wire import Desk, Wire
+from .wire import BatchEndpoint, BatchWire
 
 T = TypeVar("T")
 
 
-class Call(Struct, frozen=True):
+class SendCall(Struct, frozen=True):
     """Send this; the answer to it is an HttpResponse."""
 
     request: HttpRequest
 
 
-class Sleep(Struct, frozen=True):
+class PollDelay(Struct, frozen=True):
     """Wait."""
 
     seconds: float
 
 
-Step = Call | Sleep
+Step = SendCall | PollDelay
 Steps = Generator[Step, Any, T]
 
 
-class Service(Struct, frozen=True):
+class BatchService(Struct, frozen=True):
     """A provider's batch service: where it is, how it speaks, and how it says no."""
 
-    desk: Desk
-    wire: Wire
+    desk: BatchEndpoint
+    wire: BatchWire
     error: Callable[[ResponseHead, bytes], ServiceError]
     retry: Retry = Retry()
     waits: bool = True
@@ -48,12 +48,12 @@ class Service(Struct, frozen=True):
     def pause(self, seconds: float) -> Steps[None]:
         """Wait, where anybody waits: an emulator is not waited for."""
         if self.waits and seconds > 0:
-            yield Sleep(seconds)
+            yield PollDelay(seconds)
 
     def once(self, request: HttpRequest) -> Steps[bytes]:
         """Return the body of the answer to one request that is sent once; raises what it says."""
         try:
-            response: HttpResponse = yield Call(request)
+            response: HttpResponse = yield SendCall(request)
             if not 200 <= response.status < 300:
                 raise self.error(ResponseHead(response.status, response.headers), response.body)
         except PonderoError as error:
@@ -61,7 +61,7 @@ class Service(Struct, frozen=True):
             raise
         return response.body
 
-    def asked(self, request: HttpRequest) -> Steps[bytes]:
+    def send_idempotent(self, request: HttpRequest) -> Steps[bytes]:
         """Return the body of the answer to a request that may be sent twice."""
         tries = 0
         while True:
@@ -75,7 +75,7 @@ class Service(Struct, frozen=True):
             yield from self.pause(seconds)
 
 
-def read(body: bytes) -> Json:
+def read_answer(body: bytes) -> Json:
     """Return what a body says; raises Truncated where it is no JSON."""
     try:
         return msgspec.json.decode(body)
@@ -87,7 +87,7 @@ def read(body: bytes) -> Json:
 # -- doing them ------------------------------------------------------------------------------------
 
 
-def done(steps: Steps[T], transport: Transport, timeouts: Timeouts) -> T:
+def run_steps(steps: Steps[T], transport: Transport, timeouts: Timeouts) -> T:
     """Do the steps, one after the other, and return what they come to."""
     try:
         step = next(steps)
@@ -104,7 +104,7 @@ def done(steps: Steps[T], transport: Transport, timeouts: Timeouts) -> T:
 
 
 def _done(step: Step, transport: Transport, timeouts: Timeouts) -> HttpResponse | None:
-    if isinstance(step, Sleep):
+    if isinstance(step, PollDelay):
         time.sleep(step.seconds)
         return None
     answer = transport.send(step.request, timeouts)
@@ -121,7 +121,7 @@ def _whole(head: ResponseHead, pieces: Iterable[bytes]) -> HttpResponse:
         raise _cut(error) from error
 
 
-async def adone(steps: Steps[T], transport: AsyncTransport, timeouts: Timeouts) -> T:
+async def arun_steps(steps: Steps[T], transport: AsyncTransport, timeouts: Timeouts) -> T:
     """Do the steps and await them, and return what they come to."""
     try:
         step = next(steps)
@@ -138,8 +138,8 @@ async def adone(steps: Steps[T], transport: AsyncTransport, timeouts: Timeouts) 
 
 
 async def _adone(step: Step, transport: AsyncTransport, timeouts: Timeouts) -> HttpResponse | None:
-    if isinstance(step, Sleep):
-        from asyncio import sleep  # noqa: PLC0415 - ``done`` shares this file and needs none
+    if isinstance(step, PollDelay):
+        from asyncio import sleep  # noqa: PLC0415 - ``run_steps`` shares this file and needs none
 
         await sleep(step.seconds)
         return None

@@ -19,7 +19,7 @@ from ..canon import decode_json
 from ..errors import StoreError, UsageError
 from ..exchange import Exchange
 from ..store import FACTS, Database, Jobs, Schema, hold_lock
-from .wire import Line, Lot, Outcome
+from .wire import BatchChunk, BatchLine, BatchOutcome
 
 State = Literal["unsent", "unsure", "running", "ended"]
 
@@ -45,7 +45,7 @@ _BATCHES = Jobs(
 )
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class BatchFacts(Struct, frozen=True, kw_only=True):
     """What was declared when a batch was begun. ``owner`` is what it was begun for, a sweep say."""
 
     id: str
@@ -55,7 +55,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     offline: bool = False
 
 
-class Kept(Struct, frozen=True):
+class StoredRequest(Struct, frozen=True):
     """One ask: the caller's id for it, ours, and all that is needed to read its answer."""
 
     id: str
@@ -65,7 +65,7 @@ class Kept(Struct, frozen=True):
     body: bytes
 
 
-class Summary(Struct, frozen=True):
+class BatchSummary(Struct, frozen=True):
     """A batch as it is listed."""
 
     id: str
@@ -82,7 +82,7 @@ def folder() -> Path:
     return _BATCHES.path()
 
 
-def all_batches() -> list[Summary]:
+def list_batches() -> list[BatchSummary]:
     """Return every batch, the newest first; a file that cannot be read is left out."""
     found = []
     for id in _BATCHES.names():
@@ -96,7 +96,7 @@ def all_batches() -> list[Summary]:
 
 def batches_of(owner: str) -> "list[BatchFile]":
     """Return the batches that were begun for something and not taken over yet, oldest first."""
-    ids = [each.id for each in reversed(all_batches()) if each.owner == owner]
+    ids = [each.id for each in reversed(list_batches()) if each.owner == owner]
     found = []
     for id in ids:
         file = BatchFile.open(id)
@@ -107,15 +107,15 @@ def batches_of(owner: str) -> "list[BatchFile]":
     return found
 
 
-def named(text: str) -> str:
+def find_batch(text: str) -> str:
     """Return the whole id of a batch from its beginning; ``last`` is the newest."""
-    return _BATCHES.find(text, [each.id for each in all_batches()])
+    return _BATCHES.find(text, [each.id for each in list_batches()])
 
 
 class BatchFile:
     """One batch's file. The process that talks to the service holds its lock; others may read."""
 
-    def __init__(self, database: Database, facts: Facts) -> None:
+    def __init__(self, database: Database, facts: BatchFacts) -> None:
         self.facts = facts
         self._database = database
 
@@ -125,7 +125,9 @@ class BatchFile:
         return f"{time.strftime('%Y%m%d', time.gmtime())}-{secrets.token_hex(4)}"
 
     @classmethod
-    def create(cls, facts: Facts, lots: Sequence[Lot], asks: Iterable[Kept]) -> "BatchFile":
+    def create(
+        cls, facts: BatchFacts, lots: Sequence[BatchChunk], asks: Iterable[StoredRequest]
+    ) -> "BatchFile":
         """Write a batch down; nothing is sent yet."""
         database = _BATCHES.create(facts.id)
         with database.transaction() as connection:
@@ -144,7 +146,7 @@ class BatchFile:
     def open(cls, id: str) -> "BatchFile":
         """Return a batch that is on disk."""
         database, facts = _BATCHES.open(id)
-        return cls(database, decode_json(facts, Facts))
+        return cls(database, decode_json(facts, BatchFacts))
 
     def __enter__(self) -> Self:
         return self
@@ -157,7 +159,7 @@ class BatchFile:
         self._database.close()
 
     @contextmanager
-    def talking(self) -> Iterator[None]:
+    def hold_lock(self) -> Iterator[None]:
         """Hold the batch's lock; raises UsageError where another process has it."""
         busy = f"batch {self.facts.id} is being sent or collected by another process"
         with hold_lock(self._database.path, busy):
@@ -165,22 +167,22 @@ class BatchFile:
 
     # -- lots --------------------------------------------------------------------------------------
 
-    def lots(self) -> tuple[Lot, ...]:
+    def lots(self) -> tuple[BatchChunk, ...]:
         """Return the lots as they are now."""
         rows = self._database.rows("SELECT body FROM lots ORDER BY number")
-        return tuple(decode_json(body, Lot) for (body,) in rows)
+        return tuple(decode_json(body, BatchChunk) for (body,) in rows)
 
-    def put(self, lot: Lot, **changes: Any) -> Lot:
+    def put(self, lot: BatchChunk, **changes: Any) -> BatchChunk:
         """Write down what is new of a lot, at once, and return it."""
         changed = msgspec.structs.replace(lot, **changes)
         sql = "UPDATE lots SET body = ? WHERE number = ?"
         self._database.rows(sql, (_json(changed), lot.number))
         return changed
 
-    def lines(self, lot: Lot) -> list[Line]:
+    def lines(self, lot: BatchChunk) -> list[BatchLine]:
         """Return the asks of a lot as they are sent."""
         sql = "SELECT line, body FROM asks WHERE lot = ? ORDER BY number"
-        return [Line(line, body) for line, body in self._database.rows(sql, (lot.number,))]
+        return [BatchLine(line, body) for line, body in self._database.rows(sql, (lot.number,))]
 
     def ids(self) -> list[str]:
         """Return the callers' ids of all asks."""
@@ -190,7 +192,7 @@ class BatchFile:
         """Return the service's ids of all lots that have one."""
         return {lot.remote for lot in self.lots() if lot.remote is not None}
 
-    def end(self, lot: Lot, outcomes: Iterable[Outcome], **changes: Any) -> None:
+    def end(self, lot: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any) -> None:
         """Keep the results of a lot and that it has ended, both or neither."""
         changed = msgspec.structs.replace(lot, state="ended", **changes)
         rows = ((each.id, each.ending, each.status, each.body) for each in outcomes)
@@ -210,15 +212,15 @@ class BatchFile:
 
     # -- what is kept ------------------------------------------------------------------------------
 
-    def asks(self) -> Iterator[tuple[Kept, Outcome | None]]:
+    def asks(self) -> Iterator[tuple[StoredRequest, BatchOutcome | None]]:
         """Yield each ask, in the order it was given, with its result where there is one."""
         rows = self._database.rows(
             "SELECT id, asks.line, lot, exchange, asks.body, ending, status, results.body "
             "FROM asks LEFT JOIN results ON results.line = asks.line ORDER BY number"
         )
         for id, line, lot, exchange, body, ending, status, answer in rows:
-            kept = Kept(id, line, lot, decode_json(exchange, Exchange), body)
-            yield kept, None if ending is None else Outcome(line, ending, status, answer)
+            kept = StoredRequest(id, line, lot, decode_json(exchange, Exchange), body)
+            yield kept, None if ending is None else BatchOutcome(line, ending, status, answer)
 
     @property
     def state(self) -> State:
@@ -230,10 +232,10 @@ class BatchFile:
             return "unsent"
         return "running" if "sent" in states else "ended"
 
-    def summary(self) -> Summary:
+    def summary(self) -> BatchSummary:
         """Return the batch as it is listed."""
         lots = self.lots()
-        return Summary(
+        return BatchSummary(
             self.facts.id,
             self.facts.started,
             self.state,

@@ -18,12 +18,12 @@ from ..errors import (
     TransportError,
     WireError,
 )
-from .collection import looked, outcomes
-from .steps import Service, Steps, read
+from .collection import collect_chunk, outcomes
+from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
-from .wire import Listed, Lot, Outcome, Seen
+from .wire import BatchChunk, BatchOutcome, ChunkStatus, ListedBatch
 
-Services = Callable[[Lot], Service]
+Services = Callable[[BatchChunk], BatchService]
 """Returns the batch service that a lot is for, with the key and the lot's own headers."""
 
 LOOKS = (0.0, 3.0, 10.0)
@@ -35,7 +35,7 @@ _PAGES = 50
 Search = Literal["found", "absent", "unsure"]
 
 
-def submitted(file: BatchFile, services: Services) -> Steps[None]:
+def submit_chunks(file: BatchFile, services: Services) -> Steps[None]:
     """Send every lot that is not at its service yet; raises what the service says against it.
 
     A lot of which it cannot be known yet whether it was taken stays as it is, with a note.
@@ -52,7 +52,7 @@ def submitted(file: BatchFile, services: Services) -> Steps[None]:
             yield from _filled(file, lot, service)
 
 
-def withdrawn(file: BatchFile, services: Services) -> Steps[None]:
+def cancel_chunks(file: BatchFile, services: Services) -> Steps[None]:
     """Cancel every lot that has not ended; what was not sent never will be."""
     for lot in file.lots():
         if lot.state == "ended":
@@ -61,27 +61,27 @@ def withdrawn(file: BatchFile, services: Services) -> Steps[None]:
         if lot.state == "creating":
             lot = yield from _recovered(file, lot, service)  # noqa: PLW2901 - as it is now
         if lot.state == "ready":
-            unsent = [Outcome(line.id, "cancelled") for line in file.lines(lot)]
+            unsent = [BatchOutcome(line.id, "cancelled") for line in file.lines(lot)]
             file.end(lot, unsent, note="it was cancelled before it was sent")
         elif lot.remote is not None:
-            yield from service.asked(service.wire.cancel(service.desk, lot.remote))
-            yield from looked(file, file.put(lot, state="sent"), service)
+            yield from service.send_idempotent(service.wire.cancel(service.desk, lot.remote))
+            yield from collect_chunk(file, file.put(lot, state="sent"), service)
 
 
-def _made(file: BatchFile, lot: Lot, service: Service) -> Steps[Lot]:
+def _made(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
     """Make a lot at its service, and look for it where it cannot be known whether it was made."""
     wire, tries = service.wire, 0
     lines = file.lines(lot)
     if wire.upload is not None and wire.uploaded is not None and lot.file is None:
         # A file that is uploaded twice costs nothing, and only one of them is ever named.
-        said = yield from service.asked(wire.upload(service.desk, lot, lines))
-        lot = file.put(lot, file=wire.uploaded(read(said)))
+        said = yield from service.send_idempotent(wire.upload(service.desk, lot, lines))
+        lot = file.put(lot, file=wire.uploaded(read_answer(said)))
     while lot.state == "ready":
         tries += 1
         lot = file.put(lot, state="creating", since=time.time(), note="")
         try:
             said = yield from service.once(wire.create(service.desk, lot, lines))
-            lot = file.put(lot, state=_next(service), remote=wire.created(read(said)))
+            lot = file.put(lot, state=_next(service), remote=wire.created(read_answer(said)))
         except PonderoError as error:
             if is_ambiguous(error):
                 lot = file.put(lot, note=f"{type(error).__name__}: {error}")
@@ -96,7 +96,7 @@ def _made(file: BatchFile, lot: Lot, service: Service) -> Steps[Lot]:
     return lot
 
 
-def _next(service: Service) -> Literal["adding", "sent"]:
+def _next(service: BatchService) -> Literal["adding", "sent"]:
     return "sent" if service.wire.add is None else "adding"
 
 
@@ -107,7 +107,7 @@ def is_ambiguous(error: PonderoError) -> bool:
     return isinstance(error, TransportError | WireError)
 
 
-def _filled(file: BatchFile, lot: Lot, service: Service) -> Steps[None]:
+def _filled(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[None]:
     """Add the asks to a lot that was made empty; the service's own count says which it has."""
     wire, lines, tries, before = service.wire, file.lines(lot), 0, 0
     assert wire.add is not None  # noqa: S101 - only such a lot is in this state
@@ -130,12 +130,12 @@ def _filled(file: BatchFile, lot: Lot, service: Service) -> Steps[None]:
     file.put(lot, state="sent")
 
 
-def _seen(lot: Lot, service: Service) -> Steps[Seen]:
-    said = yield from service.asked(service.wire.look(service.desk, lot.remote or ""))
-    return service.wire.seen(read(said), time.time())
+def _seen(lot: BatchChunk, service: BatchService) -> Steps[ChunkStatus]:
+    said = yield from service.send_idempotent(service.wire.look(service.desk, lot.remote or ""))
+    return service.wire.seen(read_answer(said), time.time())
 
 
-def _settled(lot: Lot, service: Service, has: int) -> Steps[None]:
+def _settled(lot: BatchChunk, service: BatchService, has: int) -> Steps[None]:
     """Wait until the service counts what was added, or long enough that it was not."""
     for seconds in LOOKS:
         yield from service.pause(seconds)
@@ -146,7 +146,7 @@ def _settled(lot: Lot, service: Service, has: int) -> Steps[None]:
 # -- looking for a lot that may be there -----------------------------------------------------------
 
 
-def _recovered(file: BatchFile, lot: Lot, service: Service) -> Steps[Lot]:
+def _recovered(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
     """Return a lot with the id it has at the service, or ready to be made where it is not there.
 
     It stays as it is where that cannot be known yet.
@@ -165,14 +165,14 @@ def _recovered(file: BatchFile, lot: Lot, service: Service) -> Steps[Lot]:
     return file.put(lot, state="ready", note="")
 
 
-def _search(file: BatchFile, lot: Lot, service: Service) -> Steps[tuple[Search, str]]:
+def _search(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[tuple[Search, str]]:
     """Return whether a lot is on the service's list, and under which id."""
-    perhaps: list[Listed] = []
+    perhaps: list[ListedBatch] = []
     cursor: str | None = None
     known = file.remotes()
     for _ in range(_PAGES):
-        said = yield from service.asked(service.wire.listing(service.desk, cursor))
-        page = service.wire.page(read(said), cursor)
+        said = yield from service.send_idempotent(service.wire.listing(service.desk, cursor))
+        page = service.wire.page(read_answer(said), cursor)
         for each in page.batches:
             if _is_named(each, lot):
                 return "found", each.remote
@@ -185,7 +185,7 @@ def _search(file: BatchFile, lot: Lot, service: Service) -> Steps[tuple[Search, 
 
 
 def _told_apart(
-    file: BatchFile, lot: Lot, service: Service, perhaps: Sequence[Listed]
+    file: BatchFile, lot: BatchChunk, service: BatchService, perhaps: Sequence[ListedBatch]
 ) -> Steps[tuple[Search, str]]:
     """Return which of the batches that may be ours has our ids in its results."""
     ours = {line.id for line in file.lines(lot)}
@@ -199,10 +199,12 @@ def _told_apart(
     return ("unsure", " or ".join(running)) if running else ("absent", "")
 
 
-def _ids_in(remote: str, service: Service) -> Steps[set[str] | None]:
+def _ids_in(remote: str, service: BatchService) -> Steps[set[str] | None]:
     """Return the ids in the results of a batch; None where it has not ended."""
     try:
-        said = read((yield from service.asked(service.wire.look(service.desk, remote))))
+        said = read_answer(
+            (yield from service.send_idempotent(service.wire.look(service.desk, remote)))
+        )
         if not service.wire.seen(said, time.time()).ended:
             return None
         found = yield from outcomes(remote, said, service)
@@ -211,16 +213,16 @@ def _ids_in(remote: str, service: Service) -> Steps[set[str] | None]:
     return {each.id for each in found}
 
 
-def _is_named(each: Listed, lot: Lot) -> bool:
+def _is_named(each: ListedBatch, lot: BatchChunk) -> bool:
     return each.name == lot.name or (lot.file is not None and each.file == lot.file)
 
 
-def _may_be(each: Listed, lot: Lot) -> bool:
+def _may_be(each: ListedBatch, lot: BatchChunk) -> bool:
     young = each.created is None or each.created >= lot.since - _SKEW
     return young and each.count in (None, lot.count)
 
 
-def _is_past(batches: Sequence[Listed], lot: Lot) -> bool:
+def _is_past(batches: Sequence[ListedBatch], lot: BatchChunk) -> bool:
     """Return whether a page is older than the lot: lists begin with the newest."""
     times = [each.created for each in batches if each.created is not None]
     return bool(times) and max(times) < lot.since - _SKEW

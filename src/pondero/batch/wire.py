@@ -22,7 +22,7 @@ LotState = Literal["ready", "creating", "adding", "sent", "ended"]
 """How far a lot is: ``creating`` is from before the request that makes it until its id is known."""
 
 
-class Desk(Struct, frozen=True):
+class BatchEndpoint(Struct, frozen=True):
     """Where a batch service is reached: its address, and the headers that every request has."""
 
     url: str
@@ -32,14 +32,14 @@ class Desk(Struct, frozen=True):
         return f"Desk({self.url!r}, headers={sorted(self.headers)})"
 
 
-class Line(Struct, frozen=True):
+class BatchLine(Struct, frozen=True):
     """One ask as it stands in a batch: the id we gave it, and the body that would be sent live."""
 
     id: str
     body: bytes
 
 
-class Lot(Struct, frozen=True, kw_only=True):
+class BatchChunk(Struct, frozen=True, kw_only=True):
     """As much of a batch as one batch at the service holds.
 
     ``name`` is what the service is told to call it, where it can. ``endpoint`` is where each ask
@@ -63,7 +63,7 @@ class Lot(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ChunkStatus(Struct, frozen=True, kw_only=True):
     """What the service says of a lot.
 
     ``rest`` is how those asks ended that have no result of their own, and ``why`` is what the
@@ -79,7 +79,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Outcome(Struct, frozen=True):
+class BatchOutcome(Struct, frozen=True):
     """The result of one ask: the bytes of its answer, or of the error, with its status."""
 
     id: str
@@ -88,7 +88,7 @@ class Outcome(Struct, frozen=True):
     body: bytes = b""
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class ListedBatch(Struct, frozen=True, kw_only=True):
     """A batch on the service's own list; what the list does not say is None."""
 
     remote: str
@@ -98,14 +98,14 @@ class Listed(Struct, frozen=True, kw_only=True):
     count: int | None = None
 
 
-class Page(Struct, frozen=True):
+class BatchPage(Struct, frozen=True):
     """A page of the service's list, and what the next one is asked with."""
 
-    batches: tuple[Listed, ...]
+    batches: tuple[ListedBatch, ...]
     next: str | None = None
 
 
-class Wire(Struct, frozen=True, kw_only=True):
+class BatchWire(Struct, frozen=True, kw_only=True):
     """What one shape of batch service is told and says.
 
     - ``create`` is the request that makes a lot; ``created`` reads the service's id from its
@@ -124,42 +124,46 @@ class Wire(Struct, frozen=True, kw_only=True):
     - ``names`` is whether the list says what we called a lot, so that ours is known at once.
     """
 
-    create: Callable[[Desk, Lot, Sequence[Line]], HttpRequest]
+    create: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest]
     created: Callable[[Json], str]
-    look: Callable[[Desk, str], HttpRequest]
-    seen: Callable[[Json, float], Seen]
-    outcome: Callable[[Json], Outcome]
-    listing: Callable[[Desk, str | None], HttpRequest]
-    page: Callable[[Json, str | None], Page]
-    cancel: Callable[[Desk, str], HttpRequest]
+    look: Callable[[BatchEndpoint, str], HttpRequest]
+    seen: Callable[[Json, float], ChunkStatus]
+    outcome: Callable[[Json], BatchOutcome]
+    listing: Callable[[BatchEndpoint, str | None], HttpRequest]
+    page: Callable[[Json, str | None], BatchPage]
+    cancel: Callable[[BatchEndpoint, str], HttpRequest]
     names: bool
-    upload: Callable[[Desk, Lot, Sequence[Line]], HttpRequest] | None = None
+    upload: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest] | None = None
     uploaded: Callable[[Json], str] | None = None
-    add: Callable[[Desk, str, Sequence[Line]], HttpRequest] | None = None
+    add: Callable[[BatchEndpoint, str, Sequence[BatchLine]], HttpRequest] | None = None
     adds: int = 0
     inline: Callable[[Json], Sequence[Json]] = lambda _: ()
-    results: Callable[[Desk, str, Json], Sequence[HttpRequest]] = lambda _desk, _id, _body: ()
+    results: Callable[[BatchEndpoint, str, Json], Sequence[HttpRequest]] = (
+        lambda _desk, _id, _body: ()
+    )
     lines: Callable[[bytes], Sequence[Json]] = lambda _: ()
-    more: Callable[[Desk, str, bytes], HttpRequest | None] = lambda _desk, _id, _body: None
+    more: Callable[[BatchEndpoint, str, bytes], HttpRequest | None] = lambda _desk, _id, _body: None
 
 
 # -- what the wires share --------------------------------------------------------------------------
 
 
-def get(desk: Desk, path: str, **query: str | int | None) -> HttpRequest:
+def get_request(desk: BatchEndpoint, path: str, **query: str | int | None) -> HttpRequest:
     """Return a request that reads; what is None is not asked."""
     asked = {name: value for name, value in query.items() if value is not None}
     tail = f"?{urlencode(asked)}" if asked else ""
     return HttpRequest("GET", f"{desk.url}{path}{tail}", desk.headers)
 
 
-def post(desk: Desk, path: str, value: Json) -> HttpRequest:
+def post(desk: BatchEndpoint, path: str, value: Json) -> HttpRequest:
     """Return a request with JSON; the order of its fields is kept."""
     headers = {**desk.headers, "content-type": "application/json"}
     return HttpRequest("POST", f"{desk.url}{path}", headers, msgspec.json.encode(value))
 
 
-def form(desk: Desk, path: str, fields: Mapping[str, str], file: bytes, name: str) -> HttpRequest:
+def form(
+    desk: BatchEndpoint, path: str, fields: Mapping[str, str], file: bytes, name: str
+) -> HttpRequest:
     """Return a request with a form and one file in it."""
     edge = f"----{name}"  # a lot's name has a random part, which no ask can have in it
     parts = [
@@ -175,12 +179,12 @@ def form(desk: Desk, path: str, fields: Mapping[str, str], file: bytes, name: st
     return HttpRequest("POST", f"{desk.url}{path}", headers, body)
 
 
-def raw(line: Line) -> msgspec.Raw:
+def raw(line: BatchLine) -> msgspec.Raw:
     """Return an ask's body as it is, to stand inside other JSON."""
     return msgspec.Raw(line.body)
 
 
-def unnamed(line: Line) -> Json:
+def without_model(line: BatchLine) -> Json:
     """Return an ask's body without its model, where the batch names one for all."""
     body = msgspec.json.decode(line.body)
     return {name: value for name, value in body.items() if name != "model"}
@@ -197,13 +201,13 @@ def jsonl(body: bytes) -> Sequence[Json]:
 
 def text_at(value: Json, *path: str) -> str:
     """Return the text at a path; raises Malformed where there is none."""
-    found = at(value, *path)
+    found = endpoint_url(value, *path)
     if isinstance(found, str) and found:
         return found
     raise Malformed("the batch service left out a text", path=f"$.{'.'.join(path)}")
 
 
-def at(value: Json, *path: str) -> Any:
+def endpoint_url(value: Json, *path: str) -> Any:
     """Return what stands at a path; None where nothing does."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -212,7 +216,7 @@ def at(value: Json, *path: str) -> Any:
 
 def number_at(value: Json, *path: str) -> int:
     """Return the number at a path, 0 where there is none; some services write it as text."""
-    found = at(value, *path)
+    found = endpoint_url(value, *path)
     if isinstance(found, str) and found.isdecimal():
         return int(found)
     return found if isinstance(found, int) else 0
@@ -230,20 +234,20 @@ def when(value: Json) -> float | None:
         return None
 
 
-def answered(id: str, value: Json) -> Outcome:
+def success_outcome(id: str, value: Json) -> BatchOutcome:
     """Return the outcome of an ask that has an answer."""
-    return Outcome(id, "answered", 200, msgspec.json.encode(value))
+    return BatchOutcome(id, "answered", 200, msgspec.json.encode(value))
 
 
-def failed(id: str, status: int, value: Json) -> Outcome:
+def error_outcome(id: str, status: int, value: Json) -> BatchOutcome:
     """Return the outcome of an ask that the service refused or broke over."""
-    return Outcome(id, "failed", status, msgspec.json.encode(value))
+    return BatchOutcome(id, "failed", status, msgspec.json.encode(value))
 
 
 _BY_CODE = {1: 499, 3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 9: 400, 13: 500, 14: 503, 16: 401}
 
 
-def status_of(code: Json) -> int:
+def parse_status(code: Json) -> int:
     """Return the HTTP status of an error's code: itself, or the one that gRPC's stands for."""
     if not isinstance(code, int):
         return 500

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from ..client import Client, Recorder, load_catalog
+from ..client import Client, TurnRecorder, load_catalog
 from ..errors import PonderoError
 from ..store import Template, load_template
 from .ask_answer import Answer, answer_of, shaped
@@ -109,7 +109,7 @@ def _turn(start: Start, question: Question, given: Given, sheet: Sheet) -> Answe
     began, error = monotonic(), None
     with Client(transport=transport_of(given), policy=policy_of(given.policies)) as client:
         chat = start.chat(client, **question.settings)
-        recorder, results = Recorder(monotonic, paid=given.paid), Results()
+        recorder, results = TurnRecorder(monotonic, paid=given.paid), Results()
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
         with chat, saved(start, chat, turn, recorder, save=not given.no_save) as place:
             try:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Json, Reply, Usage
-from ..client import Recorder, cost_of
+from ..client import TurnRecorder, reply_cost
 from ..errors import PonderoError
 from ..store import format_dollars, redact_secrets
 from .ask_schema import fitting
@@ -63,7 +63,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> str | None:
         """Return the dollars of all exchanges; None where nobody paid or the price is unknown."""
-        costs = [cost_of(each) for each in self.replies] if self.paid else []
+        costs = [reply_cost(each) for each in self.replies] if self.paid else []
         known = [Decimal(cost) for cost in costs if cost is not None]
         return f"{sum(known, Decimal()):f}" if known and len(known) == len(costs) else None
 
@@ -133,7 +133,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 def answer_of(
     start: Start,
     replies: Sequence[Reply],
-    recorder: Recorder,
+    recorder: TurnRecorder,
     *,
     paid: bool,
     seconds: float,

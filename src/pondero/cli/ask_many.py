@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from ..canon import Event
-from ..client import AsyncClient, AsyncTurn, Recorder
+from ..client import AsyncClient, AsyncTurn, TurnRecorder
 from ..errors import PonderoError
 from .ask_answer import Answer, answer_of, shaped
 from .ask_options import Given
@@ -72,7 +72,7 @@ async def _ask(
 ) -> Answer:
     """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
-    recorder = Recorder(monotonic, paid=given.paid)
+    recorder = TurnRecorder(monotonic, paid=given.paid)
     try:
         chat = start.async_chat(client, **question.settings)
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)

@@ -12,7 +12,16 @@ import click
 from msgspec import Struct
 
 from ..canon import Json, Message, Usage
-from ..client import AsyncChat, AsyncClient, AsyncTurn, Chat, Client, Recorder, Turn, load_catalog
+from ..client import (
+    AsyncChat,
+    AsyncClient,
+    AsyncTurn,
+    Chat,
+    Client,
+    Turn,
+    TurnRecorder,
+    load_catalog,
+)
 from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Rejection
 from ..store import StoredMessage, Thread, Threads, load_settings, price_usage
@@ -171,7 +180,7 @@ def saved(
     start: Start,
     chat: Chat | AsyncChat,
     stream: Turn | AsyncTurn,
-    recorder: Recorder,
+    recorder: TurnRecorder,
     *,
     save: bool,
     fork: bool = False,
@@ -187,7 +196,7 @@ def saved(
         added = chat.messages[len(start.messages) :]
         if save and added:
             try:
-                kept = recorder.kept(added, stream.replies)
+                kept = recorder.stored_messages(added, stream.replies)
                 place.id = _write(start, kept, chat.refusals, fork=fork)
             except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
                 warn(f"this was not kept: {problem}")

@@ -98,9 +98,9 @@ def list_(*, as_json: bool) -> None:
     """List the batches on this disk, the newest first."""
     from msgspec import to_builtins
 
-    from ..batch import all_batches
+    from ..batch import list_batches
 
-    found = all_batches()
+    found = list_batches()
     if as_json:
         print_json({"batches": to_builtins(found)})
         return
@@ -117,11 +117,11 @@ def list_(*, as_json: bool) -> None:
 @_JSON
 def show(id: str, *, as_json: bool) -> None:
     """Show what is known of a batch; the service is not asked."""
-    from ..batch import BatchFile, answers_of, named
+    from ..batch import BatchFile, find_batch, iter_answers
 
-    with BatchFile.open(named(id)) as file:
+    with BatchFile.open(find_batch(id)) as file:
         known, lots = file.summary(), file.lots()
-        answers = list(answers_of(file))
+        answers = list(iter_answers(file))
     if as_json:
         print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
         return
@@ -183,10 +183,10 @@ def _client(*, offline: bool) -> "Client":
 
 def _opened(id: str) -> "Batch":
     """Return a batch to talk about; raises UsageError for one of an emulator that is gone."""
-    from ..batch import BatchFile, named
+    from ..batch import BatchFile, find_batch
     from ..errors import UsageError
 
-    whole = named(id)
+    whole = find_batch(id)
     with BatchFile.open(whole) as file:
         lost = file.facts.offline and file.state != "ended"
     if lost:

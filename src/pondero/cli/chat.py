@@ -84,7 +84,7 @@ def chat(
     _check_terminal()
     _check_textual()
     from ..client import AsyncClient, Tools, load_catalog
-    from ..client import policy_of as policy_from
+    from ..client import resolve_policy as policy_from
     from ..store import load_settings, resolve_auto
     from ..transport import AsyncTap
     from ..tui import ChatApp, Dial, Session, approve, begin, theme_of

@@ -14,11 +14,11 @@ from .output import echo
 
 def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Return the model strings that begin with this; for a whole name, its levels too."""
-    from ..client import complete, wishes_of
+    from ..client import complete, level_choices
 
     found = complete(typed)
     if found == (typed,) and "/" not in typed.rpartition(":")[2]:
-        found = (typed, *(f"{typed}/{level}" for level in wishes_of(typed)))
+        found = (typed, *(f"{typed}/{level}" for level in level_choices(typed)))
     return [CompletionItem(each) for each in found]
 
 

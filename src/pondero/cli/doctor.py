@@ -3,8 +3,8 @@
 import click
 import msgspec
 
-from ..client import Finding, findings, load_catalog
-from ..client import policy_of as policy_from
+from ..client import HealthCheck, load_catalog, run_checks
+from ..client import resolve_policy as policy_from
 from .command import examples, policy_of, policy_option, print_json
 from .completion import model as models
 from .completion import thread as threads
@@ -34,7 +34,7 @@ def doctor(
     if thread is not None or target is not None:
         _handoff(thread or "last", target, policies, as_json=as_json)
         return 0
-    found = findings()
+    found = run_checks()
     if as_json:
         print_json({"findings": [msgspec.to_builtins(finding) for finding in found]})
     else:
@@ -42,7 +42,7 @@ def doctor(
     return 1 if any(finding.ok is False for finding in found) else 0
 
 
-def _print(found: tuple[Finding, ...]) -> None:
+def _print(found: tuple[HealthCheck, ...]) -> None:
     column = max(len(finding.check) for finding in found) + 2
     for finding in found:
         mark, colour = _MARKS[finding.ok]

@@ -2,7 +2,16 @@
 
 from ..lazy import Loader, make_lazy_getattr
 from ..store import load_catalog
-from .dial import PolicyLike, complete, levels, levels_of, models, plan, policy_of, wishes_of
+from .dial import (
+    PolicyLike,
+    complete,
+    level_choices,
+    levels,
+    model_levels,
+    models,
+    plan,
+    resolve_policy,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,9 +21,9 @@ if TYPE_CHECKING:
     from .batches import AsyncBatch, Batch
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client
-    from .doctor import Finding, findings
-    from .messages import messages_of
-    from .recorder import Recorder, cost_of, kept_of
+    from .doctor import HealthCheck, run_checks
+    from .messages import parse_prompt
+    from .recorder import TurnRecorder, reply_cost, stored_reply
     from .shared import aask, ask
     from .stream import AsyncStream, Stream
     from .tools import Approve, OfferedTool, Tools
@@ -29,21 +38,21 @@ _HOMES = {
     "Batch": "batches",
     "Chat": "chat",
     "Client": "client",
-    "Finding": "doctor",
+    "HealthCheck": "doctor",
     "Approve": "tools",
     "OfferedTool": "tools",
     "Prepared": "client",
-    "Recorder": "recorder",
+    "TurnRecorder": "recorder",
     "Stream": "stream",
     "Tools": "tools",
     "Turn": "turn",
     "aask": "shared",
     "ask": "shared",
     "attachment": "attachments",
-    "cost_of": "recorder",
-    "findings": "doctor",
-    "kept_of": "recorder",
-    "messages_of": "messages",
+    "reply_cost": "recorder",
+    "run_checks": "doctor",
+    "stored_reply": "recorder",
+    "parse_prompt": "messages",
     "set_level": "apply_dial",
 }
 
@@ -57,30 +66,30 @@ __all__ = [
     "Batch",
     "Chat",
     "Client",
-    "Finding",
+    "HealthCheck",
     "OfferedTool",
     "PolicyLike",
     "Prepared",
-    "Recorder",
     "Stream",
     "Tools",
     "Turn",
+    "TurnRecorder",
     "aask",
     "ask",
     "attachment",
     "complete",
-    "cost_of",
-    "findings",
-    "kept_of",
+    "level_choices",
     "levels",
-    "levels_of",
     "load_catalog",
-    "messages_of",
+    "model_levels",
     "models",
+    "parse_prompt",
     "plan",
-    "policy_of",
+    "reply_cost",
+    "resolve_policy",
+    "run_checks",
     "set_level",
-    "wishes_of",
+    "stored_reply",
 ]
 
 # Load what talks on first use: a plan needs none of it.

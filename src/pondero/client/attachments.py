@@ -98,9 +98,7 @@ def attachments_of(sources: Iterable[Source] | None) -> tuple[Attachment, ...]:
     return tuple(attachment(each) for each in sources)
 
 
-def attached(
-    messages: tuple[Message, ...], attachments: Sequence[Attachment]
-) -> tuple[Message, ...]:
+def attach(messages: tuple[Message, ...], attachments: Sequence[Attachment]) -> tuple[Message, ...]:
     """Return the conversation with attachments before the words of its last message."""
     if not attachments:
         return messages
@@ -139,7 +137,7 @@ def _part(data: bytes, name: str | None, said: str | None) -> Attachment:
     _check_size(len(data), called)
     kind = said or _marked(data)
     if kind is None and (text := _text(data)) is not None:
-        return labelled(text, name)
+        return fence_text(text, name)
     kind = kind or _named(name)
     if kind is None:
         message = (
@@ -148,7 +146,7 @@ def _part(data: bytes, name: str | None, said: str | None) -> Attachment:
         )
         raise BadParameter(message)
     if kind.startswith("text/") and (text := _text(data)) is not None:
-        return labelled(text, name)
+        return fence_text(text, name)
     return Image(kind, data) if kind.startswith("image/") else Blob(kind, data, name=name)
 
 
@@ -173,7 +171,7 @@ def _text(data: bytes) -> str | None:
     return None if "\0" in text else text
 
 
-def labelled(text: str, name: str | None) -> Text:
+def fence_text(text: str, name: str | None) -> Text:
     """Return a text file as a part: its name, and its words between fences that it has not."""
     longest = max(map(len, _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)

@@ -10,23 +10,23 @@ from ..handoff import Rejection
 from ..store import Credentials, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .attachments import attachments_of, check_readable
-from .dial import PolicyLike, asked_of, planned, policy_of, warn
+from .dial import PolicyLike, check_parameters, resolve_and_plan, resolve_policy, warn_adjustments
 from .fallbacks import Candidates, Models, in_turn, names_of
 from .hooks import Hooks, OnReply, OnRequest
-from .messages import Prompt, messages_of
+from .messages import Prompt, parse_prompt
 from .options import (
     RUNNING,
     Options,
-    asked_in,
-    check,
-    request_of,
+    build_request,
+    check_options,
+    request_parameters,
     timeouts_of,
 )
 from .tools import Tools
 
 if TYPE_CHECKING:
     from ..batch import Draft
-    from .batches import AskLike, Counter
+    from .batches import AskLike, BatchSession
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
 V = TypeVar("V")
@@ -47,7 +47,7 @@ class BaseClient(Generic[T]):
         on_request: OnRequest | None = None,
         on_reply: OnReply | None = None,
     ) -> None:
-        self._policy = policy_of(policy)
+        self._policy = resolve_policy(policy)
         self._transport = transport
         self._retry = retry or Retry()
         self._timeouts = timeouts or Timeouts()
@@ -72,15 +72,15 @@ class BaseClient(Generic[T]):
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Prepared:
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
-        check(options)
+        check_options(options)
         if not RUNNING.isdisjoint(options):
             raise BadParameter("mcp, approve and steps are for ask, or for a Chat and its stream")
-        policy = policy_of(options["policy"]) if "policy" in options else self._policy
+        policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
         attachments = attachments_of(options.get("attachments"))
-        request = request_of(prompt, options, attachments)
-        asked = asked_in(request, options.get("context"))
+        request = build_request(prompt, options, attachments)
+        asked = request_parameters(request, options.get("context"))
         effort = options.get("thinking_effort")
-        entry, plan = planned(model, thinking, effort, asked=asked, policy=policy)
+        entry, plan = resolve_and_plan(model, thinking, effort, asked=asked, policy=policy)
         if attachments:
             check_readable(attachments, entry, policy)
         needed = self._transport is None or self._transport.needs_key
@@ -99,7 +99,9 @@ class BaseClient(Generic[T]):
             prepared = add_headers(prepared, headers)
         if policy.unsupported == "warn":
             notes = prepared.plan.adjustments
-            warn(prepared.plan, [note for note in notes if note not in plan.adjustments])
+            warn_adjustments(
+                prepared.plan, [note for note in notes if note not in plan.adjustments]
+            )
         return prepared
 
     def draft_batch(
@@ -130,11 +132,11 @@ class BaseClient(Generic[T]):
             return asks
         return self.draft_batch(asks, model, thinking, **options)
 
-    def _counter(self) -> "Counter":
-        from .batches import Counter  # noqa: PLC0415 - as above
+    def _counter(self) -> "BatchSession":
+        from .batches import BatchSession  # noqa: PLC0415 - as above
 
         needed = self._transport is None or self._transport.needs_key
-        return Counter(self._credentials, self._retry, needed=needed)
+        return BatchSession(self._credentials, self._retry, needed=needed)
 
     def _waits(self, options: Options) -> Timeouts:
         usual = self._timeouts if options.get("stream", True) else self._whole_timeouts
@@ -150,14 +152,16 @@ class BaseClient(Generic[T]):
         """Return what is to be asked: of one model, or of several in turn."""
         if isinstance(model, str):
             return self.prepare(model, prompt, thinking, **options)
-        check(options)
+        check_options(options)
         names = names_of(model)
         once = _read_once(options)
-        messages = messages_of(prompt, attachments_of(once.get("attachments")))
-        policy = policy_of(options.get("policy", self._policy)).but(unsupported="adjust")
+        messages = parse_prompt(prompt, attachments_of(once.get("attachments")))
+        policy = resolve_policy(options.get("policy", self._policy)).but(unsupported="adjust")
         effort = options.get("thinking_effort")
         entries = {
-            name: planned(name, thinking, effort, asked=asked_of(), policy=policy)[0]
+            name: resolve_and_plan(name, thinking, effort, asked=check_parameters(), policy=policy)[
+                0
+            ]
             for name in names
         }
         return Candidates(
@@ -165,7 +169,7 @@ class BaseClient(Generic[T]):
             lambda name: self.prepare(name, prompt, thinking, **once),
         )
 
-    def _way(self) -> T:
+    def _open_transport(self) -> T:
         """Return what moves the bytes, one for all threads; raises UsageError after closing."""
         if self._closed:
             name = type(self).__name__

@@ -10,24 +10,24 @@ from typing import Any, Self, cast
 from ..batch import (
     EVERY,
     WIRES,
-    Ask,
     BatchAnswer,
+    BatchChunk,
+    BatchEndpoint,
     BatchFile,
-    Desk,
+    BatchRequest,
+    BatchService,
     Draft,
-    Lot,
-    Service,
-    Sleep,
+    PollDelay,
     State,
     Steps,
-    adone,
-    answers_of,
-    done,
-    drafted,
-    looked,
-    submitted,
-    terms_of,
-    withdrawn,
+    arun_steps,
+    batch_terms,
+    cancel_chunks,
+    collect_chunk,
+    iter_answers,
+    run_steps,
+    split_into_chunks,
+    submit_chunks,
 )
 from ..dialects import dialect
 from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
@@ -63,7 +63,7 @@ def draft_of(
     made = [
         _ask(prepare, number, each, (model, thinking, options)) for number, each in enumerate(asks)
     ]
-    return drafted(made)
+    return split_into_chunks(made)
 
 
 def _ask(
@@ -71,7 +71,7 @@ def _ask(
     number: int,
     given: AskLike,
     usual: tuple[str | None, ThinkingLike, Options],
-) -> Ask:
+) -> BatchRequest:
     own: dict[str, Any] = {"prompt": given} if isinstance(given, str) else dict(given)
     prompt = own.get("prompt", own.get("input"))
     id = str(own.get("id", number))
@@ -89,12 +89,12 @@ def _ask(
     thinking = own.get("thinking", None if own.get("model") else usual[1])
     prepared = prepare(model, prompt, thinking, cast("Options", {**options, "stream": False}))
     entry = load_catalog().entry(prepared.plan.model)
-    terms_of(entry.provider, entry.model)
+    batch_terms(entry.provider, entry.model)
     most = options.get("max_tokens") or entry.capability.max_output
-    return Ask(id, prepared.exchange, most)
+    return BatchRequest(id, prepared.exchange, most)
 
 
-class Counter:
+class BatchSession:
     """A client's way to the batch services: its keys and addresses, and whether anybody waits."""
 
     def __init__(self, credentials: Credentials, retry: Retry, *, needed: bool) -> None:
@@ -106,15 +106,15 @@ class Counter:
         """Return how long to wait between two looks: an emulator needs no time."""
         return seconds if self._needed else _NO_TIME
 
-    def __call__(self, lot: Lot) -> Service:
+    def __call__(self, lot: BatchChunk) -> BatchService:
         """Return the service that a lot is for."""
         provider = load_catalog().provider(lot.provider)
-        terms = terms_of(provider, lot.model)
+        terms = batch_terms(provider, lot.model)
         key = self._credentials.key(provider, needed=self._needed)
         url = self._credentials.url(provider, needed=self._needed)
         headers = {**lot.headers, **auth_header(provider, key)}
-        return Service(
-            Desk(url, headers),
+        return BatchService(
+            BatchEndpoint(url, headers),
             WIRES[terms.shape],
             dialect(provider.dialect).caller().error,
             self._retry,
@@ -125,7 +125,7 @@ class Counter:
 class _Batch:
     """What both have: the file on disk, and what is to be done next."""
 
-    def __init__(self, file: BatchFile, counter: Counter) -> None:
+    def __init__(self, file: BatchFile, counter: BatchSession) -> None:
         self._file = file
         self._counter = counter
 
@@ -140,7 +140,7 @@ class _Batch:
         return self._file.state
 
     @property
-    def lots(self) -> tuple[Lot, ...]:
+    def lots(self) -> tuple[BatchChunk, ...]:
         """Return the batches at the services that this one is made of."""
         return self._file.lots()
 
@@ -152,41 +152,41 @@ class _Batch:
     @property
     def answers(self) -> dict[str, BatchAnswer]:
         """Return the answers that have come so far, by the ids of their asks."""
-        return {each.id: each for each in answers_of(self._file)}
+        return {each.id: each for each in iter_answers(self._file)}
 
     def __repr__(self) -> str:
         return f"<pondero.{type(self).__name__} {self.id} {self.state}>"
 
     def _submitting(self) -> Steps[None]:
-        with self._file.talking():
-            yield from submitted(self._file, self._counter)
+        with self._file.hold_lock():
+            yield from submit_chunks(self._file, self._counter)
 
     def _looking(self) -> Steps[None]:
         """Send what is not sent, look at every lot once, and keep what has ended."""
-        with self._file.talking():
+        with self._file.hold_lock():
             yield from self._round()
 
     def _round(self) -> Steps[None]:
-        yield from submitted(self._file, self._counter)
+        yield from submit_chunks(self._file, self._counter)
         for lot in self._file.lots():
             if lot.state == "sent":
-                yield from looked(self._file, lot, self._counter(lot))
+                yield from collect_chunk(self._file, lot, self._counter(lot))
 
     def _waiting(self, progress: Progress | None) -> Steps[None]:
         seconds, most = EVERY
-        with self._file.talking():
+        with self._file.hold_lock():
             while True:
                 yield from self._round()
                 if progress is not None:
                     progress(self)
                 if self.state == "ended":
                     return
-                yield Sleep(self._counter.pause(seconds))
+                yield PollDelay(self._counter.pause(seconds))
                 seconds = min(most, seconds * 1.5)
 
     def _cancelling(self) -> Steps[None]:
-        with self._file.talking():
-            yield from withdrawn(self._file, self._counter)
+        with self._file.hold_lock():
+            yield from cancel_chunks(self._file, self._counter)
 
     def take(self) -> None:
         """Write down that its owner has taken over all its answers."""
@@ -212,7 +212,7 @@ class Batch(_Batch):
     ['17 * 23 = 391']
     """
 
-    def __init__(self, file: BatchFile, counter: Counter, transport: Transport) -> None:
+    def __init__(self, file: BatchFile, counter: BatchSession, transport: Transport) -> None:
         super().__init__(file, counter)
         self._transport = transport
 
@@ -238,7 +238,7 @@ class Batch(_Batch):
 
     def _do(self, steps: Steps[None]) -> None:
         try:
-            done(steps, self._transport, _WAITING)
+            run_steps(steps, self._transport, _WAITING)
         except (ServiceError, TransportError, WireError) as error:
             self._noted(error)
             raise
@@ -262,7 +262,7 @@ class AsyncBatch(_Batch):
     ['17 * 23 = 391']
     """
 
-    def __init__(self, file: BatchFile, counter: Counter, transport: AsyncTransport) -> None:
+    def __init__(self, file: BatchFile, counter: BatchSession, transport: AsyncTransport) -> None:
         super().__init__(file, counter)
         self._transport = transport
 
@@ -288,7 +288,7 @@ class AsyncBatch(_Batch):
 
     async def _do(self, steps: Steps[None]) -> None:
         try:
-            await adone(steps, self._transport, _WAITING)
+            await arun_steps(steps, self._transport, _WAITING)
         except (ServiceError, TransportError, WireError) as error:
             self._noted(error)
             raise

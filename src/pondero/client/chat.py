@@ -16,12 +16,12 @@ from ..store import ServerLike, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .attachments import Attachment, attachments_of, check_readable
 from .client import AsyncClient, Client
-from .dial import asked_of, planned, policy_of
+from .dial import check_parameters, resolve_and_plan, resolve_policy
 from .fallbacks import Models, names_of
-from .messages import Prompt, messages_of
-from .options import ChatOptions, Common, Options, check
-from .saved_chat import Saved, dump_chat, load_chat, options_of
-from .shared import ashared, shared
+from .messages import Prompt, parse_prompt
+from .options import ChatOptions, CommonOptions, Options, check_options
+from .saved_chat import SavedChat, dump_chat, load_chat, options_of
+from .shared import default_async_client, default_client
 from .stream import AsyncStream, Stream
 from .tools import Approve, OfferedTool, ToolLike, Tools
 from .turn import AsyncTurn, Turn
@@ -57,7 +57,7 @@ class _Chat(Generic[C]):
         **options: Unpack[ChatOptions],
     ) -> None:
         self._client: C = self._checked(client)
-        check({**options, "mcp": mcp, "approve": approve, "steps": steps})
+        check_options({**options, "mcp": mcp, "approve": approve, "steps": steps})
         if "attachments" in options:
             raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
         if isinstance(steps, bool) or steps < 1:
@@ -105,7 +105,7 @@ class _Chat(Generic[C]):
     @property
     def policy(self) -> Policy:
         """Return the policy of this chat: its own, else its client's."""
-        return policy_of(self._options.get("policy", self._client.policy))
+        return resolve_policy(self._options.get("policy", self._client.policy))
 
     @property
     def handoff(self) -> Manifest:
@@ -121,10 +121,10 @@ class _Chat(Generic[C]):
 
         Of MCP servers it has the tools of those that are connected already.
         """
-        check(options)
+        check_options(options)
         attachments: tuple[Attachment, ...] = attachments_of(options.pop("attachments", None))
         self._readers(attachments)
-        messages = (*self.messages, *messages_of(prompt, attachments))
+        messages = (*self.messages, *parse_prompt(prompt, attachments))
         asked = self._asked(options, last=self._steps <= 1)
         return self._client.prepare(self.model, messages, self._thinking, **asked)
 
@@ -151,7 +151,7 @@ class _Chat(Generic[C]):
         client: C | None = None,
     ) -> Self:
         """Return a chat that goes on where a saved one stopped."""
-        saved: Saved = load_chat(text)
+        saved: SavedChat = load_chat(text)
         chat = cls(
             (saved.model, *saved.fallbacks),
             saved.thinking,
@@ -188,7 +188,7 @@ class _Chat(Generic[C]):
         """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
-        return planned(model, thinking, effort, asked=asked_of(), policy=policy)[0]
+        return resolve_and_plan(model, thinking, effort, asked=check_parameters(), policy=policy)[0]
 
     def _readers(self, attachments: Sequence[Attachment]) -> Models:
         """Return the models that can be shown the attachments; raises Unsupported for none."""
@@ -254,7 +254,7 @@ class Chat(_Chat[Client]):
         get_weather None False
         """
         self._tools.open()
-        return self._tools.listed()
+        return self._tools.list_tools()
 
     def close(self) -> None:
         """End the MCP servers; the next turn starts them again. The client stays open."""
@@ -273,7 +273,9 @@ class Chat(_Chat[Client]):
         self.close()
 
     @overload
-    def send(self, prompt: Prompt, *, output: type[V], **options: Unpack[Common]) -> Reply[V]: ...
+    def send(
+        self, prompt: Prompt, *, output: type[V], **options: Unpack[CommonOptions]
+    ) -> Reply[V]: ...
     @overload
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
@@ -288,13 +290,13 @@ class Chat(_Chat[Client]):
 
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
-        check(options)
+        check_options(options)
         attachments = attachments_of(options.pop("attachments", None))
         models = self._readers(attachments)
         return Turn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            messages_of(prompt, attachments),
+            parse_prompt(prompt, attachments),
             tools=self._tools,
             steps=self._steps,
         )
@@ -302,7 +304,7 @@ class Chat(_Chat[Client]):
     def _checked(self, client: Client | None) -> Client:
         if not isinstance(client, Client | None):
             raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
-        return client or shared()
+        return client or default_client()
 
     def _run(
         self, turn: Turn, models: Models, options: ChatOptions, *, keep: bool
@@ -341,7 +343,7 @@ class AsyncChat(_Chat[AsyncClient]):
     async def list_tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool that the model is offered, after connecting to the MCP servers."""
         await self._tools.aopen()
-        return self._tools.listed()
+        return self._tools.list_tools()
 
     async def aclose(self) -> None:
         """End the MCP servers; the next turn starts them again. The client stays open."""
@@ -361,7 +363,7 @@ class AsyncChat(_Chat[AsyncClient]):
 
     @overload
     async def send(
-        self, prompt: Prompt, *, output: type[V], **options: Unpack[Common]
+        self, prompt: Prompt, *, output: type[V], **options: Unpack[CommonOptions]
     ) -> Reply[V]: ...
     @overload
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
@@ -379,13 +381,13 @@ class AsyncChat(_Chat[AsyncClient]):
 
         ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
         """
-        check(options)
+        check_options(options)
         attachments = attachments_of(options.pop("attachments", None))
         models = self._readers(attachments)
         return AsyncTurn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            messages_of(prompt, attachments),
+            parse_prompt(prompt, attachments),
             tools=self._tools,
             steps=self._steps,
         )
@@ -393,7 +395,7 @@ class AsyncChat(_Chat[AsyncClient]):
     def _checked(self, client: AsyncClient | None) -> AsyncClient:
         if not isinstance(client, AsyncClient | None):
             raise UsageError("an AsyncChat awaits, and asks through an AsyncClient; Chat waits")
-        return client or ashared()
+        return client or default_async_client()
 
     async def _run(
         self, turn: AsyncTurn, models: Models, options: ChatOptions, *, keep: bool

@@ -16,9 +16,9 @@ from .messages import Prompt
 from .options import (
     RUNNING,
     Options,
-    Question,
+    QuestionOptions,
     chat_options,
-    kind_of,
+    output_kind,
 )
 from .stream import AsyncStream, Stream
 
@@ -50,7 +50,7 @@ class Client(BaseClient[Transport]):
         thinking: ThinkingLike = None,
         *,
         output: type[V],
-        **options: Unpack[Question],
+        **options: Unpack[QuestionOptions],
     ) -> Reply[V]: ...
     @overload
     def ask(
@@ -91,7 +91,7 @@ class Client(BaseClient[Transport]):
         thinking: ThinkingLike = None,
         *,
         output: type[V],
-        **options: Unpack[Question],
+        **options: Unpack[QuestionOptions],
     ) -> Stream[V]: ...
     @overload
     def stream(
@@ -119,11 +119,11 @@ class Client(BaseClient[Transport]):
         """
         return Stream(
             self._asked(model, prompt, thinking, options),
-            self._way(),
+            self._open_transport(),
             retry=self._retry,
             timeouts=self._waits(options),
             remember=self._remember,
-            kind=kind_of(options.get("output")),
+            kind=output_kind(options.get("output")),
             hooks=self._hooks,
         )
 
@@ -145,9 +145,9 @@ class Client(BaseClient[Transport]):
         """
         from .batches import Batch  # noqa: PLC0415 - few programs make batches
 
-        way = self._way()
+        way = self._open_transport()
         draft = self._drafted(asks, model, thinking, options)
-        file = draft.written(owner=owner, offline=not way.needs_key)
+        file = draft.save(owner=owner, offline=not way.needs_key)
         return Batch(file, self._counter(), way).send()
 
     def open_batch(self, id: str) -> "Batch":
@@ -155,7 +155,7 @@ class Client(BaseClient[Transport]):
         from ..batch import BatchFile  # noqa: PLC0415 - as above
         from .batches import Batch  # noqa: PLC0415 - as above
 
-        return Batch(BatchFile.open(id), self._counter(), self._way())
+        return Batch(BatchFile.open(id), self._counter(), self._open_transport())
 
     def _checked(self, hooks: Hooks) -> Hooks:
         hooks.check_waiting()
@@ -227,7 +227,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
         thinking: ThinkingLike = None,
         *,
         output: type[V],
-        **options: Unpack[Question],
+        **options: Unpack[QuestionOptions],
     ) -> Reply[V]: ...
     @overload
     async def ask(
@@ -265,7 +265,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
         thinking: ThinkingLike = None,
         *,
         output: type[V],
-        **options: Unpack[Question],
+        **options: Unpack[QuestionOptions],
     ) -> AsyncStream[V]: ...
     @overload
     def stream(
@@ -285,11 +285,11 @@ class AsyncClient(BaseClient[AsyncTransport]):
         """Return a model's answer as it comes; nothing is sent before the first event is read."""
         return AsyncStream(
             self._asked(model, prompt, thinking, options),
-            self._way(),
+            self._open_transport(),
             retry=self._retry,
             timeouts=self._waits(options),
             remember=self._remember,
-            kind=kind_of(options.get("output")),
+            kind=output_kind(options.get("output")),
             hooks=self._hooks,
         )
 
@@ -311,9 +311,9 @@ class AsyncClient(BaseClient[AsyncTransport]):
         """
         from .batches import AsyncBatch  # noqa: PLC0415 - few programs make batches
 
-        way = self._way()
+        way = self._open_transport()
         draft = self._drafted(asks, model, thinking, options)
-        file = draft.written(owner=owner, offline=not way.needs_key)
+        file = draft.save(owner=owner, offline=not way.needs_key)
         return await AsyncBatch(file, self._counter(), way).send()
 
     def open_batch(self, id: str) -> "AsyncBatch":
@@ -321,7 +321,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
         from ..batch import BatchFile  # noqa: PLC0415 - as above
         from .batches import AsyncBatch  # noqa: PLC0415 - as above
 
-        return AsyncBatch(BatchFile.open(id), self._counter(), self._way())
+        return AsyncBatch(BatchFile.open(id), self._counter(), self._open_transport())
 
     async def aclose(self) -> None:
         """Close every connection of this event loop; nothing can be asked after that."""

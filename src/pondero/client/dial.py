@@ -51,11 +51,15 @@ def plan(
     >>> pondero.plan("claude-opus-5/8k").level
     'medium'
     """
-    asked = asked_of(max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice)
-    return planned(model, thinking, thinking_effort, asked=asked, policy=policy_of(policy))[1]
+    asked = check_parameters(
+        max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice
+    )
+    return resolve_and_plan(
+        model, thinking, thinking_effort, asked=asked, policy=resolve_policy(policy)
+    )[1]
 
 
-def planned(
+def resolve_and_plan(
     model: str,
     thinking: object,
     thinking_effort: object,
@@ -83,7 +87,7 @@ def planned(
     else:
         entry, made = _made(None, *given)
     if policy.unsupported == "warn":
-        warn(made, made.adjustments)
+        warn_adjustments(made, made.adjustments)
     return entry, made
 
 
@@ -153,9 +157,9 @@ def levels(model: str, *, max_tokens: int | None = None, policy: PolicyLike = No
     >>> [plan.level for plan in pondero.levels("gpt-5")]  # asked for off, minimal, ... max
     ['minimal', 'minimal', 'low', 'medium', 'high', 'high', 'high']
     """
-    rules = policy_of(policy).but(unsupported="adjust")
+    rules = resolve_policy(policy).but(unsupported="adjust")
     entry, said = _entry(load_catalog(), model, rules.unknown, _adopted(model))
-    asked = asked_of(max_tokens)
+    asked = check_parameters(max_tokens)
     words = (*LEVELS, *entry.capability.extra_words)
     wishes = [parse_intent(word, words=entry.capability.extra_words) for word in words]
     if said is not None and said.kind == "auto":
@@ -184,7 +188,7 @@ def complete(text: str) -> tuple[str, ...]:
     if names := _beginning(text, _names(text)):  # first: there are slashes in names, too
         return names
     model, slash, _ = text.rpartition("/")
-    return _beginning(text, (f"{model}/{level}" for level in wishes_of(model))) if slash else ()
+    return _beginning(text, (f"{model}/{level}" for level in level_choices(model))) if slash else ()
 
 
 def _names(text: str) -> Iterable[str]:
@@ -209,15 +213,15 @@ def _calibrations(model: str | None = None) -> list[str]:
     return [name for name, each in known.items() if model in (None, each.model)]
 
 
-def wishes_of(model: str) -> tuple[str, ...]:
+def level_choices(model: str) -> tuple[str, ...]:
     """Return what may stand behind a model: its levels, and auto where one was adopted for it."""
     entry = _known(model)
     names = _calibrations(entry.id) if entry is not None else []
     autos = ("auto", *(f"auto:{name}" for name in names)) if names else ()
-    return (*levels_of(model), *autos)
+    return (*model_levels(model), *autos)
 
 
-def levels_of(model: str) -> tuple[str, ...]:
+def model_levels(model: str) -> tuple[str, ...]:
     """Return the levels a model has, weakest first; none for an unknown model."""
     entry = _known(model)
     if entry is None or not entry.capability.thinks:
@@ -240,7 +244,7 @@ def _beginning(text: str, names: Iterable[str]) -> tuple[str, ...]:
 # -- policies and parameters -----------------------------------------------------------------------
 
 
-def policy_of(given: PolicyLike) -> Policy:
+def resolve_policy(given: PolicyLike) -> Policy:
     """Return the policy that was given, else the user's own."""
     return your_policy() if given is None else Policy.of(given)
 
@@ -268,7 +272,7 @@ def _entry(
     return entry, parse_intent(wish, words=entry.capability.extra_words) if wish else None
 
 
-def asked_of(
+def check_parameters(
     max_tokens: int | None = None,
     temperature: float | None = None,
     top_p: float | None = None,
@@ -315,7 +319,7 @@ def _check_number(name: str, value: Any, most: int) -> None:
 _BIGGEST = 10_000_000
 
 
-def warn(made: Plan, notes: Iterable[Adjustment]) -> None:
+def warn_adjustments(made: Plan, notes: Iterable[Adjustment]) -> None:
     """Warn of these adjustments of a plan, at the line that called pondero."""
     import warnings  # noqa: PLC0415 - only under this policy
 

@@ -29,7 +29,7 @@ _EXTRA = re.compile(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _SMALLEST = (60, 20)
 
 
-class Finding(Struct, frozen=True):
+class HealthCheck(Struct, frozen=True):
     """One thing that was looked at. ``ok`` is None where it is only worth knowing."""
 
     check: str
@@ -38,40 +38,40 @@ class Finding(Struct, frozen=True):
     fix: str | None = None
 
 
-def findings() -> tuple[Finding, ...]:
+def run_checks() -> tuple[HealthCheck, ...]:
     """Return everything that was looked at, in the order people would ask."""
     return tuple(finding for check in _CHECKS for finding in check())
 
 
-def _versions() -> Iterator[Finding]:
+def _versions() -> Iterator[HealthCheck]:
     python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("version", None, f"pondero {metadata.version('pondero')}, Python {python}")
+    yield HealthCheck("version", None, f"pondero {metadata.version('pondero')}, Python {python}")
 
 
-def _catalog() -> Iterator[Finding]:
+def _catalog() -> Iterator[HealthCheck]:
     try:
         entries = models()
     except PonderoError as error:
-        yield Finding("catalog", ok=False, value=str(error), fix="correct or remove that file")
+        yield HealthCheck("catalog", ok=False, value=str(error), fix="correct or remove that file")
         return
     checked = max(entry.capability.checked for entry in entries)
     houses = len(load_catalog().catalog.providers)
     value = f"{len(entries):,} models of {houses} providers, facts as of {checked}"
-    yield Finding("catalog", ok=True, value=value)
+    yield HealthCheck("catalog", ok=True, value=value)
 
 
-def _config() -> Iterator[Finding]:
+def _config() -> Iterator[HealthCheck]:
     try:
         check_config()
         found = load_settings()
     except PonderoError as error:
-        yield Finding("config", ok=False, value=str(error), fix="pondero config edit")
+        yield HealthCheck("config", ok=False, value=str(error), fix="pondero config edit")
         return
     names = ", ".join(found.values) or "nothing is set"
-    yield Finding("config", ok=True, value=f"{config_folder()}: {names}")
+    yield HealthCheck("config", ok=True, value=f"{config_folder()}: {names}")
 
 
-def _folders() -> Iterator[Finding]:
+def _folders() -> Iterator[HealthCheck]:
     named = (("config", config_folder(), "CONFIG"), ("data", data_folder(), "DATA"))
     for name, folder, variable in named:
         there = Path(folder)
@@ -80,14 +80,16 @@ def _folders() -> Iterator[Finding]:
         ok = there.is_dir() and os.access(there, os.W_OK)
         fix = None if ok else f"make it yours, or name another with PONDERO_{variable}_DIR"
         value = folder if ok else f"{folder} cannot be written"
-        yield Finding(f"{name} folder", ok=ok, value=value, fix=fix)
+        yield HealthCheck(f"{name} folder", ok=ok, value=value, fix=fix)
 
 
-def _keys() -> Iterator[Finding]:
+def _keys() -> Iterator[HealthCheck]:
     try:
         kept = list_saved_keys()
     except PonderoError as error:
-        yield Finding("keys", ok=False, value=str(error), fix=f"correct or remove {keys_file()}")
+        yield HealthCheck(
+            "keys", ok=False, value=str(error), fix=f"correct or remove {keys_file()}"
+        )
         kept = {}
     found = [
         f"{provider.name} ({next(name for name in provider.keys if _has(name, kept))})"
@@ -96,11 +98,11 @@ def _keys() -> Iterator[Finding]:
     ]
     fix = None if found else "pondero keys set PROVIDER, or set a provider's variable"
     value = ", ".join(found) or "none: only local models and --offline"
-    yield Finding("keys", ok=True if found else None, value=value, fix=fix)
+    yield HealthCheck("keys", ok=True if found else None, value=value, fix=fix)
     file = keys_file()
     if os.name == "posix" and file.exists() and S_IMODE(file.stat().st_mode) & 0o077:
         value = f"{file} can be read by others"
-        yield Finding("keys file", ok=False, value=value, fix=f"chmod 600 {file}")
+        yield HealthCheck("keys file", ok=False, value=value, fix=f"chmod 600 {file}")
 
 
 def _known() -> Catalog:
@@ -115,39 +117,41 @@ def _has(variable: str, kept: dict[str, str]) -> bool:
     return bool(os.environ.get(variable, "").strip()) or variable in kept
 
 
-def _threads() -> Iterator[Finding]:
+def _threads() -> Iterator[HealthCheck]:
     try:
         with Threads.open() as threads:
             if threads.notice:
-                yield Finding("threads", ok=False, value=threads.notice, fix="nothing; it is kept")
+                yield HealthCheck(
+                    "threads", ok=False, value=threads.notice, fix="nothing; it is kept"
+                )
             said, count = threads.check(), len(threads.list(limit=None))
             path = threads.path
     except PonderoError as error:
         fix = "see the message; --no-save works meanwhile"
-        yield Finding("threads", ok=False, value=str(error), fix=fix)
+        yield HealthCheck("threads", ok=False, value=str(error), fix=fix)
         return
     size = path.stat().st_size / 1e6
     if said == "ok":
-        yield Finding("threads", ok=True, value=f"{count:,} in {path} ({size:,.1f} MB), intact")
+        yield HealthCheck("threads", ok=True, value=f"{count:,} in {path} ({size:,.1f} MB), intact")
     else:
         fix = f"export what can be read, then move {path} away"
-        yield Finding("threads", ok=False, value=f"{path} is damaged: {said}", fix=fix)
+        yield HealthCheck("threads", ok=False, value=f"{path} is damaged: {said}", fix=fix)
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal() -> Iterator[HealthCheck]:
     if not sys.stdout.isatty():
-        yield Finding("terminal", None, "none: output goes to a pipe or a file")
+        yield HealthCheck("terminal", None, "none: output goes to a pipe or a file")
         return
     size = shutil.get_terminal_size()
     wide = size.columns >= _SMALLEST[0] and size.lines >= _SMALLEST[1]
     fix = None if wide else f"make it {_SMALLEST[0]} by {_SMALLEST[1]} or larger"
     value = f"{size.columns} by {size.lines}, {_colours()}"
-    yield Finding("terminal", ok=wide, value=value, fix=fix)
+    yield HealthCheck("terminal", ok=wide, value=value, fix=fix)
     # A replaced stdout may have no encoding.
     encoding = (getattr(sys.stdout, "encoding", None) or "unknown").lower()
     unicode = encoding.replace("-", "") == "utf8"
     fix = None if unicode else "set LANG to a UTF-8 locale, or PYTHONUTF8=1"
-    yield Finding("characters", ok=unicode, value=encoding, fix=fix)
+    yield HealthCheck("characters", ok=unicode, value=encoding, fix=fix)
 
 
 def _colours() -> str:
@@ -159,7 +163,7 @@ def _colours() -> str:
     return "256 colours" if "256" in term else f"few colours (TERM={term or 'not set'})"
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[HealthCheck]:
     wanted: dict[str, list[str]] = {}
     for line in metadata.requires("pondero") or ():
         if (match := _EXTRA.match(line)) and match[2] != "all":
@@ -168,7 +172,7 @@ def _extras() -> Iterator[Finding]:
         missing = [name for name in packages if not _installed(name)]
         fix = f"pip install 'pondero[{extra}]'" if missing else None
         value = f"without {', '.join(missing)}" if missing else ", ".join(packages)
-        yield Finding(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
+        yield HealthCheck(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
 
 
 def _installed(name: str) -> bool:
@@ -179,7 +183,7 @@ def _installed(name: str) -> bool:
     return True
 
 
-_CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+_CHECKS: tuple[Callable[[], Iterator[HealthCheck]], ...] = (
     _versions,
     _catalog,
     _config,

@@ -41,7 +41,7 @@ class Candidates:
             raise self._last_failure()
         return found
 
-    def after(self, error: PonderoError) -> Prepared | None:
+    def next_after(self, error: PonderoError) -> Prepared | None:
         """Return the next that can be asked after a failure; None where the failure counts."""
         self._failed.append((self._model, error))
         if not is_fallback_error(error):
@@ -61,7 +61,7 @@ class Candidates:
             for model, error in self._failed
         )
 
-    def noted(self, reply: Reply[V]) -> Reply[V]:
+    def add_notes(self, reply: Reply[V]) -> Reply[V]:
         """Return the reply with these in its plan."""
         plan, notes = reply.plan, self.notes()
         if plan is None or not notes:

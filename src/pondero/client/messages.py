@@ -22,7 +22,7 @@ from ..canon import (
     parse_arguments,
 )
 from ..errors import BadParameter
-from .attachments import Attachment, attached, attachment
+from .attachments import Attachment, attach, attachment
 
 
 class _Dumped(Protocol):
@@ -46,14 +46,14 @@ _ROLES: dict[str, Role] = {
 }
 
 
-def messages_of(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
+def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
     """Return the conversation that a prompt is: words, parts of one message, or messages.
 
     Attachments stand before the words of its last message; there need not be any words then.
     """
     if attachments:
         wordless = isinstance(prompt, str) and not prompt.strip()
-        return attached((Message("user", ()),) if wordless else messages_of(prompt), attachments)
+        return attach((Message("user", ()),) if wordless else parse_prompt(prompt), attachments)
     if isinstance(prompt, str) and prompt.strip():  # what most prompts are
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):

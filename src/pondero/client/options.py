@@ -18,9 +18,9 @@ from ..handoff import Rejection
 from ..store import ServerLike, ToolServer
 from ..thinking import RequestParameters, ThinkingLike
 from .attachments import Attachment, Source
-from .dial import PolicyLike, asked_of
-from .messages import Prompt, System, messages_of, system_of
-from .schemas import schema_of
+from .dial import PolicyLike, check_parameters
+from .messages import Prompt, System, parse_prompt, system_of
+from .schemas import make_schema
 from .tools import Approve, ToolLike, Tools
 
 _MODES = {
@@ -30,7 +30,7 @@ _MODES = {
 }
 
 
-class Common(TypedDict, total=False):
+class CommonOptions(TypedDict, total=False):
     """The options of a turn without ``output``, which makes the type of its reply."""
 
     thinking_effort: ThinkingLike
@@ -50,7 +50,7 @@ class Common(TypedDict, total=False):
     attachments: Iterable[Source]
 
 
-class ChatOptions(Common, total=False):
+class ChatOptions(CommonOptions, total=False):
     """What can be passed for every question of a chat, or for one; all of it is optional.
 
     ``output`` is a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
@@ -66,7 +66,7 @@ class ChatOptions(Common, total=False):
     output: Any
 
 
-class Question(Common, total=False):
+class QuestionOptions(CommonOptions, total=False):
     """The options of one question without ``output``, which makes the type of its reply."""
 
     tools: Iterable[ToolLike]
@@ -76,7 +76,7 @@ class Question(Common, total=False):
     refusals: Iterable[Rejection]
 
 
-class Options(Question, ChatOptions, total=False):
+class Options(QuestionOptions, ChatOptions, total=False):
     """What can be passed for one question: the same, and the tools that may be called.
 
     With ``mcp``, ``approve`` or ``steps``, ``ask`` runs the tools as a chat does, functions and
@@ -89,7 +89,7 @@ RUNNING = frozenset(("mcp", "approve", "steps"))
 """The options that say that tools are to be run."""
 
 
-def check(options: Mapping[str, object]) -> None:
+def check_options(options: Mapping[str, object]) -> None:
     """Raise BadParameter for a name that is not an option, or a value of a type it cannot be."""
     if not options.keys() <= _NAMES:
         name = next(name for name in options if name not in _NAMES)
@@ -132,7 +132,7 @@ _MEMBERS: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
-class Running(TypedDict, total=False):
+class ToolRunOptions(TypedDict, total=False):
     """What a chat is made with to run tools."""
 
     tools: Iterable[ToolLike]
@@ -141,21 +141,25 @@ class Running(TypedDict, total=False):
     steps: int
 
 
-def chat_options(options: Options) -> tuple[Running, ChatOptions]:
+def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
     """Return what a chat is made with that runs tools for one question, and what it is asked."""
-    check(options)
-    kept = {name: value for name, value in options.items() if name in Running.__annotations__}
+    check_options(options)
+    kept = {
+        name: value for name, value in options.items() if name in ToolRunOptions.__annotations__
+    }
     rest = {
         name: value
         for name, value in options.items()
         if name not in kept and name in ChatOptions.__annotations__
     }
-    return cast("Running", kept), cast("ChatOptions", rest)
+    return cast("ToolRunOptions", kept), cast("ChatOptions", rest)
 
 
-def request_of(prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()) -> Request:
+def build_request(
+    prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()
+) -> Request:
     """Return the request that prompt and options make; its model is not known yet."""
-    messages = messages_of(prompt, attachments)
+    messages = parse_prompt(prompt, attachments)
     given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
@@ -176,10 +180,10 @@ def request_of(prompt: Prompt, options: Options, attachments: Sequence[Attachmen
     )
 
 
-def asked_in(request: Request, context: int | None) -> RequestParameters:
+def request_parameters(request: Request, context: int | None) -> RequestParameters:
     """Return what of a request bears on how much the model can think; raises BadParameter."""
     choice = request.tool_choice
-    return asked_of(
+    return check_parameters(
         request.max_tokens,
         request.temperature,
         request.top_p,
@@ -211,10 +215,10 @@ def output_of(given: Any) -> OutputFormat | None:
         return OutputFormat()
     if isinstance(given, Mapping):
         return OutputFormat(dict(given))
-    return OutputFormat(schema_of(given), getattr(given, "__name__", "answer"))
+    return OutputFormat(make_schema(given), getattr(given, "__name__", "answer"))
 
 
-def kind_of(given: Any) -> Any:
+def output_kind(given: Any) -> Any:
     """Return the type that an answer is read as; None where any JSON will do."""
     return None if given is None or isinstance(given, bool | Mapping | OutputFormat) else given
 

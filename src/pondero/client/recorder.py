@@ -11,21 +11,21 @@ from ..canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, T
 from ..store import StoredMessage, price_usage
 
 
-class Lap(Struct, frozen=True):
+class ExchangeTiming(Struct, frozen=True):
     """One exchange: seconds from the request to its first delta, and to its end."""
 
     first: float | None
     seconds: float
 
 
-class Recorder:
+class TurnRecorder:
     """Feed it the events of a turn as they come; ``laps`` are the exchanges that have ended.
 
     ``paid`` is whether a service answers, and not the emulator or a cassette.
     """
 
     def __init__(self, clock: Callable[[], float], *, paid: bool = True) -> None:
-        self.laps: list[Lap] = []
+        self.laps: list[ExchangeTiming] = []
         self._paid = paid
         self._clock = clock
         self._began = clock()
@@ -39,11 +39,11 @@ class Recorder:
             self.laps.append(self.now())
             self._began, self._first = self._clock(), None
 
-    def now(self) -> Lap:
+    def now(self) -> ExchangeTiming:
         """Return the exchange under way, as if it ended now."""
-        return Lap(self._first, self._clock() - self._began)
+        return ExchangeTiming(self._first, self._clock() - self._began)
 
-    def kept(
+    def stored_messages(
         self, messages: Iterable[Message], replies: Sequence[Reply]
     ) -> tuple[StoredMessage, ...]:
         """Return the messages of the turn as they are kept; an answer without a reply is partial.
@@ -56,7 +56,9 @@ class Recorder:
             self._kept(message, *known.get(id(message), (None, None))) for message in messages
         )
 
-    def _kept(self, message: Message, reply: Reply | None, lap: Lap | None) -> StoredMessage:
+    def _kept(
+        self, message: Message, reply: Reply | None, lap: ExchangeTiming | None
+    ) -> StoredMessage:
         if message.role != "assistant":
             return StoredMessage(message)
         if reply is None or lap is None:
@@ -68,10 +70,10 @@ class Recorder:
                 partial=True,
                 offline=not self._paid,
             )
-        return kept_of(reply, seconds=lap.seconds, first=lap.first, paid=self._paid)
+        return stored_reply(reply, seconds=lap.seconds, first=lap.first, paid=self._paid)
 
 
-def kept_of(
+def stored_reply(
     reply: Reply, *, seconds: float | None = None, first: float | None = None, paid: bool = True
 ) -> StoredMessage:
     """Return a reply as it is kept; one that nobody ``paid`` for is offline, and has no cost."""
@@ -84,12 +86,12 @@ def kept_of(
         finish=reply.finish,
         seconds=seconds,
         first=first,
-        cost=cost_of(reply) if paid else None,
+        cost=reply_cost(reply) if paid else None,
         offline=not paid,
     )
 
 
-def cost_of(reply: Reply) -> str | None:
+def reply_cost(reply: Reply) -> str | None:
     """Return what a reply cost, in dollars; None where that is not known."""
     origin = reply.message.origin
     price = price_usage(origin.provider, origin.model, reply.usage) if origin else None

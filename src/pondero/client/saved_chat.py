@@ -24,7 +24,7 @@ from .options import ChatOptions, output_of
 VERSION = 1
 
 
-class Saved(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is written. Tools and keys are not: they are given again when it is read."""
 
     pondero: int = 0
@@ -65,7 +65,7 @@ def dump_chat(
     plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
     policy = options.get("policy")
     return dump_json(
-        Saved(
+        SavedChat(
             pondero=VERSION,
             model=model,
             thinking=thinking,
@@ -82,7 +82,7 @@ def dump_chat(
     )
 
 
-def load_chat(text: str | bytes) -> Saved:
+def load_chat(text: str | bytes) -> SavedChat:
     """Return a saved chat; raises BadParameter for text that is not one."""
     try:
         found = _read(text)
@@ -95,10 +95,10 @@ def load_chat(text: str | bytes) -> Saved:
     return found
 
 
-def _read(text: str | bytes) -> Saved:
+def _read(text: str | bytes) -> SavedChat:
     """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
     try:
-        return load_json(text, Saved)
+        return load_json(text, SavedChat)
     except msgspec.ValidationError:
         raw: Json = load_json(text, dict)
         messages = raw.get("messages")
@@ -107,10 +107,10 @@ def _read(text: str | bytes) -> Saved:
             for part in parts if isinstance(parts, list) else ():
                 if isinstance(part, dict) and part.get("type") == "reasoning":
                     part["type"] = "thinking"
-        return convert_json(raw, Saved)
+        return convert_json(raw, SavedChat)
 
 
-def options_of(saved: Saved) -> ChatOptions:
+def options_of(saved: SavedChat) -> ChatOptions:
     """Return the options a saved chat was made with."""
     options = {
         name: value

@@ -14,7 +14,7 @@ _ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 _SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|examples?|notes?):\s*")
 
 
-def schema_of(kind: Any) -> dict[str, Json]:
+def make_schema(kind: Any) -> dict[str, Json]:
     """Return the schema of a type, one object with its definitions beside it.
 
     A type that has ``model_json_schema``, as pydantic's have, says it itself; of a type that has
@@ -42,7 +42,7 @@ def schema_of(kind: Any) -> dict[str, Json]:
     return closed
 
 
-def arguments_of(function: Callable[..., object]) -> type[msgspec.Struct]:
+def arguments_schema(function: Callable[..., object]) -> type[msgspec.Struct]:
     """Return a type that holds one call's arguments: a field each, defaults optional."""
     try:
         hints = get_type_hints(function, include_extras=True)

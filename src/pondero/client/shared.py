@@ -8,7 +8,7 @@ from ..thinking import ThinkingLike
 from .client import AsyncClient, Client
 from .fallbacks import Models
 from .messages import Prompt
-from .options import Options, Question
+from .options import Options, QuestionOptions
 
 V = TypeVar("V")
 
@@ -20,7 +20,7 @@ def ask(
     thinking: ThinkingLike = None,
     *,
     output: type[V],
-    **options: Unpack[Question],
+    **options: Unpack[QuestionOptions],
 ) -> Reply[V]: ...
 @overload
 def ask(
@@ -37,7 +37,7 @@ def ask(
     >>> pondero.ask("claude-opus-5/high", "What is 17 * 23?").text
     '17 * 23 = 391'
     """
-    return shared().ask(model, prompt, thinking, **options)
+    return default_client().ask(model, prompt, thinking, **options)
 
 
 @overload
@@ -47,7 +47,7 @@ async def aask(
     thinking: ThinkingLike = None,
     *,
     output: type[V],
-    **options: Unpack[Question],
+    **options: Unpack[QuestionOptions],
 ) -> Reply[V]: ...
 @overload
 async def aask(
@@ -61,15 +61,15 @@ async def aask(
     >>> (await pondero.aask("claude-opus-5/high", "What is 17 * 23?")).text
     '17 * 23 = 391'
     """
-    return await ashared().ask(model, prompt, thinking, **options)
+    return await default_async_client().ask(model, prompt, thinking, **options)
 
 
-def shared() -> Client:
+def default_client() -> Client:
     """Return the client that is used where none is given; closed when the process ends."""
     return _SHARED.get("waits") or _kept(_SHARED.setdefault("waits", Client()))
 
 
-def ashared() -> AsyncClient:
+def default_async_client() -> AsyncClient:
     """Return the async client that is used where none is given; each loop closes what it opened."""
     return _ASHARED.get("awaits") or _ASHARED.setdefault("awaits", AsyncClient())
 

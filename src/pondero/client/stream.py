@@ -26,7 +26,7 @@ from ..exchange import (
 from ..handoff import Manifest, Rejection
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
-from .dial import warn
+from .dial import warn_adjustments
 from .fallbacks import Candidates
 from .hooks import Hooks
 from .tracing import Span, log_retry, span_of
@@ -104,7 +104,7 @@ class _Stream(Generic[V]):
         """Return whether another model is asked now; never after something was shown."""
         if self._candidates is None or self._so_far is not None:
             return False
-        found = self._candidates.after(error) if isinstance(error, PonderoError) else None
+        found = self._candidates.next_after(error) if isinstance(error, PonderoError) else None
         if found is not None:
             self._prepared = found
         return found is not None
@@ -131,12 +131,12 @@ class _Stream(Generic[V]):
 
     def _end(self, reply: Reply, span: Span | None) -> None:
         if self._candidates is not None:
-            reply = self._candidates.noted(reply)
+            reply = self._candidates.add_notes(reply)
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
         if span is not None:
             span.end(reply)
         if self._prepared.policy.unsupported == "warn":
-            warn(self.plan, reply.adjustments[len(self.plan.adjustments) :])
+            warn_adjustments(self.plan, reply.adjustments[len(self.plan.adjustments) :])
 
 
 class Stream(_Stream[V]):

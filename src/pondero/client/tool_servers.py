@@ -24,7 +24,7 @@ from msgspec import Struct
 from ..canon import Blob, Image, Json, Text
 from ..errors import MissingExtra, PonderoError, Timeout, Unreachable
 from ..store import ServerLike, ToolServer, expand_variables, redact_secrets, resolve_tool_server
-from .attachments import labelled
+from .attachments import fence_text
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -46,7 +46,7 @@ class RemoteTool(Struct, frozen=True):
     parameters: Json
 
 
-class Outcome(Struct, frozen=True):
+class ToolOutcome(Struct, frozen=True):
     """What a call gave."""
 
     content: Content
@@ -73,15 +73,15 @@ class ToolServers:
         """Do the same without blocking the caller's loop."""
         return await self._loop().awaited(_opened(self._links))
 
-    def call(self, tool: RemoteTool, arguments: dict[str, Json]) -> Outcome:
+    def call(self, tool: RemoteTool, arguments: dict[str, Json]) -> ToolOutcome:
         """Return what a tool gives; raises Unreachable or Timeout where nothing came."""
         return self._loop().wait(self._link(tool).call(tool.name, arguments))
 
-    async def acall(self, tool: RemoteTool, arguments: dict[str, Json]) -> Outcome:
+    async def acall(self, tool: RemoteTool, arguments: dict[str, Json]) -> ToolOutcome:
         """Do the same without blocking the caller's loop."""
         return await self._loop().awaited(self._link(tool).call(tool.name, arguments))
 
-    def lost(self) -> list[tuple[str, str]]:
+    def pop_lost(self) -> list[tuple[str, str]]:
         """Return the servers that were lost since the last look, each with the reason."""
         return [(link.spec.name, why) for link in self._links if (why := link.told_loss())]
 
@@ -181,7 +181,7 @@ class _Link:
         for each in late:
             each.cancel()
 
-    async def call(self, name: str, arguments: dict[str, Json]) -> Outcome:
+    async def call(self, name: str, arguments: dict[str, Json]) -> ToolOutcome:
         """Return what a tool gives."""
         if self._client is None:
             raise Unreachable(self._loss or f"the MCP server {self.spec.name!r} is not connected")
@@ -307,12 +307,12 @@ def _words(error: BaseException) -> str:
 # -- what a tool answers ---------------------------------------------------------------------------
 
 
-def _outcome(result: Any) -> Outcome:
+def _outcome(result: Any) -> ToolOutcome:
     content = [part for block in result.content if (part := _part(block)) is not None]
     structured = result.structured_content
     if structured is not None and not _is_said(structured, content):
         content.append(Text(msgspec.json.encode(structured).decode()))
-    return Outcome(tuple(content) or (Text(""),), bool(result.is_error))
+    return ToolOutcome(tuple(content) or (Text(""),), bool(result.is_error))
 
 
 def _part(block: Any) -> Text | Image | Blob | None:
@@ -333,7 +333,7 @@ def _part(block: Any) -> Text | Image | Blob | None:
 def _resource(found: Any) -> Text | Image | Blob:
     name, text = str(found.uri), getattr(found, "text", None)  # a resource has a text, or a blob
     if text is not None:
-        return labelled(text, name)
+        return fence_text(text, name)
     data, kind = _bytes(found.blob), found.mime_type or "application/octet-stream"
     return Image(kind, data) if kind.startswith("image/") else Blob(kind, data, name=name)
 

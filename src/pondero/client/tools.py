@@ -14,7 +14,7 @@ from ..canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, convert
 from ..errors import BadParameter
 from ..store import ServerLike
 from ..thinking import Adjustment
-from .schemas import arguments_of, schema_of, summary_of
+from .schemas import arguments_schema, make_schema, summary_of
 from .tracing import log_lost, log_tool
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
@@ -26,7 +26,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_]")
 
 
 if TYPE_CHECKING:
-    from .tool_servers import Outcome, RemoteTool, ToolServers
+    from .tool_servers import RemoteTool, ToolOutcome, ToolServers
 
 Approve = Callable[[str, dict[str, Json]], object]
 """Asked with a tool's name and arguments before it runs: True, False, or "always" for this tool.
@@ -87,7 +87,7 @@ class Tools:
         )
         return [*self._own, *remote]
 
-    def listed(self) -> tuple[OfferedTool, ...]:
+    def list_tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool with where it is from, for people; of servers, those opened."""
         return tuple(
             OfferedTool(
@@ -123,7 +123,7 @@ class Tools:
 
     def news(self) -> tuple[Adjustment, ...]:
         """Return which tools were renamed and which servers were lost, each once."""
-        for name, why in self._servers.lost() if self._servers is not None else ():
+        for name, why in self._servers.pop_lost() if self._servers is not None else ():
             log_lost(name)
             self._notes.append(Adjustment("tool_server_lost", "tools", name, None, why))
         notes, self._notes = self._notes, []
@@ -223,13 +223,13 @@ class Tools:
                 f"a tool is a function, a Tool or the service's own as a dict, not {function!r}"
             )
             raise BadParameter(message)
-        arguments = arguments_of(function)
+        arguments = arguments_schema(function)
         name = arguments.__name__
         if not _NAME.fullmatch(name):
             message = f"a tool's name has letters, digits and _ only, at most 64, not {name!r}"
             raise BadParameter(message)
         self._functions[name], self._arguments[name] = function, arguments
-        return Tool(name, summary_of(function), schema_of(arguments))
+        return Tool(name, summary_of(function), make_schema(arguments))
 
     def _started(self, call: ToolCall) -> object:
         function = self._functions.get(call.name)
@@ -289,7 +289,7 @@ def _object(call: ToolCall) -> dict[str, Json]:
     return call.arguments
 
 
-def _told(call: ToolCall, outcome: "Outcome") -> ToolResult:
+def _told(call: ToolCall, outcome: "ToolOutcome") -> ToolResult:
     return ToolResult(call.id, outcome.content, error=outcome.error, name=call.name)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json
-from ..client import PolicyLike, levels_of, load_catalog, plan, policy_of
+from ..client import PolicyLike, load_catalog, model_levels, plan, resolve_policy
 from ..errors import BadParameter, UsageError
 from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, parse_auto
 
@@ -40,7 +40,7 @@ class Arm(Struct, frozen=True):
 
 def sweep_policy(policy: PolicyLike = None) -> Policy:
     """Return the policy that a sweep plans and asks with."""
-    return policy_of(policy).but(show="none", unsupported="adjust")
+    return resolve_policy(policy).but(show="none", unsupported="adjust")
 
 
 def arms_of(
@@ -85,7 +85,7 @@ def _arms(
 def _wanted(model: str, levels: str | Sequence[str]) -> Sequence[str]:
     """Return the levels to plan, the cheapest first; ``all`` are those of the dial."""
     if levels == ALL:
-        own = [level for level in levels_of(model) if level not in LEVELS]
+        own = [level for level in model_levels(model) if level not in LEVELS]
         return (*LEVELS, *own)
     listed = levels.split(",") if isinstance(levels, str) else levels
     words = [str(level).strip() for level in listed if str(level).strip()]

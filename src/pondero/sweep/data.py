@@ -16,7 +16,7 @@ from string import ascii_uppercase
 from msgspec import Struct
 
 from ..canon import Json, dump_json
-from ..client import messages_of
+from ..client import parse_prompt
 from ..errors import BadParameter, UsageError
 
 _FIELDS = ("id", "input", "target", "choices", "metadata")
@@ -149,7 +149,7 @@ def _question(place: str, row: dict[str, Json], number: int) -> Question:
         raise BadParameter(message)
     if not isinstance(given, str):
         try:
-            messages_of(given)
+            parse_prompt(given)
         except UsageError as error:
             message = f"{place}: {error}"
             raise BadParameter(message) from None

@@ -30,7 +30,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json
-from ..client import AsyncClient, cost_of
+from ..client import AsyncClient, reply_cost
 from ..errors import BadParameter, PonderoError
 from .agreement import labelled
 from .data import Question
@@ -390,7 +390,7 @@ def _model(model: str, client: Callable[[], AsyncClient]) -> Grader:
         if not found:
             message = f"{model} gave no grade to question {question.id!r}: {reply.text[-80:]!r}"
             raise Ungraded(message)
-        return Grade(float(found[-1].upper() == "RIGHT"), cost=cost_of(reply))
+        return Grade(float(found[-1].upper() == "RIGHT"), cost=reply_cost(reply))
 
     return grade
 

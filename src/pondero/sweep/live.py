@@ -13,7 +13,7 @@ from time import monotonic, time
 from typing import cast
 
 from ..canon import HttpRequest, Reply, ResponseHead
-from ..client import AsyncClient, cost_of
+from ..client import AsyncClient, reply_cost
 from ..emulator import Emulator, Fallible
 from ..errors import (
     AuthFailed,
@@ -183,7 +183,7 @@ class LiveEngine:
                 purse.give_back(ask, charged=True)  # cancelled in flight: the service goes on
                 raise
             else:
-                cost = cost_of(reply)
+                cost = reply_cost(reply)
                 purse.settle(ask, None if cost is None else Decimal(cost))
                 return _settled(ask, reply, cost, monotonic() - began)
             if not await lane.taken(ask, purse):

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..batch import terms_of
+from ..batch import batch_terms
 from ..canon import Json
 from ..errors import BadParameter
 from ..store import load_catalog
@@ -107,7 +107,7 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
     if spec.engine in DISCOUNTED:
         for arm in arms:
             entry = load_catalog().entry(arm.model)
-            terms_of(entry.provider, entry.model)
+            batch_terms(entry.provider, entry.model)
     _check_prices(spec, arms, questions[0])
     return Outline(spec, questions, arms, reference_of(arms, spec.reference))
 

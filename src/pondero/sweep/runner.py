@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..batch import factor_of
+from ..batch import batch_discount
 from ..canon import Usage, dump_json
 from ..errors import BadParameter, PonderoError
 from ..store import load_catalog, price_usage
@@ -268,7 +268,7 @@ def bound_in(spec: Spec, arm: Arm, question: Question) -> Decimal:
     bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
     if spec.engine not in DISCOUNTED:
         return bound
-    return bound * factor_of(load_catalog().entry(arm.model).provider.name)
+    return bound * batch_discount(load_catalog().entry(arm.model).provider.name)
 
 
 DISCOUNTED = ("batch",)

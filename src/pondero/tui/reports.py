@@ -56,10 +56,10 @@ def export(threads: Threads, id: str, path: str) -> str:
 
 def examined() -> tuple[str, ...]:
     """Return the findings of ``pondero doctor`` as lines."""
-    from ..client import findings  # noqa: PLC0415 - 20 ms, and only the curious need it
+    from ..client import run_checks  # noqa: PLC0415 - 20 ms, and only the curious need it
 
     with redirect_stdout(sys.__stdout__):  # Textual replaces sys.stdout
-        found = findings()
+        found = run_checks()
     column = max(len(finding.check) for finding in found) + 2
     lines = []
     for finding in found:
@@ -71,7 +71,7 @@ def examined() -> tuple[str, ...]:
 
 def tools(session: Session) -> tuple[str, ...]:
     """Return the tools of a chat as lines: each with where it is from and whether it is asked."""
-    listed = session.tools.listed()
+    listed = session.tools.list_tools()
     if not listed:
         return ("there are no tools; pondero chat --tool module:function, or --mcp SERVER",)
     sources = session.sources()

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Event, Json, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, Recorder, Tools, cost_of
+from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, reply_cost
 from ..errors import PonderoError
 from ..store import StoredMessage, has_prices, price_usage
 from ..thinking import ThinkingLike
@@ -125,7 +125,7 @@ class Session:
 
     def sources(self) -> dict[str, str]:
         """Return where every tool is from, by its name."""
-        here, listed = self._sources, self.tools.listed()
+        here, listed = self._sources, self.tools.list_tools()
         return {
             each.tool.name: each.server or here.get(each.tool.name, "this chat") for each in listed
         }
@@ -148,7 +148,7 @@ class Session:
     ) -> tuple[tuple[StoredMessage, ...], actions.Ended]:
         """Run a turn; return its messages as they are kept, and how it ended."""
         _ASKING.set(self)
-        recorder = Recorder(self._clock, paid=self.paid)
+        recorder = TurnRecorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
         stopped = False
         replies: tuple[Reply, ...] = ()
@@ -178,7 +178,7 @@ class Session:
             error = broken
         except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
             error = PonderoError(unforeseen(broken))
-        kept = recorder.kept(added, replies)
+        kept = recorder.stored_messages(added, replies)
         ended = actions.Ended(
             at=self._clock(),
             kept=added,
@@ -224,7 +224,7 @@ class Session:
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
-        said = cost_of(reply) if self.paid else None
+        said = reply_cost(reply) if self.paid else None
         return None if said is None else Decimal(said)
 
     def _worth(self, move: effects.Handoff) -> str:

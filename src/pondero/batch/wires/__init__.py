@@ -1,6 +1,6 @@
 """The shapes of batch services, one file each; a provider's file in the catalog names its own."""
 
-from ..wire import Wire
+from ..wire import BatchWire
 from .files import FILES
 from .inline import INLINE
 from .jobs import JOBS
@@ -8,7 +8,7 @@ from .messages import MESSAGES
 from .operations import OPERATIONS
 from .requests import REQUESTS
 
-WIRES: dict[str, Wire] = {
+WIRES: dict[str, BatchWire] = {
     "messages": MESSAGES,
     "files": FILES,
     "operations": OPERATIONS,

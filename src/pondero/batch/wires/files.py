@@ -10,25 +10,25 @@ import msgspec
 
 from ...canon import HttpRequest, Json
 from ..wire import (
-    Desk,
+    BatchChunk,
+    BatchEndpoint,
+    BatchLine,
+    BatchOutcome,
+    BatchPage,
+    BatchWire,
+    ChunkStatus,
     Ending,
-    Line,
-    Listed,
-    Lot,
-    Outcome,
-    Page,
-    Seen,
-    Wire,
-    answered,
-    at,
-    failed,
+    ListedBatch,
+    endpoint_url,
+    error_outcome,
     form,
-    get,
+    get_request,
     jsonl,
     number_at,
     post,
     raw,
     segment,
+    success_outcome,
     text_at,
     when,
 )
@@ -46,7 +46,7 @@ _UNTRIED: dict[str, Ending] = {"batch_expired": "expired", "batch_cancelled": "c
 _WINDOW = "24h"
 
 
-def _upload(desk: Desk, lot: Lot, lines: Sequence[Line]) -> HttpRequest:
+def _upload(desk: BatchEndpoint, lot: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
     url = f"/v1{lot.endpoint}"
     rows = (
         msgspec.json.encode({"custom_id": line.id, "method": "POST", "url": url, "body": raw(line)})
@@ -55,7 +55,7 @@ def _upload(desk: Desk, lot: Lot, lines: Sequence[Line]) -> HttpRequest:
     return form(desk, "/files", {"purpose": "batch"}, b"\n".join(rows) + b"\n", lot.name)
 
 
-def _create(desk: Desk, lot: Lot, _lines: Sequence[Line]) -> HttpRequest:
+def _create(desk: BatchEndpoint, lot: BatchChunk, _lines: Sequence[BatchLine]) -> HttpRequest:
     made = {
         "input_file_id": lot.file,
         "endpoint": f"/v1{lot.endpoint}",
@@ -65,14 +65,14 @@ def _create(desk: Desk, lot: Lot, _lines: Sequence[Line]) -> HttpRequest:
     return post(desk, "/batches", made)
 
 
-def seen(body: Json, _now: float = 0.0) -> Seen:
+def parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
     """Return how a batch is by its status and counts."""
     status = text_at(body, "status")
-    told = at(body, "errors", "data") or ()
-    said = at(body, "error", "message")
-    why = "; ".join(str(at(each, "message")) for each in told) or (said or "")
+    told = endpoint_url(body, "errors", "data") or ()
+    said = endpoint_url(body, "error", "message")
+    why = "; ".join(str(endpoint_url(each, "message")) for each in told) or (said or "")
     counts = [number_at(body, "request_counts", name) for name in ("completed", "failed")]
-    return Seen(
+    return ChunkStatus(
         ended=status in ENDED,
         rest=ENDED.get(status, "failed"),
         done=sum(counts),
@@ -81,54 +81,54 @@ def seen(body: Json, _now: float = 0.0) -> Seen:
     )
 
 
-def _results(desk: Desk, _id: str, body: Json) -> Sequence[HttpRequest]:
-    files = (at(body, name) for name in ("output_file_id", "error_file_id"))
-    return [get(desk, f"/files/{segment(file)}/content") for file in files if file]
+def _results(desk: BatchEndpoint, _id: str, body: Json) -> Sequence[HttpRequest]:
+    files = (endpoint_url(body, name) for name in ("output_file_id", "error_file_id"))
+    return [get_request(desk, f"/files/{segment(file)}/content") for file in files if file]
 
 
-def outcome(line: Json) -> Outcome:
+def parse_outcome(line: Json) -> BatchOutcome:
     """Return one result: a response with its status, or an error that has none."""
-    id, response = text_at(line, "custom_id"), at(line, "response")
-    status, body = number_at(response, "status_code"), at(response, "body")
-    error = at(line, "error")
+    id, response = text_at(line, "custom_id"), endpoint_url(line, "response")
+    status, body = number_at(response, "status_code"), endpoint_url(response, "body")
+    error = endpoint_url(line, "error")
     if response is None or (error and not status):
-        ending = _UNTRIED.get(at(error, "code") or "", "failed")
-        told = Outcome(id, ending, 500, msgspec.json.encode({"error": error}))
-        return told if ending == "failed" else Outcome(id, ending)
+        ending = _UNTRIED.get(endpoint_url(error, "code") or "", "failed")
+        told = BatchOutcome(id, ending, 500, msgspec.json.encode({"error": error}))
+        return told if ending == "failed" else BatchOutcome(id, ending)
     if 200 <= status < 300:
-        return answered(id, body)
-    return failed(id, status, body)
+        return success_outcome(id, body)
+    return error_outcome(id, status, body)
 
 
-def page(body: Json, _: str | None) -> Page:
+def parse_page(body: Json, _: str | None) -> BatchPage:
     """Return a page of the list; the next one begins after its last batch."""
-    found = at(body, "data") or ()
+    found = endpoint_url(body, "data") or ()
     batches = tuple(
-        Listed(
+        ListedBatch(
             remote=text_at(each, "id"),
-            name=at(each, "metadata", LABEL),
-            file=at(each, "input_file_id"),
-            created=when(at(each, "created_at")),
+            name=endpoint_url(each, "metadata", LABEL),
+            file=endpoint_url(each, "input_file_id"),
+            created=when(endpoint_url(each, "created_at")),
             count=number_at(each, "request_counts", "total") or None,
         )
         for each in found
     )
-    last = at(body, "last_id") or (batches[-1].remote if batches else None)
-    return Page(batches, last if at(body, "has_more") else None)
+    last = endpoint_url(body, "last_id") or (batches[-1].remote if batches else None)
+    return BatchPage(batches, last if endpoint_url(body, "has_more") else None)
 
 
-FILES = Wire(
+FILES = BatchWire(
     upload=_upload,
     uploaded=lambda body: text_at(body, "id"),
     create=_create,
     created=lambda body: text_at(body, "id"),
-    look=lambda desk, id: get(desk, f"/batches/{segment(id)}"),
-    seen=seen,
+    look=lambda desk, id: get_request(desk, f"/batches/{segment(id)}"),
+    seen=parse_status,
     results=_results,
     lines=jsonl,
-    outcome=outcome,
-    listing=lambda desk, after: get(desk, "/batches", limit=100, after=after),
-    page=page,
+    outcome=parse_outcome,
+    listing=lambda desk, after: get_request(desk, "/batches", limit=100, after=after),
+    page=parse_page,
     cancel=lambda desk, id: post(desk, f"/batches/{segment(id)}/cancel", {}),
     names=True,
 )

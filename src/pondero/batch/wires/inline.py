@@ -7,32 +7,43 @@ has no name there: one of ours is known by the ids in its results.
 from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
-from ..wire import Desk, Line, Lot, Wire, at, get, post, segment, text_at, unnamed
-from .files import outcome, page, seen
+from ..wire import (
+    BatchChunk,
+    BatchEndpoint,
+    BatchLine,
+    BatchWire,
+    endpoint_url,
+    get_request,
+    post,
+    segment,
+    text_at,
+    without_model,
+)
+from .files import parse_outcome, parse_page, parse_status
 
 
-def _create(desk: Desk, lot: Lot, lines: Sequence[Line]) -> HttpRequest:
+def _create(desk: BatchEndpoint, lot: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
     made = {
         "endpoint": f"/v1{lot.endpoint}",
         "model": lot.model,
-        "requests": [{"custom_id": line.id, "body": unnamed(line)} for line in lines],
+        "requests": [{"custom_id": line.id, "body": without_model(line)} for line in lines],
     }
     return post(desk, "/batches", made)
 
 
 def _inline(body: Json) -> Sequence[Json]:
-    return at(body, "results") or ()
+    return endpoint_url(body, "results") or ()
 
 
-INLINE = Wire(
+INLINE = BatchWire(
     create=_create,
     created=lambda body: text_at(body, "id"),
-    look=lambda desk, id: get(desk, f"/batches/{segment(id)}"),
-    seen=seen,
+    look=lambda desk, id: get_request(desk, f"/batches/{segment(id)}"),
+    seen=parse_status,
     inline=_inline,
-    outcome=outcome,
-    listing=lambda desk, after: get(desk, "/batches", limit=100, after=after),
-    page=page,
+    outcome=parse_outcome,
+    listing=lambda desk, after: get_request(desk, "/batches", limit=100, after=after),
+    page=parse_page,
     cancel=lambda desk, id: post(desk, f"/batches/{segment(id)}/cancel", {}),
     names=False,
 )

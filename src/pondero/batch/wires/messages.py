@@ -8,23 +8,23 @@ from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
 from ..wire import (
-    Desk,
-    Line,
-    Listed,
-    Lot,
-    Outcome,
-    Page,
-    Seen,
-    Wire,
-    answered,
-    at,
-    failed,
-    get,
+    BatchChunk,
+    BatchEndpoint,
+    BatchLine,
+    BatchOutcome,
+    BatchPage,
+    BatchWire,
+    ChunkStatus,
+    ListedBatch,
+    endpoint_url,
+    error_outcome,
+    get_request,
     jsonl,
     number_at,
     post,
     raw,
     segment,
+    success_outcome,
     text_at,
     when,
 )
@@ -44,63 +44,67 @@ _STATUSES = {
 }
 
 
-def _create(desk: Desk, _lot: Lot, lines: Sequence[Line]) -> HttpRequest:
+def _create(desk: BatchEndpoint, _lot: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
     asks = [{"custom_id": line.id, "params": raw(line)} for line in lines]
     return post(desk, _HOME, {"requests": asks})
 
 
-def _seen(body: Json, _now: float = 0.0) -> Seen:
+def _seen(body: Json, _now: float = 0.0) -> ChunkStatus:
     counts = {name: number_at(body, "request_counts", name) for name in _COUNTS}
-    return Seen(
-        ended=at(body, "processing_status") == "ended",
-        rest="cancelled" if at(body, "cancel_initiated_at") else "expired",
+    return ChunkStatus(
+        ended=endpoint_url(body, "processing_status") == "ended",
+        rest="cancelled" if endpoint_url(body, "cancel_initiated_at") else "expired",
         done=sum(counts.values()) - counts["processing"],
         asks=sum(counts.values()),
     )
 
 
-def _results(desk: Desk, id: str, _body: Json) -> Sequence[HttpRequest]:
+def _results(desk: BatchEndpoint, id: str, _body: Json) -> Sequence[HttpRequest]:
     # Not by ``results_url``: it names the service's own host, where a proxy may stand between.
-    return [get(desk, f"{_HOME}/{segment(id)}/results")]
+    return [get_request(desk, f"{_HOME}/{segment(id)}/results")]
 
 
-def _outcome(line: Json) -> Outcome:
-    id, result = text_at(line, "custom_id"), at(line, "result")
+def _outcome(line: Json) -> BatchOutcome:
+    id, result = text_at(line, "custom_id"), endpoint_url(line, "result")
     match kind := text_at(result, "type"):
         case "succeeded":
-            return answered(id, at(result, "message"))
+            return success_outcome(id, endpoint_url(result, "message"))
         case "expired":
-            return Outcome(id, "expired")
+            return BatchOutcome(id, "expired")
         case "canceled":
-            return Outcome(id, "cancelled")
+            return BatchOutcome(id, "cancelled")
         case _:
-            error = at(result, "error") or {"error": {"message": f"the ask ended as {kind!r}"}}
-            status = _STATUSES.get(at(error, "error", "type") or "", 500)
-            return failed(id, status, error)
+            error = endpoint_url(result, "error") or {
+                "error": {"message": f"the ask ended as {kind!r}"}
+            }
+            status = _STATUSES.get(endpoint_url(error, "error", "type") or "", 500)
+            return error_outcome(id, status, error)
 
 
-def _page(body: Json, _: str | None) -> Page:
-    found = at(body, "data") or ()
+def _page(body: Json, _: str | None) -> BatchPage:
+    found = endpoint_url(body, "data") or ()
     batches = tuple(
-        Listed(
+        ListedBatch(
             remote=text_at(each, "id"),
-            created=when(at(each, "created_at")),
+            created=when(endpoint_url(each, "created_at")),
             count=_seen(each).asks,
         )
         for each in found
     )
-    return Page(batches, at(body, "last_id") if at(body, "has_more") else None)
+    return BatchPage(
+        batches, endpoint_url(body, "last_id") if endpoint_url(body, "has_more") else None
+    )
 
 
-MESSAGES = Wire(
+MESSAGES = BatchWire(
     create=_create,
     created=lambda body: text_at(body, "id"),
-    look=lambda desk, id: get(desk, f"{_HOME}/{segment(id)}"),
+    look=lambda desk, id: get_request(desk, f"{_HOME}/{segment(id)}"),
     seen=_seen,
     results=_results,
     lines=jsonl,
     outcome=_outcome,
-    listing=lambda desk, after: get(desk, _HOME, limit=100, after_id=after),
+    listing=lambda desk, after: get_request(desk, _HOME, limit=100, after_id=after),
     page=_page,
     cancel=lambda desk, id: post(desk, f"{_HOME}/{segment(id)}/cancel", {}),
     names=False,
