@@ -50,7 +50,7 @@ def test_a_model_string_is_taken_apart_at_the_last_slash_only_if_a_wish_follows(
     finder, text, provider, model, wish
 ):
     name = finder.split(text)
-    assert (name.provider, name.model, name.wish) == (provider, model, wish)
+    assert (name.provider, name.model, name.level) == (provider, model, wish)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def asked(emulator):
 def fault(text):
     from pondero.emulator.faults import Fault
 
-    return Fault.of(text)
+    return Fault.parse(text)
 
 
 @pytest.mark.parametrize("how", ["529", "503", "401", "429 60", "refused", "cut 0"])

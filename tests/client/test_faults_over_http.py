@@ -68,7 +68,7 @@ def test_what_goes_wrong_ends_in_its_error_and_the_next_turn_goes_well(
     talking, emulator, fault, kind, tries
 ):
     shell, chat = talking
-    emulator.faults.extend([Fault.of(fault)] * tries)
+    emulator.faults.extend([Fault.parse(fault)] * tries)
     failing = chat(IMPATIENT.get(fault, PATIENT))
     with pytest.raises(kind):
         shell.send(failing, SUM)
@@ -80,7 +80,7 @@ def test_what_goes_wrong_ends_in_its_error_and_the_next_turn_goes_well(
 @pytest.mark.parametrize("fault", ["refused", "503", "trickle", "split", "slow 0.01"])
 def test_what_passes_is_not_noticed(talking, emulator, fault):
     shell, chat = talking
-    emulator.faults.append(Fault.of(fault))
+    emulator.faults.append(Fault.parse(fault))
     talk = chat(PATIENT)
     assert "391" in shell.send(talk, SUM).text
     assert len(talk.messages) == 2

@@ -10,7 +10,7 @@ from tests.contract.decoders import Mutant, Patch, misuse
 from pondero.canon import HttpRequest, Message, Request, Target, Text, ToolResult
 from pondero.client import base_client, dial
 from pondero.client.dial import resolve_and_plan
-from pondero.contract.wire import at, leaves
+from pondero.contract.wire import leaves, wire_value
 from pondero.dialects import Dialect
 from pondero.errors import BadThinking
 from pondero.exchange import planner
@@ -52,7 +52,7 @@ def _holders(body: Any, plan: Plan) -> Iterator[tuple[Any, Any, Any]]:
     """Yield where the plan's values stand in a body."""
     for path, value in leaves(plan.fields):
         *way, key = path
-        holder = at(body, tuple(way))
+        holder = wire_value(body, tuple(way))
         if isinstance(holder, dict) and key in holder:
             yield holder, key, value
 

@@ -8,7 +8,15 @@ from tests.contract.mutants import MUTANTS
 
 from pondero import models
 from pondero.cli.app import run as pondero
-from pondero.contract import SCENARIOS, Taped, named, recorded_model, report, run_one, stand_ins
+from pondero.contract import (
+    SCENARIOS,
+    CassetteBackend,
+    find_model,
+    most_recorded_model,
+    report,
+    run_one,
+    stand_ins,
+)
 from pondero.dialects import dialect
 from pondero.emulator import SERVER, Emulator
 from pondero.transport import leaks, load_cassette
@@ -30,13 +38,13 @@ CONTRACTS = (
 
 def entry_of(provider: str):
     first = stand_ins(provider)[0]
-    return named(provider, recorded_model(FOLDER, first) or "")
+    return find_model(provider, most_recorded_model(FOLDER, first) or "")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_what_was_recorded_still_keeps_the_contract(provider, scenario):
-    result = run_one(entry_of(provider), scenario, Taped(FOLDER))
+    result = run_one(entry_of(provider), scenario, CassetteBackend(FOLDER))
     assert result.status in ("passed", "unsupported"), report(result)
 
 
@@ -44,13 +52,13 @@ def test_what_was_recorded_still_keeps_the_contract(provider, scenario):
 @pytest.mark.parametrize("name", [s.name for s in SCENARIOS if s.talks])
 def test_a_recording_that_plays_fails_when_its_wire_is_broken(provider, name):
     entry, scenario = entry_of(provider), BY_NAME[name]
-    if run_one(entry, scenario, Taped(FOLDER)).status == "unsupported":
+    if run_one(entry, scenario, CassetteBackend(FOLDER)).status == "unsupported":
         return
     found = set()
     for mutant in MUTANTS[name].values():
         with pytest.MonkeyPatch.context() as patch:
             mutant(patch, dialect(entry.provider.dialect))
-            found.add(run_one(entry, scenario, Taped(FOLDER)).status)
+            found.add(run_one(entry, scenario, CassetteBackend(FOLDER)).status)
     assert "failed" in found
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.contract.mutants import LOST_DELTA
 
 from pondero.cli.app import run
-from pondero.contract import SCENARIOS, Emulated, named
+from pondero.contract import SCENARIOS, Emulated, find_model
 from pondero.contract import run as run_scenarios
 from pondero.dialects import dialect
 from pondero.emulator import Emulator, Fault, Turn, serving
@@ -78,7 +78,7 @@ def test_one_model_is_shown_scenario_by_scenario(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "anthropic:claude-opus-5"
     assert [line.split()[1] for line in lines[1:-1]] == [s.name for s in SCENARIOS]
-    results = run_scenarios([named("anthropic", "claude-opus-5")], SCENARIOS, Emulated())
+    results = run_scenarios([find_model("anthropic", "claude-opus-5")], SCENARIOS, Emulated())
     passed = [result for result in results if result.status == "passed"]
     assert lines[-1].startswith(f"{len(passed)} passed")
     assert sum("✓" in line for line in lines[1:-1]) == len(passed)

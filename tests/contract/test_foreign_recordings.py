@@ -12,7 +12,7 @@ import pytest
 
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.cli.app import run
-from pondero.contract import SCENARIOS, recorded_model, stand_ins
+from pondero.contract import SCENARIOS, most_recorded_model, stand_ins
 from pondero.emulator import SERVER, Emulator, home_providers, serving
 from pondero.transport import RecordedExchange, load_cassette
 from pondero.transport.cassette_file import dump
@@ -153,7 +153,7 @@ def test_a_model_that_the_emulator_does_not_serve_is_found_again_in_its_recordin
     taken = RecordedExchange(HttpRequest("POST", url, {}, b"{}"), ResponseHead(200), (b"{}",))
     (tmp_path / "google").mkdir()
     (tmp_path / "google" / "test_contract_simple_text.jsonl").write_bytes(dump([taken]))
-    assert recorded_model(tmp_path, stand_ins("google")[0]) == "gemini-9-none"
+    assert most_recorded_model(tmp_path, stand_ins("google")[0]) == "gemini-9-none"
 
 
 def test_a_service_that_fails_keeps_nothing_and_fails_when_played(contract, tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 import pondero
-from pondero.contract import SCENARIOS, Emulated, named, report, run
+from pondero.contract import SCENARIOS, Emulated, find_model, report, run
 
 MODELS = {
     "anthropic": ("claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-5"),
@@ -15,7 +15,7 @@ NAMED = [(provider, model) for provider in MODELS for model in MODELS[provider]]
 
 @pytest.mark.parametrize(("provider", "model"), NAMED, ids=lambda value: value)
 def test_a_model_the_ledger_names_keeps_every_contract(provider, model):
-    results = run([named(provider, model)], SCENARIOS, Emulated())
+    results = run([find_model(provider, model)], SCENARIOS, Emulated())
     failed = [report(result) for result in results if result.status == "failed"]
     assert not failed, "\n\n".join(failed)
     thinking = {r.scenario: r.status for r in results if r.scenario.startswith("thinking_")}

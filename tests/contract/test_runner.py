@@ -4,48 +4,57 @@ from collections.abc import Iterator
 
 import pytest
 
-from pondero.contract import Check, Emulated, Result, as_junit, named, report, run, run_one
-from pondero.contract.bench import Bench, Terms
-from pondero.contract.scenario import lacking, offered, same, scenario_of, true
+from pondero.contract import (
+    Emulated,
+    ScenarioCheck,
+    ScenarioResult,
+    as_junit,
+    find_model,
+    report,
+    run,
+    run_one,
+)
+from pondero.contract.bench import Expectations, Testbed
+from pondero.contract.scenario import not_supported, optional_check, same, scenario_of, true
 from pondero.errors import BadRequest
 from pondero.transport import RecordedExchange
 
-GOOGLE = named("google", "gemini-3-flash-preview")
+GOOGLE = find_model("google", "gemini-3-flash-preview")
 
 
 class Sparing(Emulated):
     """An emulator that is held to no more than a server at somebody's address."""
 
     def terms(self, entry, scenario):
-        return Terms(sparing=True)
+        return Expectations(sparing=True)
 
 
-def holds(bench: Bench) -> Iterator[Check]:
+def holds(bench: Testbed) -> Iterator[ScenarioCheck]:
     """All is well."""
     bench.ask("Hello.")
     yield same("one", 1, 1)
 
 
-def fails(bench: Bench) -> Iterator[Check]:
+def fails(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Something is not."""
     bench.ask("Hello.")
     yield same("one", 1, 2)
     raise AssertionError("nothing is looked at after a check that does not hold")
 
 
-def cannot(bench: Bench) -> Iterator[Check]:
+def cannot(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Nobody does this here."""
     yield same("one", 1, 1)
-    raise lacking("there is none")
+    raise not_supported("there is none")
 
 
-def is_refused(bench: Bench) -> Iterator[Check]:
+def is_refused(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The service says no."""
     yield same("one", 1, 1)
     raise BadRequest("never heard of it", status=400)
 
 
-def breaks(bench: Bench) -> Iterator[Check]:
+def breaks(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Nobody thought of this."""
     yield same("one", 1, 1)
     raise ZeroDivisionError("by nothing")
@@ -86,15 +95,15 @@ def test_what_no_service_does_on_demand_is_skipped_where_it_cannot_be_staged():
 
 def test_what_a_model_cannot_do_by_the_catalog_is_not_tried():
     thinking = scenario_of(breaks, row="000 A00", needs=("thinking",))
-    result = run_one(named("openai", "gpt-4o"), thinking, Emulated())
+    result = run_one(find_model("openai", "gpt-4o"), thinking, Emulated())
     assert result.status == "unsupported"
     assert result.detail == "nothing can be said to this model about thinking"
 
 
 def test_an_offer_is_due_on_the_emulator_only():
-    def offers(bench: Bench) -> Iterator[Check]:
+    def offers(bench: Testbed) -> Iterator[ScenarioCheck]:
         """Perhaps."""
-        yield offered("reply.tool_calls", "a call", (), holds=False)
+        yield optional_check("reply.tool_calls", "a call", (), holds=False)
 
     class Elsewhere(Emulated):
         def bench(self, entry, scenario):
@@ -102,7 +111,7 @@ def test_an_offer_is_due_on_the_emulator_only():
 
             from pondero.emulator import Emulator
 
-            return nullcontext(Bench(entry, Emulator()))
+            return nullcontext(Testbed(entry, Emulator()))
 
     scenario = scenario_of(offers, row="000 A00")
     assert run_one(GOOGLE, scenario, Emulated()).status == "failed"
@@ -134,12 +143,12 @@ def test_an_answer_that_is_no_text_is_shown_by_the_json_in_it():
     binary = RecordedExchange(
         passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',)
     )
-    shown = report(Result("google", "x", "fails", "failed", "", check, binary))
+    shown = report(ScenarioResult("google", "x", "fails", "failed", "", check, binary))
     assert '(17 bytes)\n            {"text":"four"}' in shown
 
 
 def test_what_a_terminal_would_obey_and_xml_cannot_say_is_not_shown():
     check = true("reply.text", "words", "\x00\x1b[31m red", holds=False)
-    failed = Result("google", "x", "fails", "failed", "a \x00 in it", check)
+    failed = ScenarioResult("google", "x", "fails", "failed", "a \x00 in it", check)
     assert "  actual    ??[31m red" in report(failed)
     assert b'message="a ? in it"' in as_junit([failed])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.contract.wire import at, figures, leaves, objects, says, strings
+from pondero.contract.wire import leaves, objects, says, strings, wire_usage, wire_value
 
 ONE = {"text": "It is ", "count": 3}
 TWO = {"text": "four – 四.", "done": True, "deep": [{"n": 17}]}
@@ -25,7 +25,7 @@ def test_words_over_several_pieces_are_found_in_every_framing(framed):
         assert says(data, "It is four – 四.")
     assert says(data, "four")
     assert not says(data, "five")
-    assert figures(data) == {3, 17}
+    assert wire_usage(data) == {3, 17}
 
 
 def test_json_is_found_between_bytes_that_are_no_text():
@@ -48,6 +48,6 @@ def test_every_end_of_a_value_is_found(value):
 
 def test_a_way_leads_to_its_value_or_to_nothing():
     value = {"a": [{"b": 7}]}
-    assert [(path, at(value, path)) for path, _ in leaves(value)] == [(("a", 0, "b"), 7)]
+    assert [(path, wire_value(value, path)) for path, _ in leaves(value)] == [(("a", 0, "b"), 7)]
     for nowhere in (("a", 1), ("x",), ("a", 0, "b", "c")):
-        assert at(value, nowhere) is None
+        assert wire_value(value, nowhere) is None

@@ -254,10 +254,10 @@ def test_a_create_whose_answer_is_lost_has_made_the_batch_once(kind, word):
     service = kind(emulator)
     if kind in (Files, Responses, Groq):
         file = service.upload(service.lines(asked(service, 3)))
-        emulator.faults.append(Fault.of(word))
+        emulator.faults.append(Fault.parse(word))
         made = lambda: service.submit_file(file)  # noqa: E731
     else:
-        emulator.faults.append(Fault.of(word))
+        emulator.faults.append(Fault.parse(word))
         made = lambda: service.submit(asked(service, 3))  # noqa: E731
     if word == "lost 500" and kind is not Requests:
         assert made()[0] == 500
@@ -283,7 +283,7 @@ def test_the_log_says_what_happened_to_a_batch():
         with suppress(Unreachable):
             service.submit(asked(service, 1))
         (entry,) = emulator.log.entries
-        assert entry.fault == Fault.of(word).kind
+        assert entry.fault == Fault.parse(word).kind
         assert entry.service == "anthropic"
 
 

@@ -276,7 +276,7 @@ def test_a_create_whose_answer_was_lost_is_found_in_the_list(emulator, url):
             ("lost", anthropic.APIConnectionError),
             ("lost 500", anthropic.InternalServerError),
         ):
-            emulator.faults.append(Fault.of(word))
+            emulator.faults.append(Fault.parse(word))
             with pytest.raises(error):
                 client.messages.batches.create(requests=[{"custom_id": "a", "params": params}])
         assert len(client.messages.batches.list().data) == 2

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from pondero.emulator import Fault
-from pondero.emulator.script import turns_of
+from pondero.emulator.script import parse_turns
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text("utf-8")
 
@@ -21,13 +21,13 @@ def test_its_turns_are_turns():
     written = re.findall(r"/_emulator/expect -d '(.*?)'", TEXT)
     assert len(written) == 2
     for each in written:
-        assert turns_of(each.encode())
+        assert parse_turns(each.encode())
 
 
 def test_every_fault_is_in_its_table():
     faults = TEXT.partition("\n## Faults\n")[2]
     words = re.findall(r"^\| (`[^|]*) \|", faults, re.MULTILINE)
     named = [word.replace("N", "120") for row in words for word in re.findall(r"`([^`]+)`", row)]
-    faults = [Fault.of(word) for word in named]
+    faults = [Fault.parse(word) for word in named]
     kinds = msgspec.json.schema(Fault)["$defs"]["Fault"]["properties"]["kind"]["enum"]
     assert {fault.kind for fault in faults} == set(kinds)

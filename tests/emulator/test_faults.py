@@ -182,16 +182,16 @@ def test_a_question_that_asks_for_no_known_fault_is_told_so():
 
 
 def test_faults_have_short_names():
-    assert Fault.of("429 2.5") == Fault(kind="status", status=429, retry_after=2.5)
-    assert Fault.of(529) == Fault(kind="status", status=529)
-    assert Fault.of("cut 120") == Fault(kind="cut", at=120)
-    assert Fault.of("slow 0.5") == Fault(kind="slow", seconds=0.5)
+    assert Fault.parse("429 2.5") == Fault(kind="status", status=429, retry_after=2.5)
+    assert Fault.parse(529) == Fault(kind="status", status=529)
+    assert Fault.parse("cut 120") == Fault(kind="cut", at=120)
+    assert Fault.parse("slow 0.5") == Fault(kind="slow", seconds=0.5)
 
 
 @pytest.mark.parametrize("word", ["", "nonsense", "cut x", "429 soon", "-1"])
 def test_an_unknown_fault_is_refused_with_the_words_there_are(word):
     with pytest.raises(BadParameter, match="error_event"):
-        Fault.of(word)
+        Fault.parse(word)
 
 
 # -- around any other transport ----------------------------------------------------------------

@@ -23,7 +23,7 @@ from pondero.canon import (
 )
 from pondero.dialects import Accepted
 from pondero.emulator import Emulator, ponder
-from pondero.emulator.tokens import count
+from pondero.emulator.tokens import count_tokens
 from pondero.thinking import LEVELS, Intent
 
 SUM = "What is 17 * 23?"
@@ -86,7 +86,7 @@ def test_a_cap_is_never_exceeded(cap, level, question):
     reply = ask(question, thinks=True, kind="level", level=level, max_tokens=cap)
     assert reply.usage.output + reply.usage.thinking <= cap
     assert reply.usage.total == reply.usage.known_total
-    assert count(reply.text) <= cap
+    assert count_tokens(reply.text) <= cap
     if not reply.text:
         assert reply.finish in ("exhausted", "length")
 

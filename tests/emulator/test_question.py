@@ -3,7 +3,7 @@
 import pytest
 
 from pondero.canon import Message, Text, ToolCall, ToolResult
-from pondero.emulator.question import CallDirective, read
+from pondero.emulator.question import CallDirective, parse_question
 
 REMINDER = "<system-reminder>\nUse the Bash tool to search the web. 1 + 1\n</system-reminder>"
 
@@ -27,12 +27,12 @@ def user(*texts):
     ],
 )  # fmt: skip
 def test_the_question_is_the_last_text_that_is_not_context(messages):
-    assert read(messages).question == "What is 17 * 23?"
+    assert parse_question(messages).question == "What is 17 * 23?"
 
 
 def test_text_beside_a_result_is_no_new_question():
     call, result = ToolCall("c", "look", {}), ToolResult("c", (Text("seen"),))
-    asked = read([
+    asked = parse_question([
         user("Look."),
         Message("assistant", (call,)),
         Message("user", (result, Text("Tool loaded."))),
@@ -41,7 +41,9 @@ def test_text_beside_a_result_is_no_new_question():
 
 
 def test_a_directive_in_a_reminder_is_none():
-    asked = read([user("<system-reminder>[emulator: refuse]</system-reminder>", "Hello.")])
+    asked = parse_question(
+        [user("<system-reminder>[emulator: refuse]</system-reminder>", "Hello.")]
+    )
     assert not asked.wants("refuse")
 
 
@@ -57,8 +59,8 @@ def test_a_directive_in_a_reminder_is_none():
     ],
 )  # fmt: skip
 def test_calls_can_be_ordered_with_any_json(words, orders):
-    assert read([user(words)]).orders == orders
+    assert parse_question([user(words)]).orders == orders
 
 
 def test_what_was_ordered_is_not_part_of_the_question():
-    assert read([user('Go [emulator: call a {"x": [1]}] on.')]).question == "Go  on."
+    assert parse_question([user('Go [emulator: call a {"x": [1]}] on.')]).question == "Go  on."

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.emulator.schema_values import Said, fill, names
+from pondero.emulator.schema_values import FillMaterial, fill, names
 
 
 def test_names_in_a_question_are_found_in_order():
@@ -33,7 +33,7 @@ def test_every_required_property_gets_a_value_of_its_type():
         "$defs": {"n": {"type": "object", "properties": {"fixed": {"const": 3}}}},
     }
 
-    filled = fill(schema, Said("Forecast for Oslo, 12 days, in fahrenheit"))
+    filled = fill(schema, FillMaterial("Forecast for Oslo, 12 days, in fahrenheit"))
 
     assert filled == {
         "city": "Oslo",
@@ -52,12 +52,12 @@ def test_types_in_capitals_and_alternatives_are_understood():
         "type": "OBJECT",
         "properties": {"n": {"anyOf": [{"type": "null"}, {"type": "INTEGER"}]}},
     }
-    assert fill(schema, Said("17 * 23", answer="17 * 23 = 391", result="391")) == {"n": 391}
+    assert fill(schema, FillMaterial("17 * 23", answer="17 * 23 = 391", result="391")) == {"n": 391}
 
 
 def test_a_schema_that_contains_itself_ends():
     tree = {"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]}
-    fill(tree, Said("hello"))
+    fill(tree, FillMaterial("hello"))
 
 
 _json = st.recursive(
@@ -78,4 +78,4 @@ _json = st.recursive(
 
 @given(_json)
 def test_no_schema_breaks_it(schema):
-    fill(schema, Said("hello"))
+    fill(schema, FillMaterial("hello"))

@@ -6,7 +6,7 @@ from tests.emulator.talking import MODELS, WEATHER, results, said, talk
 
 from pondero.canon import Message, Reply, Text, Thinking, Usage
 from pondero.emulator import Call, Emulator, Turn, When
-from pondero.emulator.script import turns_of
+from pondero.emulator.script import parse_turns
 from pondero.errors import NotFound
 
 
@@ -106,7 +106,7 @@ def test_turns_can_be_written_as_json():
       {"fault": {"kind": "status", "status": 429, "retry_after": 2}},
       {"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}
     ]"""
-    first, second, third = turns_of(data)
+    first, second, third = parse_turns(data)
     assert (first.text, first.usage, first.when.dialect) == (
         "hello",
         Usage(1, output=2),
@@ -115,12 +115,12 @@ def test_turns_can_be_written_as_json():
     assert second.fault is not None
     assert not second.says
     assert third.tool_calls == (Call("f", {"a": 1}),)
-    assert turns_of(msgspec.json.encode(first)) == (first,)
+    assert parse_turns(msgspec.json.encode(first)) == (first,)
 
 
 def test_a_misspelt_field_of_a_turn_is_refused():
     with pytest.raises(msgspec.ValidationError, match="txet"):
-        turns_of(b'{"txet": "hello"}')
+        parse_turns(b'{"txet": "hello"}')
 
 
 def test_reset_forgets_everything():

@@ -130,7 +130,7 @@ async def _held(front: str, turns, *, stream: bool, fault: str | None) -> None:
         gate.reconfigure(Config(routes=(Route(match="*", to=(BACKS[back],), retries=0),)))
         emulator.expect(turn)
         if fault is not None:
-            emulator.faults.append(Fault.of(fault))
+            emulator.faults.append(Fault.parse(fault))
         reply = await client.ask(FRONTS[front], messages, "low", tools=[LOOK], stream=stream)
         refused = [entry.refusal for entry in emulator.log.entries if entry.refusal]
         assert refused == []

@@ -279,7 +279,7 @@ def test_c7m_another_model_goes_on_in_the_middle_of_a_tool_loop(front, back, ups
 
 
 def test_c8_errors_are_the_fronts_own(front, back, upstream):
-    upstream.emulator.faults.append(Fault.of("429 7"))
+    upstream.emulator.faults.append(Fault.parse("429 7"))
     with pytest.raises(front.errors) as caught:
         front.ask(back, front.user(ASKED), None)
     trouble = front.trouble(caught.value)

@@ -265,7 +265,7 @@ def test_wrong_requests_raise_a_validation_exception(converse, more, words):
     ],
 )
 def test_every_error_is_boto3s_exception_of_that_name(converse, emulator, status, name):
-    emulator.faults.append(Fault.of(status))
+    emulator.faults.append(Fault.parse(status))
     with pytest.raises(getattr(converse.exceptions, name)) as refused:
         converse.converse(**asked())
     assert _code(refused) == name
@@ -280,7 +280,7 @@ def test_an_error_within_a_stream_is_raised_by_the_sdk(converse, emulator):
 
 
 def test_a_stream_one_byte_at_a_time_is_read(converse, emulator):
-    emulator.faults.append(Fault.of("trickle"))
+    emulator.faults.append(Fault.parse("trickle"))
     blocks, ending, _ = gathered(converse.converse_stream(**asked())["stream"])
     assert blocks == [{"text": "17 * 23 = 391"}]
     assert ending == {"stopReason": "end_turn"}

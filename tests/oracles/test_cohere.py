@@ -204,14 +204,14 @@ def test_a_key_is_wanted(url):
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_goes_wrong_has_its_status(client, emulator, status):
-    emulator.expect(Turn(fault=Fault.of(status)))
+    emulator.expect(Turn(fault=Fault.parse(status)))
     with pytest.raises(ApiError) as failed:
         client.chat(model=PLAIN, messages=SUM)
     assert failed.value.status_code == status
 
 
 def test_a_stream_that_fails_says_so_at_its_end(client, emulator):
-    emulator.expect(Turn(text="one two three", fault=Fault.of("error_event 500")))
+    emulator.expect(Turn(text="one two three", fault=Fault.parse("error_event 500")))
     *_, last = client.chat_stream(model=PLAIN, messages=SUM)
     assert (last.type, last.delta.finish_reason) == ("message-end", "ERROR")
     assert last.delta.error

@@ -151,7 +151,7 @@ def test_a_refusal_is_read_as_what_it_is(client, model, options, status, words):
 
 
 def test_an_error_inside_a_stream_is_raised_there(client, emulator):
-    emulator.expect(Turn(text="one two three", fault=Fault.of("error_event 500")))
+    emulator.expect(Turn(text="one two three", fault=Fault.parse("error_event 500")))
     with pytest.raises(ollama.ResponseError) as failed:
         list(client.chat("qwen3:8b", SUM, stream=True))
     assert failed.value.error

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pondero.contract import Finding, guard
+from pondero.contract import GuardFinding, check_file
 from pondero.dialects import NAMES
 
 from .corpus import FILES
@@ -25,7 +25,7 @@ REFUSED = {"bbbd69cf2b-a076d5de52": "thinking_unfollowed"}
 PROOFS = ("signature", "encrypted_content", "thoughtSignature", "reasoning", "data")
 
 
-def _found(folder: Path, file: str) -> tuple[dict[str, list[Finding]], set[str], set[str]]:
+def _found(folder: Path, file: str) -> tuple[dict[str, list[GuardFinding]], set[str], set[str]]:
     """Return the findings of a file by the exchange's id, all ids, and those that were taken."""
     path = folder / f"{file}.jsonl"
     if not path.exists():
@@ -34,8 +34,8 @@ def _found(folder: Path, file: str) -> tuple[dict[str, list[Finding]], set[str],
     exchanges = [json.loads(line) for line in data.split(b"\n") if line.strip()]
     ids = [each["id"] for each in exchanges]
     taken = {each["id"] for each in exchanges if each["response"]["status"] < 400}
-    found: dict[str, list[Finding]] = {}
-    for finding in guard(data, file).findings:
+    found: dict[str, list[GuardFinding]] = {}
+    for finding in check_file(data, file).findings:
         found.setdefault(ids[(finding.exchange or 0) - 1], []).append(finding)
     return found, set(ids), taken
 
@@ -43,7 +43,9 @@ def _found(folder: Path, file: str) -> tuple[dict[str, list[Finding]], set[str],
 def test_every_file_is_read_whole_whatever_wires_are_in_it(recordings: Path):
     for path in sorted(recordings.glob("*.jsonl")):
         data = path.read_bytes()
-        assert guard(data, path.name).lines == sum(bool(line.strip()) for line in data.split(b"\n"))
+        assert check_file(data, path.name).lines == sum(
+            bool(line.strip()) for line in data.split(b"\n")
+        )
 
 
 @pytest.mark.parametrize("file", CASES)

@@ -16,7 +16,7 @@ from .output import echo, styled
 
 if TYPE_CHECKING:
     from ..catalog import ModelEntry
-    from ..contract import Backend, Result, Scenario
+    from ..contract import Backend, Scenario, ScenarioResult
 
 _NO = ("", "0", "false", "no", "off")
 _PORT = 9100  # where the emulator is recorded, so that a new recording differs in little
@@ -76,11 +76,11 @@ def contract(
     What a target cannot do is reported as unsupported and is no failure.
     PONDERO_SKIP_CONTRACT=1 skips everything.
     """
-    from ..contract import as_junit, check_place, run, write
+    from ..contract import as_junit, check_writable, run, write
     from .scoreboard import print_results
 
     if junit_file is not None:
-        check_place(junit_file)
+        check_writable(junit_file)
     scenarios = _scenarios(patterns)
     other = _backend(cassettes, base_url, live=live)
     entries = _entries(providers, model, cassettes, base_url, live=live)
@@ -127,7 +127,7 @@ def _entries(
     *,
     live: bool,
 ) -> "list[ModelEntry]":
-    from ..contract import named, stand_ins
+    from ..contract import find_model, stand_ins
 
     if (base_url or model) and len(providers) != 1:
         what = "--base-url" if base_url else "--model"
@@ -137,7 +137,7 @@ def _entries(
         raise click.UsageError(message)
     names = [_spoken(name) for name in dict.fromkeys(providers)] or _all(cassettes)
     if model is not None:
-        return [named(names[0], model)]
+        return [find_model(names[0], model)]
     if cassettes is not None:
         return [_taped(cassettes, name) for name in names]
     one = live or base_url is not None  # exchanges are real, and may cost
@@ -174,45 +174,45 @@ def _spoken(name: str) -> str:
 
 
 def _taped(folder: Path, name: str) -> "ModelEntry":
-    from ..contract import named, recorded_model, stand_ins
+    from ..contract import find_model, most_recorded_model, stand_ins
 
     if not (folder / name).is_dir() and not _records():
         message = f"there are no cassettes of {name} in {folder}; {_HOW}"
         raise CassetteError(message)
     first = stand_ins(name)[0]
-    model = recorded_model(folder, first)
-    return first if model is None else named(name, model)
+    model = most_recorded_model(folder, first)
+    return first if model is None else find_model(name, model)
 
 
 # -- what answers --------------------------------------------------------------------------------
 
 
 def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
-    from ..contract import Emulated, Reached, Served, Taped
+    from ..contract import CassetteBackend, Emulated, HttpBackend, ServedEmulatorBackend
 
     if base_url == "":  # as where a shell's variable is not set
         raise click.UsageError("--base-url is empty; it is an address, as http://localhost:8080")
     if live and base_url:
         raise click.UsageError("--live is the provider's own service; --base-url is another")
-    reached = Reached(base_url) if live or base_url else None
+    reached = HttpBackend(base_url) if live or base_url else None
     if cassettes is None:
         return reached or Emulated()
     if _records():
-        return Taped(cassettes, reached or Served(port=_PORT))
+        return CassetteBackend(cassettes, reached or ServedEmulatorBackend(port=_PORT))
     if reached is not None:
         raise click.UsageError("cassettes are played; VCR_RECORD=1 records them from there")
     if not cassettes.is_dir():
         message = f"there is no folder {cassettes}; {_HOW}"
         raise BadParameter(message)
-    return Taped(cassettes)
+    return CassetteBackend(cassettes)
 
 
 def _at_home(entries: "list[ModelEntry]", other: "Backend", *, named: bool) -> "list[ModelEntry]":
     """Return the models whose service can be reached; raises where a named one cannot."""
-    from ..contract import Reached, Taped
+    from ..contract import CassetteBackend, HttpBackend
 
-    reached = other.source if isinstance(other, Taped) else other
-    if not isinstance(reached, Reached):
+    reached = other.source if isinstance(other, CassetteBackend) else other
+    if not isinstance(reached, HttpBackend):
         return entries
     there = []
     for entry in entries:
@@ -240,7 +240,7 @@ def _is_set(variable: str) -> bool:
 
 
 @contextmanager
-def _progress(total: int, *, shown: bool) -> "Iterator[Callable[[Result], object]]":
+def _progress(total: int, *, shown: bool) -> "Iterator[Callable[[ScenarioResult], object]]":
     if not shown or not sys.stderr.isatty():
         yield lambda _: None
         return

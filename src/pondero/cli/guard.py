@@ -1,4 +1,4 @@
-"""``guard``: finds what a service would refuse on the second turn of a recording."""
+"""``check_file``: finds what a service would refuse on the second turn of a recording."""
 
 import shutil
 import sys
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..contract import Finding, Report
-from ..contract import guard as guarded
+from ..contract import GuardFinding, GuardReport
+from ..contract import check_file as guarded
 from ..errors import BadParameter, CassetteError, UsageError
 from .command import examples, print_json
 from .output import echo, styled
@@ -34,7 +34,7 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     exported threads, and JSON Lines of exchanges. Exits with 1 where there is a trap, with 2 where
     a file cannot be read.
     """
-    reports: list[Report] = []
+    reports: list[GuardReport] = []
     errors: dict[str, str] = {}
     for name in files:
         try:
@@ -73,7 +73,7 @@ def _told(error: str, name: str) -> str:
     return error if name in error else f"{name}: {error}"
 
 
-def _json(reports: list[Report], errors: dict[str, str]) -> dict[str, object]:
+def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, object]:
     return {
         "files": [report.to_json() for report in reports],
         "errors": [{"name": name, "error": error} for name, error in errors.items()],
@@ -85,7 +85,7 @@ def _json(reports: list[Report], errors: dict[str, str]) -> dict[str, object]:
 # -- for people ----------------------------------------------------------------------------------
 
 
-def _print(reports: list[Report], errors: dict[str, str]) -> None:
+def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
     for number, report in enumerate(reports):
         if number:
             echo()
@@ -94,7 +94,7 @@ def _print(reports: list[Report], errors: dict[str, str]) -> None:
         echo(f"pondero: {error}", err=True)
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: GuardReport) -> None:
     echo(styled(report.name, bold=True))
     echo(_wrapped(_contents(report), "  "))
     for finding in (*report.traps, *report.losses):
@@ -104,7 +104,7 @@ def _print_report(report: Report) -> None:
     echo(_wrapped(_verdict(report), "  "))
 
 
-def _contents(report: Report) -> str:
+def _contents(report: GuardReport) -> str:
     past = f"{report.with_past:,} with a past"
     seals = f"{_count(report.seals, 'seal')} sent back as it came" if report.seals == 1 else (
         f"{_count(report.seals, 'seal')} sent back as they came"
@@ -121,7 +121,7 @@ def _contents(report: Report) -> str:
     return f"{kind}: {exchanges}, {past}, {seals}{beside}"
 
 
-def _print_finding(finding: Finding) -> None:
+def _print_finding(finding: GuardFinding) -> None:
     mark = styled("✗", fg="red") if finding.refused else styled("!", fg="yellow")
     where = "next request" if finding.exchange is None else f"exchange {finding.exchange}"
     line = f", line {finding.line}" if finding.line else ""
@@ -141,7 +141,7 @@ def _print_finding(finding: Finding) -> None:
         echo(styled(f"    the service {said}: {finding.status}", dim=True))
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: GuardReport) -> str:
     if report.findings:
         told = f"{_count(len(report.traps), 'trap')}, {_count(len(report.losses), 'loss', 'es')}"
     elif report.exchanges:

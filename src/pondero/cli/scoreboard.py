@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..contract import Result, Scenario, report
+from ..contract import Scenario, ScenarioResult, report
 from .command import print_json
 from .output import echo, styled
 from .tables import Screen
@@ -19,7 +19,7 @@ _NAMED = 6  # models that are named where many share one reason
 
 
 def print_results(
-    results: Sequence[Result], scenarios: Sequence[Scenario], *, as_json: bool
+    results: Sequence[ScenarioResult], scenarios: Sequence[Scenario], *, as_json: bool
 ) -> None:
     """Print the results: as JSON, or as a table and the reasons."""
     if as_json:
@@ -38,7 +38,7 @@ def print_results(
     console.print(_total(results))
 
 
-def _one(console: Console, results: Sequence[Result], shows: dict[str, str]) -> None:
+def _one(console: Console, results: Sequence[ScenarioResult], shows: dict[str, str]) -> None:
     console.print(Text(f"{results[0].provider}:{results[0].model}", style="bold"))
     for result in results:
         mark, style = _MARKS[result.status]
@@ -49,7 +49,9 @@ def _one(console: Console, results: Sequence[Result], shows: dict[str, str]) -> 
         console.print(line)
 
 
-def _many(console: Console, results: Sequence[Result], models: list[tuple[str, str]]) -> None:
+def _many(
+    console: Console, results: Sequence[ScenarioResult], models: list[tuple[str, str]]
+) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     marks = len(results) // len(models)
     widest = max(_LEAST, console.width - marks - 2)
@@ -66,7 +68,7 @@ def _many(console: Console, results: Sequence[Result], models: list[tuple[str, s
     console.print(Text(f"{legend}; in the order of docs/contracts.md", style="dim"))
 
 
-def _reasons(console: Console, results: Sequence[Result]) -> None:
+def _reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
     """Print why something was not checked, once for all models that share the reason."""
     for (status, detail), found in _shared(results).items():
         mark, style = _MARKS[status]
@@ -77,15 +79,15 @@ def _reasons(console: Console, results: Sequence[Result]) -> None:
         console.print(Text.assemble((f"{mark} {scenarios}: ", style), detail, (who, "dim")))
 
 
-def _shared(results: Sequence[Result]) -> dict[tuple[str, str], list[Result]]:
-    shared: dict[tuple[str, str], list[Result]] = {}
+def _shared(results: Sequence[ScenarioResult]) -> dict[tuple[str, str], list[ScenarioResult]]:
+    shared: dict[tuple[str, str], list[ScenarioResult]] = {}
     for result in results:
         if result.status in ("unsupported", "skipped"):
             shared.setdefault((result.status, result.detail), []).append(result)
     return shared
 
 
-def _total(results: Sequence[Result]) -> Text:
+def _total(results: Sequence[ScenarioResult]) -> Text:
     counted = Counter[str](result.status for result in results)
     counts = [(status, counted[status]) for status in _MARKS]
     return Text(", ".join(f"{count:,} {status}" for status, count in counts if count), style="bold")

@@ -4,31 +4,38 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .backends import Backend, Emulated, Reached, Served, Taped, recorded_model
-    from .guards import Finding, Report, guard
-    from .reports import as_junit, check_place, report, write
-    from .runner import SKIPPED, Result, named, run, run_one, stand_ins
-    from .scenario import Check, Scenario
+    from .backends import (
+        Backend,
+        CassetteBackend,
+        Emulated,
+        HttpBackend,
+        ServedEmulatorBackend,
+        most_recorded_model,
+    )
+    from .guards import GuardFinding, GuardReport, check_file
+    from .reports import as_junit, check_writable, report, write
+    from .runner import SKIPPED, ScenarioResult, find_model, run, run_one, stand_ins
+    from .scenario import Scenario, ScenarioCheck
     from .scenarios import SCENARIOS
 
 _HOMES = {
     "SCENARIOS": "scenarios",
     "SKIPPED": "runner",
-    "Check": "scenario",
+    "ScenarioCheck": "scenario",
     "Backend": "backends",
     "Emulated": "backends",
-    "Finding": "guards",
-    "Reached": "backends",
-    "Report": "guards",
-    "Result": "runner",
+    "GuardFinding": "guards",
+    "HttpBackend": "backends",
+    "GuardReport": "guards",
+    "ScenarioResult": "runner",
     "Scenario": "scenario",
-    "Served": "backends",
-    "Taped": "backends",
+    "ServedEmulatorBackend": "backends",
+    "CassetteBackend": "backends",
     "as_junit": "reports",
-    "check_place": "reports",
-    "guard": "guards",
-    "named": "runner",
-    "recorded_model": "backends",
+    "check_writable": "reports",
+    "check_file": "guards",
+    "find_model": "runner",
+    "most_recorded_model": "backends",
     "report": "reports",
     "run": "runner",
     "run_one": "runner",
@@ -40,20 +47,20 @@ __all__ = [
     "SCENARIOS",
     "SKIPPED",
     "Backend",
-    "Check",
+    "CassetteBackend",
     "Emulated",
-    "Finding",
-    "Reached",
-    "Report",
-    "Result",
+    "GuardFinding",
+    "GuardReport",
+    "HttpBackend",
     "Scenario",
-    "Served",
-    "Taped",
+    "ScenarioCheck",
+    "ScenarioResult",
+    "ServedEmulatorBackend",
     "as_junit",
-    "check_place",
-    "guard",
-    "named",
-    "recorded_model",
+    "check_file",
+    "check_writable",
+    "find_model",
+    "most_recorded_model",
     "report",
     "run",
     "run_one",

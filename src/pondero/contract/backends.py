@@ -26,13 +26,13 @@ from ..errors import (
 )
 from ..exchange import Transport
 from ..transport import Cassette, HttpTransport, RecordedExchange, load_cassette
-from .bench import Bench, Terms
-from .scenario import Lacking, Scenario
+from .bench import Expectations, Testbed
+from .scenario import NotSupported, Scenario
 from .transports import FreshHttp
 
 _NOBODY = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, TransportError)
-_EMULATOR = Terms(stages=True, strict=True)
-_FOREIGN = Terms(sparing=True)  # a refusal on a tape was excused, or it would not be kept
+_EMULATOR = Expectations(stages=True, strict=True)
+_FOREIGN = Expectations(sparing=True)  # a refusal on a tape was excused, or it would not be kept
 # What a server says to something it has never heard of.
 _REFUSALS = (BadRequest, NotFound, ServerFailed)
 
@@ -45,18 +45,18 @@ class Backend(Protocol):
         """Return the backend that plays what this one records; None where it records nothing."""
         ...
 
-    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Terms:
+    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Expectations:
         """Return what may be expected here of a scenario."""
         ...
 
-    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> AbstractContextManager[Bench]:
+    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> AbstractContextManager[Testbed]:
         """Return a bench to run this scenario on."""
         ...
 
 
-def excused(error: Exception, scenario: Scenario, terms: Terms) -> bool:
+def is_unsupported(error: Exception, scenario: Scenario, terms: Expectations) -> bool:
     """Return whether an error only says that the other side does not do this."""
-    if isinstance(error, Lacking | Unsupported):
+    if isinstance(error, NotSupported | Unsupported):
         return True
     return terms.sparing and not scenario.basic and isinstance(error, _REFUSALS)
 
@@ -66,27 +66,27 @@ class Emulated:
 
     proof = None
 
-    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
         """Return that everything is expected."""
         return _EMULATOR
 
     @contextmanager
-    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Testbed]:
         """Yield a bench before a fresh emulator."""
         emulator = Emulator(service=entry.provider.name)
-        yield Bench(entry, emulator, _EMULATOR, emulator=emulator)
+        yield Testbed(entry, emulator, _EMULATOR, emulator=emulator)
 
 
-class Reached:
+class HttpBackend:
     """A service over HTTP. Without an address, each provider's own, which needs a key."""
 
     proof = None
 
     def __init__(self, url: str | None = None) -> None:
         self._url = url
-        self._terms = Terms(sparing=url is not None)
+        self._terms = Expectations(sparing=url is not None)
 
-    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
         """Return that nothing can be staged, and that a server of one's own need not do it all."""
         return self._terms
 
@@ -96,18 +96,18 @@ class Reached:
         return self._url or next(own, provider.url)
 
     @contextmanager
-    def bench(self, entry: ModelEntry, _scenario: Scenario | None = None, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario | None = None, /) -> Iterator[Testbed]:
         """Yield a bench before the service."""
         transport = FreshHttp()
         try:
-            yield Bench(entry, transport, self._terms, live=self._url is None, url=self._url)
+            yield Testbed(entry, transport, self._terms, live=self._url is None, url=self._url)
         finally:
             transport.close()
 
     def check_reachable(self, entry: ModelEntry) -> None:
         """Ask one small thing, and raise where no service answers."""
         with self.bench(entry) as bench:
-            seen = bench.tried("Hello.", stream=False)
+            seen = bench.try_ask("Hello.", stream=False)
         head = seen.exchange.head
         if head is not None and seen.body.lstrip().startswith(b"<"):  # as nothing on any wire does
             url = seen.request.url.partition("?")[0]
@@ -119,7 +119,7 @@ class Reached:
             raise seen.error
 
 
-class Served:
+class ServedEmulatorBackend:
     """The emulator behind a real socket, so that what is recorded came over HTTP."""
 
     proof = None
@@ -127,24 +127,24 @@ class Served:
     def __init__(self, *, port: int = 0) -> None:
         self._port = port
 
-    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Terms:
+    def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
         """Return that everything is expected."""
         return _EMULATOR
 
     @contextmanager
-    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Testbed]:
         """Yield a bench before an emulator that listens as long as the scenario lasts."""
         from ..emulator import serving  # noqa: PLC0415 - needs an extra
 
         emulator, transport = Emulator(service=entry.provider.name), HttpTransport()
         with serving(emulator, port=_free(self._port)) as url:
             try:
-                yield Bench(entry, transport, _EMULATOR, emulator=emulator, url=url)
+                yield Testbed(entry, transport, _EMULATOR, emulator=emulator, url=url)
             finally:
                 transport.close()
 
 
-class Taped:
+class CassetteBackend:
     """Recordings in ``folder/PROVIDER/``, one a scenario: played, or made from another."""
 
     proof: Backend | None
@@ -152,9 +152,9 @@ class Taped:
     def __init__(self, folder: Path, source: Backend | None = None) -> None:
         self._folder = folder
         self.source = source
-        self.proof = None if source is None else Taped(folder)
+        self.proof = None if source is None else CassetteBackend(folder)
 
-    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Terms:
+    def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Expectations:
         """Return what was expected when it was recorded."""
         if self.source is not None:
             return self.source.terms(entry, scenario)
@@ -165,19 +165,19 @@ class Taped:
         return _FOREIGN if any(map(_is_foreign, path.parent.glob("*.jsonl"))) else _EMULATOR
 
     @contextmanager
-    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> Iterator[Bench]:
+    def bench(self, entry: ModelEntry, scenario: Scenario, /) -> Iterator[Testbed]:
         """Yield a bench before a cassette; one that is recorded is kept only if all went well."""
         path, terms = self._path(entry, scenario), self.terms(entry, scenario)
         if self.source is None:
             url = _source(path) if scenario.talks else None
-            yield Bench(entry, _played(path, scenario), terms, url=url)
+            yield Testbed(entry, _played(path, scenario), terms, url=url)
             return
         with self.source.bench(entry, scenario) as bench:
             cassette = bench.record(path, self._url(entry))
             try:
                 yield bench
             except Exception as error:
-                if excused(error, scenario, terms):
+                if is_unsupported(error, scenario, terms):
                     cassette.save()  # it shows that this cannot be done
                 raise
             cassette.save()
@@ -186,7 +186,7 @@ class Taped:
         return self._folder / entry.provider.name / scenario.cassette
 
     def _url(self, entry: ModelEntry) -> str | None:
-        return self.source.source(entry.provider) if isinstance(self.source, Reached) else None
+        return self.source.source(entry.provider) if isinstance(self.source, HttpBackend) else None
 
 
 def _free(port: int) -> int:
@@ -227,7 +227,7 @@ def _is_foreign(path: Path) -> bool:
     )
 
 
-def recorded_model(folder: Path, entry: ModelEntry) -> str | None:
+def most_recorded_model(folder: Path, entry: ModelEntry) -> str | None:
     """Return the model most of a provider's recordings in a folder were made with."""
     service = dialect(entry.provider.dialect).service()
     seen = Counter(

@@ -15,14 +15,14 @@ from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageE
 from ..exchange import Retry, Transport
 from ..thinking import Plan, Policy
 from ..transport import Cassette, RecordedExchange
-from .transports import Listener
+from .transports import RecordingTransport
 
 _ONCE = Retry(attempts=1, waits=False)
 _UNSENT = Emulator()  # what is only prepared needs no key
 _USUAL = Policy()  # the user's own policy would change what is compared
 
 
-class Seen(Struct, frozen=True):
+class ObservedExchange(Struct, frozen=True):
     """One question and its answer, as our side has them and as they were on the wire.
 
     ``accepted`` is what the service's side reads in the request; None where that side refuses it.
@@ -53,7 +53,7 @@ class Seen(Struct, frozen=True):
         return self.exchange.body
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class Expectations(Struct, frozen=True, kw_only=True):
     """What is expected of the other side in a scenario.
 
     ``stages``: its answers can be staged, now or when they were recorded. ``strict``: it can do
@@ -66,10 +66,10 @@ class Terms(Struct, frozen=True, kw_only=True):
     sparing: bool = False
 
 
-_NO_TERMS = Terms()
+_NO_TERMS = Expectations()
 
 
-class Bench:
+class Testbed:
     """Where a scenario runs: one model of one provider, and a transport that answers for it.
 
     ``emulator`` is given where answers are staged now, ``url`` where the base URL is not the
@@ -80,7 +80,7 @@ class Bench:
         self,
         entry: ModelEntry,
         transport: Transport,
-        terms: Terms = _NO_TERMS,
+        terms: Expectations = _NO_TERMS,
         *,
         emulator: Emulator | None = None,
         live: bool = False,
@@ -89,12 +89,12 @@ class Bench:
         self.entry = entry
         self.wire: Dialect = dialect(entry.provider.dialect)
         self.terms = terms
-        self.listener: Listener = Listener(transport, needs_key=live)
+        self.listener: RecordingTransport = RecordingTransport(transport, needs_key=live)
         self._emulator = emulator
         self._urls = {} if url is None else {entry.provider.name: url}
 
     @property
-    def staged(self) -> bool:
+    def is_staged(self) -> bool:
         """Return whether answers are the staged ones, word for word."""
         return self.strict and self.stages
 
@@ -124,14 +124,14 @@ class Bench:
 
     def ask(
         self, prompt: Any, thinking: Any = None, *, entry: ModelEntry | None = None, **options: Any
-    ) -> Seen:
+    ) -> ObservedExchange:
         """Ask and return everything seen; raises the service's or the wire's error."""
-        seen = self.tried(prompt, thinking, entry=entry, **options)
+        seen = self.try_ask(prompt, thinking, entry=entry, **options)
         if seen.error is not None:
             raise seen.error
         return seen
 
-    def tried(
+    def try_ask(
         self,
         prompt: Any,
         thinking: Any = None,
@@ -139,7 +139,7 @@ class Bench:
         entry: ModelEntry | None = None,
         key: str | None = None,
         **options: Any,
-    ) -> Seen:
+    ) -> ObservedExchange:
         """Ask and return everything seen, an error of the service included."""
         to, before = entry or self.entry, len(self.listener.exchanges)
         stream = self._client(to, self.listener, key).stream(to.id, prompt, thinking, **options)
@@ -156,7 +156,7 @@ class Bench:
         heard = self.listener.exchanges[before:]
         if not heard:
             raise error or AssertionError
-        return Seen(
+        return ObservedExchange(
             heard[-1],
             stream.plan,
             tuple(events),
@@ -166,7 +166,7 @@ class Bench:
             len(heard),
         )
 
-    def prepared(
+    def prepare(
         self, thinking: Any, *, entry: ModelEntry | None = None, **options: Any
     ) -> tuple[HttpRequest, Plan]:
         """Return the request and the plan, without sending anything."""
@@ -200,12 +200,12 @@ class Bench:
         here = [] if any(each.id == self.entry.id for each in known) else [self.entry]
         return [*here, *known]
 
-    def served(self) -> list[ModelEntry]:
+    def served_models(self) -> list[ModelEntry]:
         """Return the models of this provider that its service serves."""
         return [
             each
             for each in self.siblings()
-            if not isinstance(self.refusal(self.prepared(None, entry=each)[0], each), NotFound)
+            if not isinstance(self.refusal(self.prepare(None, entry=each)[0], each), NotFound)
         ]
 
     def _client(self, entry: ModelEntry, transport: Transport, key: str | None) -> Client:

@@ -11,13 +11,13 @@ from ..canon import HttpRequest
 from ..errors import BadParameter
 from ..store import redact_secrets
 from ..transport import RecordedExchange, redact_exchange
-from .runner import Result
+from .runner import ScenarioResult
 from .wire import objects, printable
 
 _LONGEST = 4_000  # characters of a body that are shown
 
 
-def report(result: Result) -> str:
+def report(result: ScenarioResult) -> str:
     """Return what failed, in lines."""
     lines = [f"{result.provider}:{result.model} {result.scenario}"]
     if result.check is not None:
@@ -69,10 +69,10 @@ def _value(value: object) -> str:
         return repr(value)
 
 
-def as_junit(results: list[Result]) -> bytes:
+def as_junit(results: list[ScenarioResult]) -> bytes:
     """Return the report: a suite for each model, a case for each scenario."""
     root = Element("testsuites", _counts(results) | {"name": "contract"})
-    by_model: dict[str, list[Result]] = {}
+    by_model: dict[str, list[ScenarioResult]] = {}
     for result in results:
         by_model.setdefault(f"{result.provider}:{result.model}", []).append(result)
     for model, group in by_model.items():
@@ -84,7 +84,7 @@ def as_junit(results: list[Result]) -> bytes:
     return told + b"\n"
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise where no file can be written: better before a long run than after it."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         message = f"{path} cannot be written; name a file in a folder that is there"
@@ -105,7 +105,7 @@ def write(path: Path, data: bytes) -> None:
             fresh.unlink()
 
 
-def _case(suite: Element, model: str, result: Result) -> None:
+def _case(suite: Element, model: str, result: ScenarioResult) -> None:
     case = SubElement(suite, "testcase", {"classname": model, "name": result.scenario})
     if result.status == "failed":
         SubElement(case, "failure", {"message": printable(result.detail)}).text = report(result)
@@ -113,7 +113,7 @@ def _case(suite: Element, model: str, result: Result) -> None:
         SubElement(case, "skipped", {"message": printable(f"{result.status}: {result.detail}")})
 
 
-def _counts(results: list[Result]) -> dict[str, str]:
+def _counts(results: list[ScenarioResult]) -> dict[str, str]:
     statuses = [result.status for result in results]
     return {
         "tests": str(len(results)),

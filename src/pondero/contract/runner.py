@@ -10,9 +10,9 @@ from ..client import load_catalog
 from ..errors import PonderoError, ServiceError
 from ..store import redact_secrets
 from ..transport import RecordedExchange
-from .backends import Backend, excused
-from .bench import Bench
-from .scenario import Check, Failing, Lacking, Scenario
+from .backends import Backend, is_unsupported
+from .bench import Testbed
+from .scenario import CheckFailed, NotSupported, Scenario, ScenarioCheck
 from .wire import printable
 
 _ANY = "any-model"  # where a server serves whatever it was given
@@ -31,7 +31,7 @@ def stand_ins(provider: str) -> tuple[ModelEntry, ...]:
     return tuple(found) or (load_catalog().entry(f"{provider}:{_ANY}"),)
 
 
-def named(provider: str, model: str) -> ModelEntry:
+def find_model(provider: str, model: str) -> ModelEntry:
     """Return a model of a provider by its name."""
     return load_catalog().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
 
@@ -50,7 +50,7 @@ BROKEN = "our own code"
 _NOT_STAGED = "its answers must be staged, which only the emulator does"
 
 
-class Result(Struct, frozen=True):
+class ScenarioResult(Struct, frozen=True):
     """The result of one scenario on one model; ``check`` and ``exchange`` say where it failed."""
 
     provider: str
@@ -58,7 +58,7 @@ class Result(Struct, frozen=True):
     scenario: str
     status: Status
     detail: str = ""
-    check: Check | None = None
+    check: ScenarioCheck | None = None
     exchange: RecordedExchange | None = None
 
     def to_json(self) -> dict[str, str]:
@@ -73,8 +73,8 @@ def run(
     backend: Backend,
     *,
     skip: bool = False,
-    done: Callable[[Result], object] = lambda _: None,
-) -> list[Result]:
+    done: Callable[[ScenarioResult], object] = lambda _: None,
+) -> list[ScenarioResult]:
     """Return the result of every scenario on every model; ``done`` is called with each."""
     results = []
     todo = tuple(scenarios)
@@ -86,7 +86,7 @@ def run(
     return results
 
 
-def _proven(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Result:
+def _proven(entry: ModelEntry, scenario: Scenario, backend: Backend) -> ScenarioResult:
     """Run a scenario; if it was recorded, play the recording, to find now what cannot be played."""
     result = run_one(entry, scenario, backend)
     if result.status not in ("passed", "unsupported") or (proof := backend.proof) is None:
@@ -94,19 +94,19 @@ def _proven(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Result:
     return run_one(entry, scenario, proof)
 
 
-def run_one(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Result:
+def run_one(entry: ModelEntry, scenario: Scenario, backend: Backend) -> ScenarioResult:
     """Return the result of one scenario on one model."""
     if (why := scenario.lacks(entry)) is not None:
         return _result(entry, scenario, "unsupported", why)
     terms = backend.terms(entry, scenario)
     if scenario.staged and not terms.stages:
         return _result(entry, scenario, "skipped", _NOT_STAGED)
-    bench: Bench | None = None
+    bench: Testbed | None = None
     try:
         with backend.bench(entry, scenario) as bench:
             _hold(scenario.run(bench), strict=bench.strict)
     except Exception as error:  # noqa: BLE001 - what breaks one scenario must not end the others
-        if excused(error, scenario, terms):
+        if is_unsupported(error, scenario, terms):
             return _result(entry, scenario, "unsupported", _excuse(error))
         return _failed(entry, scenario, bench, error)
     return _result(entry, scenario, "passed", "")
@@ -120,25 +120,27 @@ def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _hold(checks: Iterator[Check], *, strict: bool) -> None:
+def _hold(checks: Iterator[ScenarioCheck], *, strict: bool) -> None:
     """Raise for the first check that does not hold."""
     for check in checks:
         if not check.holds:
-            raise Lacking(check) if check.offer and not strict else Failing(check)
+            raise NotSupported(check) if check.offer and not strict else CheckFailed(check)
 
 
-def _result(entry: ModelEntry, scenario: Scenario, status: Status, detail: str) -> Result:
-    return Result(entry.provider.name, entry.model, scenario.name, status, detail)
+def _result(entry: ModelEntry, scenario: Scenario, status: Status, detail: str) -> ScenarioResult:
+    return ScenarioResult(entry.provider.name, entry.model, scenario.name, status, detail)
 
 
-def _skipped(entry: ModelEntry, scenario: Scenario) -> Result:
+def _skipped(entry: ModelEntry, scenario: Scenario) -> ScenarioResult:
     return _result(entry, scenario, "skipped", SKIPPED)
 
 
-def _failed(entry: ModelEntry, scenario: Scenario, bench: Bench | None, error: Exception) -> Result:
+def _failed(
+    entry: ModelEntry, scenario: Scenario, bench: Testbed | None, error: Exception
+) -> ScenarioResult:
     heard = bench.listener.exchanges if bench is not None else ()
     check, detail = _failure(error)
-    return Result(
+    return ScenarioResult(
         entry.provider.name,
         entry.model,
         scenario.name,
@@ -149,16 +151,16 @@ def _failed(entry: ModelEntry, scenario: Scenario, bench: Bench | None, error: E
     )
 
 
-def _failure(error: Exception) -> tuple[Check, str]:
+def _failure(error: Exception) -> tuple[ScenarioCheck, str]:
     """Return the check that an error made fail, and what a line of a table says of it."""
     match error:
-        case Failing():
+        case CheckFailed():
             return error.check, _line(error.check)
         case PonderoError():  # a line has no room for more than the error
-            check = Check("the exchange", "an answer", _named(error), holds=False)
+            check = ScenarioCheck("the exchange", "an answer", _named(error), holds=False)
             return check, _line(_named(error))
         case _:
-            check = Check(BROKEN, "no such error", _named(error), holds=False)
+            check = ScenarioCheck(BROKEN, "no such error", _named(error), holds=False)
             return check, _line(check)
 
 

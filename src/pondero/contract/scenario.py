@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..catalog import ModelEntry
-from .bench import Bench
+from .bench import Testbed
 
 
-class Check(Struct, frozen=True):
+class ScenarioCheck(Struct, frozen=True):
     """A field, its expected and its actual value. ``offer``: a service may leave it out."""
 
     field: str
@@ -24,45 +24,45 @@ class Check(Struct, frozen=True):
         return f"{self.field}: expected {self.expected!r}, got {self.actual!r}"
 
 
-def same(field: str, expected: Json, actual: Json) -> Check:
+def same(field: str, expected: Json, actual: Json) -> ScenarioCheck:
     """Return a check that two values are equal."""
-    return Check(field, expected, actual, bool(expected == actual))
+    return ScenarioCheck(field, expected, actual, bool(expected == actual))
 
 
-def true(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
+def true(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
     """Return a check whose expectation is put in words."""
-    return Check(field, expected, actual, holds)
+    return ScenarioCheck(field, expected, actual, holds)
 
 
-def offered(field: str, expected: str, actual: Json, *, holds: bool) -> Check:
+def optional_check(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
     """Return a check of something a service may leave out.
 
     The emulator does everything, so there it is a failure like any other.
     """
-    return Check(field, expected, actual, holds, offer=True)
+    return ScenarioCheck(field, expected, actual, holds, offer=True)
 
 
-class Failing(Exception):
+class CheckFailed(Exception):
     """A check that did not hold."""
 
-    def __init__(self, check: Check) -> None:
+    def __init__(self, check: ScenarioCheck) -> None:
         super().__init__(str(check))
         self.check = check
 
 
-class Lacking(Failing):
+class NotSupported(CheckFailed):
     """The other side does not do this; nothing is wrong."""
 
 
-def lacking(why: str) -> Lacking:
+def not_supported(why: str) -> NotSupported:
     """Return the exception to raise where something cannot be done here at all."""
-    return Lacking(Check(why, None, None, holds=False, offer=True))
+    return NotSupported(ScenarioCheck(why, None, None, holds=False, offer=True))
 
 
-Run = Callable[[Bench], Iterator[Check]]
+Run = Callable[[Testbed], Iterator[ScenarioCheck]]
 
 
-class Need(Struct, frozen=True):
+class Requirement(Struct, frozen=True):
     """A fact of the catalog that a scenario needs, and the message where it is missing."""
 
     met: Callable[[ModelEntry], bool]
@@ -70,19 +70,21 @@ class Need(Struct, frozen=True):
 
 
 NEEDS = {
-    "thinking": Need(
+    "thinking": Requirement(
         lambda entry: entry.capability.thinks and bool(entry.capability.levels),
         "nothing can be said to this model about thinking",
     ),
-    "levels": Need(
+    "levels": Requirement(
         lambda entry: len(entry.capability.levels) > 1,
         "this model has no two levels to choose from",
     ),
-    "shown": Need(
+    "shown": Requirement(
         lambda entry: entry.capability.shown != "never", "this model never shows its thinking"
     ),
-    "key": Need(lambda entry: entry.provider.auth != "none", "this provider asks for no key"),
-    "cap": Need(
+    "key": Requirement(
+        lambda entry: entry.provider.auth != "none", "this provider asks for no key"
+    ),
+    "cap": Requirement(
         lambda entry: "max_tokens" in entry.provider.parameters,
         "this provider takes no cap on the output",
     ),

@@ -29,7 +29,7 @@ class FreshHttp:
         self._http.close()
 
 
-class Listener:
+class RecordingTransport:
     """Wraps a transport and remembers every exchange. ``needs_key``: only with a user's key."""
 
     def __init__(self, transport: Transport, *, needs_key: bool = False) -> None:

@@ -39,7 +39,7 @@ def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
         yield path, value
 
 
-def at(value: Json, path: Path) -> Json:
+def wire_value(value: Json, path: Path) -> Json:
     """Return the value at a path; None where there is none."""
     for step in path:
         try:
@@ -64,7 +64,7 @@ def strings(value: Json) -> set[str]:
     return {leaf for _, leaf in leaves(value) if isinstance(leaf, str) and leaf}
 
 
-def figures(data: bytes) -> set[int]:
+def wire_usage(data: bytes) -> set[int]:
     """Return every whole number in the data."""
     return {
         leaf

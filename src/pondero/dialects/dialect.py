@@ -105,11 +105,11 @@ class EarlierAnswer(Struct, frozen=True):
 class Past(Protocol):
     """The answers that came before a request, found by what the request sends back of them."""
 
-    def of_call(self, id: str) -> EarlierAnswer | None:
+    def by_call_id(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
         ...
 
-    def of_function(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
+    def by_call(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
         """Return the answers with this very call, where the service gives no ids."""
         ...
 

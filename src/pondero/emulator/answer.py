@@ -40,8 +40,8 @@ from ..canon import (
 from ..dialects import Accepted, ByteStream, Dialect
 from ..errors import Timeout, Unreachable
 from ..exchange import Timeouts
-from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, damaged, waited
-from .log import Entry
+from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, apply_fault, check_pause
+from .log import LogEntry
 
 _WORDS = re.compile(r"\s*(?:\S{1,24}\s*){1,3}|\s+", re.DOTALL)
 _KINDS: dict[type, PartKind] = {
@@ -99,33 +99,35 @@ def _json(arguments: Json) -> str:
 _BEGUN = 4  # events after which an answer has visibly begun
 
 
-class Played(NamedTuple):
+class EmulatedResponse(NamedTuple):
     """The answer to a request: its head and the pieces of its body."""
 
     head: ResponseHead
     pieces: Iterator[Piece]
 
 
-def whole(response: HttpResponse, fault: Fault | None = None) -> Played:
+def whole_response(response: HttpResponse, fault: Fault | None = None) -> EmulatedResponse:
     """Return a response that is sent in one piece."""
     body = (response.body,) if response.body else ()
     damage = _shortened(fault, len(response.body)) if fault else None
-    pieces = damaged(damage, body) if damage else iter(body)
-    return Played(ResponseHead(response.status, response.headers), pieces)
+    pieces = apply_fault(damage, body) if damage else iter(body)
+    return EmulatedResponse(ResponseHead(response.status, response.headers), pieces)
 
 
-def answered(wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None) -> Played:
+def write_response(
+    wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None
+) -> EmulatedResponse:
     """Return the answer as requested: streamed, or in one piece."""
     accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
         stream = wire.service().stream(accepted)
         pieces = _frames(stream, reply, fault, wire)
-        return Played(
-            ResponseHead(200, stream.headers), damaged(fault, pieces) if fault else pieces
+        return EmulatedResponse(
+            ResponseHead(200, stream.headers), apply_fault(fault, pieces) if fault else pieces
         )
     if fault is not None and fault.kind == "error_event":
-        return whole(fault.error(wire))
-    return whole(wire.service().reply(accepted, reply), fault)
+        return whole_response(fault.error(wire))
+    return whole_response(wire.service().reply(accepted, reply), fault)
 
 
 def with_ids(reply: Reply, accepted: Accepted[Json], wire: Dialect) -> Reply:
@@ -174,7 +176,7 @@ def _shortened(fault: Fault, size: int) -> Fault:
     return msgspec.structs.replace(fault, kind="cut", at=size // 2)
 
 
-class Answered:
+class ResponseHandle:
     """An Answer and an AsyncAnswer in one; awaiting it gives itself, after ``delay`` seconds."""
 
     def __init__(
@@ -182,7 +184,7 @@ class Answered:
         head: ResponseHead,
         pieces: Iterator[Piece],
         *,
-        entry: Entry,
+        entry: LogEntry,
         timeouts: Timeouts,
         sleep: Sleep,
         asleep: AsyncSleep,
@@ -196,7 +198,7 @@ class Answered:
         self._asleep = asleep
         self._delay = delay
 
-    def __await__(self) -> Generator[Any, Any, "Answered"]:
+    def __await__(self) -> Generator[Any, Any, "ResponseHandle"]:
         return self._here().__await__()
 
     def __iter__(self) -> Iterator[bytes]:
@@ -227,13 +229,13 @@ class Answered:
         """Let go at once."""
         self.close()
 
-    async def _here(self) -> "Answered":
+    async def _here(self) -> "ResponseHandle":
         await self._asleep(self._delay)
         return self
 
     def _wait(self, piece: Pause | Break) -> float:
         try:
-            return waited(piece, self._timeouts)
+            return check_pause(piece, self._timeouts)
         except Timeout:
             self._ended("timed out")
             raise

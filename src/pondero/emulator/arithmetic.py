@@ -33,7 +33,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
-class Sum(NamedTuple):
+class Calculation(NamedTuple):
     """A sum as asked, its value in digits (None where it has none) and the steps to it."""
 
     text: str
@@ -41,7 +41,7 @@ class Sum(NamedTuple):
     steps: tuple[str, ...]
 
 
-def find(question: str) -> Sum | None:
+def find_calculation(question: str) -> Calculation | None:
     """Return the longest sum in a question with its result; None where the question has none."""
     text = _NAMED.sub(_unnamed, _DATE.sub("", question[:_READ]))
     text = _IN_WORDS.sub(lambda word: f" {_WORDS[word[0]]} ", text)
@@ -59,7 +59,7 @@ def _unnamed(found: re.Match[str]) -> str:
     return f"{found['one']} {sign} {found['other']}"
 
 
-def _work(text: str) -> Sum | None:
+def _work(text: str) -> Calculation | None:
     if len(text) > _LONGEST:
         return None
     try:
@@ -72,10 +72,10 @@ def _work(text: str) -> Sum | None:
     try:
         value = _value(tree, steps)
     except (ZeroDivisionError, OverflowError):
-        return Sum(text, None, tuple(steps))
+        return Calculation(text, None, tuple(steps))
     except ValueError:
         return None
-    return Sum(text, written(value), tuple(steps))
+    return Calculation(text, format_number(value), tuple(steps))
 
 
 def _value(node: ast.expr, steps: list[str]) -> Fraction:
@@ -90,7 +90,9 @@ def _value(node: ast.expr, steps: list[str]) -> Fraction:
             one, other = _value(left, steps), _value(right, steps)
             sign = _SIGNS[type(operator)]
             value = _apply(sign, one, other)
-            steps.append(f"{written(one)} {sign} {written(other)} = {written(value)}")
+            steps.append(
+                f"{format_number(one)} {sign} {format_number(other)} = {format_number(value)}"
+            )
             return value
     raise ValueError(ast.dump(node))
 
@@ -123,7 +125,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     return base ** int(exponent)
 
 
-def written(value: Fraction) -> str:
+def format_number(value: Fraction) -> str:
     """Return a number in digits, with at most ten decimals."""
     if value.denominator == 1:
         return str(value.numerator)

@@ -14,7 +14,7 @@ from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
 from ..dialects import Accepted, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
-from .answer import Answered, Played, answered, whole, with_ids
+from .answer import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
 from .batches import BatchSettings
 from .faults import (
     FOREVER,
@@ -27,18 +27,18 @@ from .faults import (
     asyncio_sleep,
     instead,
 )
-from .log import Entry, Log
-from .models import Taken, accept_as_relative, model_answer, with_default
-from .question import read
-from .responder import Mind, ponder, settled
-from .routes import Route, meant_for, route
+from .log import LogEntry, RequestLog
+from .models import AcceptedModel, accept_as_relative, model_answer, with_default
+from .question import parse_question
+from .responder import Mind, count_usage, ponder
+from .routes import EmulatedRoute, guess_route, route
 from .script import Script, Scripted, Taking
 from .stored_answers import StoredAnswers
 from .tokens import PromptCache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .batches import Batches, Outcome, Served, Visit
+    from .batches import BatchCall, BatchResponse, BatchRouter, Outcome
 
 _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
@@ -82,11 +82,11 @@ class Emulator:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.script: Script = Script(script)
-        self.faults: deque[Fault | None] = deque(f if f is None else Fault.of(f) for f in faults)
-        self.log: Log = Log()
+        self.faults: deque[Fault | None] = deque(f if f is None else Fault.parse(f) for f in faults)
+        self.log: RequestLog = RequestLog()
         self._cache = PromptCache()
         self._stored = StoredAnswers()
-        self._batches: Batches | None = None
+        self._batches: BatchRouter | None = None
         self._batch_settings = batches
         self._clock = clock
         self._lock = Lock()
@@ -96,7 +96,7 @@ class Emulator:
         self._sleep = sleep
         self._asleep = asleep
 
-    def send(self, request: HttpRequest, timeouts: Timeouts = _USUAL) -> Answered:
+    def send(self, request: HttpRequest, timeouts: Timeouts = _USUAL) -> ResponseHandle:
         """Return the answer; for asyncio, await it. Raises Timeout and Unreachable."""
         entry = self.log.add(request)
         played = self._play(request, entry)
@@ -105,12 +105,12 @@ class Emulator:
             raise Unreachable("nobody answers there: connection refused")
         delay = 0.0
         if isinstance(played, Pause):
-            delay, played = played.seconds, Played(ResponseHead(200), iter((Break(),)))
+            delay, played = played.seconds, EmulatedResponse(ResponseHead(200), iter((Break(),)))
         if delay > timeouts.first_byte:
             entry.end = "timed out"
             raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
         entry.status = played.head.status
-        return Answered(
+        return ResponseHandle(
             *played,
             entry=entry,
             timeouts=timeouts,
@@ -141,43 +141,43 @@ class Emulator:
 
     # -- one exchange ----------------------------------------------------------------------------
 
-    def _play(self, request: HttpRequest, entry: Entry) -> Played | Pause | None:
+    def _play(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | Pause | None:
         """Return an answer, a pause, or None where nobody accepts the connection."""
         if _upgrades(request):
             return _refused(_UPGRADE, entry)
         to = route(request.url, provider=self._provider)
         if to is None:
-            batch = self._batch_services().answered(request, self._provider)
+            batch = self._batch_services().answer(request, self._provider)
             return self._no_conversation(request, entry) if batch is None else _batch(batch, entry)
         entry.dialect, entry.service = to.wire.name, to.provider
-        request = self._stored.resumed(request, to.wire)
+        request = self._stored.resume(request, to.wire)
         try:
             accepted, entry.model = self._taken(request, to)
         except Rejected as no:
             return _refused(no.response, entry)
         return self._answer(to, with_default(accepted, to.provider), entry, request)
 
-    def _no_conversation(self, request: HttpRequest, entry: Entry) -> Played:
+    def _no_conversation(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse:
         if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
-            return whole(HttpResponse(200, {}, b""))
+            return whole_response(HttpResponse(200, {}, b""))
         answer = model_answer(request, provider=self._provider)
         if answer is None:
-            return _refused(_nowhere(request, meant_for(request, self._provider)), entry)
+            return _refused(_nowhere(request, guess_route(request, self._provider)), entry)
         response, entry.dialect, entry.service = answer
-        return whole(response) if response.status < 400 else _refused(response, entry)
+        return whole_response(response) if response.status < 400 else _refused(response, entry)
 
-    def _taken(self, request: HttpRequest, to: Route) -> Taken:
+    def _taken(self, request: HttpRequest, to: EmulatedRoute) -> AcceptedModel:
         try:
             accepted = to.wire.service().accept(request, to.provider)
         except Rejected as no:
             if not self._any_model:
                 raise
             return accept_as_relative(request, to, no)
-        return Taken(accepted, accepted.request.model)
+        return AcceptedModel(accepted, accepted.request.model)
 
     def _answer(
-        self, to: Route, accepted: Accepted[Json], entry: Entry, request: HttpRequest
-    ) -> Played | Pause | None:
+        self, to: EmulatedRoute, accepted: Accepted[Json], entry: LogEntry, request: HttpRequest
+    ) -> EmulatedResponse | Pause | None:
         turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
         entry.scripted = turn is not None
         fault = (turn.fault if turn is not None else None) or self._fault(accepted)
@@ -191,16 +191,16 @@ class Emulator:
                 return _refused(_restated(other, to), entry)
         reply = self._reply(to, accepted, turn, entry.model)
         self._stored.keep(request, accepted, reply, to.wire)
-        return answered(to.wire, accepted, reply, fault)
+        return write_response(to.wire, accepted, reply, fault)
 
     def _reply(
-        self, to: Route, accepted: Accepted[Json], turn: Taking | None, model: str | None
+        self, to: EmulatedRoute, accepted: Accepted[Json], turn: Taking | None, model: str | None
     ) -> Reply:
         """Return what a turn or the mind says to a request for a model of this name."""
         mind = turn if turn is not None and turn.says else self._mind
-        reply = settled(accepted, with_ids(mind(accepted), accepted, to.wire))
+        reply = count_usage(accepted, with_ids(mind(accepted), accepted, to.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
-            usage = self._cache.counted(accepted, reply.usage, provider=to.provider)
+            usage = self._cache.apply(accepted, reply.usage, provider=to.provider)
             reply = msgspec.structs.replace(reply, usage=usage)
         if model != accepted.request.model and reply.model is None:
             reply = msgspec.structs.replace(reply, model=model)
@@ -214,35 +214,35 @@ class Emulator:
         return self._directed(accepted)
 
     def _directed(self, accepted: Accepted[Json]) -> Fault | None:
-        wish = read(accepted.request.messages).directive("fault")
+        wish = parse_question(accepted.request.messages).directive("fault")
         if wish is None:
             return None
         try:
-            return Fault.of(wish)
+            return Fault.parse(wish)
         except BadParameter as error:
             return Fault(kind="status", status=400, message=str(error))
 
     # -- batches ---------------------------------------------------------------------------------
 
-    def _batch_services(self) -> "Batches":
+    def _batch_services(self) -> "BatchRouter":
         """Return the batch services; they are loaded now, since most emulators need none."""
-        from .batches import Batches  # noqa: PLC0415 - see above
+        from .batches import BatchRouter  # noqa: PLC0415 - see above
 
         with self._lock:
             if self._batches is None:
                 settings = self._batch_settings
-                self._batches = Batches(self._item, self._next_fault, self._clock, settings)
+                self._batches = BatchRouter(self._item, self._next_fault, self._clock, settings)
             return self._batches
 
     def _item(self, request: HttpRequest) -> "HttpResponse | Outcome":
         """Return the answer to one request of a batch, as it would have been alone."""
         to = route(request.url, provider=self._provider)
         if to is None:
-            return _nowhere(request, meant_for(request, self._provider))
+            return _nowhere(request, guess_route(request, self._provider))
         if _streams(request.body):
             message = "stream: a request in a batch cannot be streamed"
             return _restated(to.wire.service().error(400, message, code=None, retry_after=None), to)
-        request = self._stored.resumed(request, to.wire)
+        request = self._stored.resume(request, to.wire)
         try:
             accepted, name = self._taken(request, to)
         except Rejected as no:
@@ -261,7 +261,7 @@ class Emulator:
         return to.wire.service().reply(accepted, reply)
 
     def _next_fault(
-        self, visit: "Visit", *, makes: bool
+        self, visit: "BatchCall", *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
         """Return the fault of a request to a batch service, and what takes it off its list."""
         with suppress(IndexError):
@@ -283,7 +283,7 @@ def _is_of_batches(fault: Fault | None) -> bool:
     return fault is not None and fault.kind in OF_BATCHES
 
 
-def _batch(served: "Served", entry: Entry) -> Played | Pause | None:
+def _batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | Pause | None:
     """Return the answer of a batch service with its fault in it."""
     response, fault, entry.dialect, entry.service = served
     entry.fault = fault.kind if fault is not None else None
@@ -293,7 +293,9 @@ def _batch(served: "Served", entry: Entry) -> Played | Pause | None:
         return Pause(FOREVER)
     if response.status >= 400:
         return _refused(response, entry)
-    return whole(response, _BROKEN if fault is not None and fault.kind == "lost" else fault)
+    return whole_response(
+        response, _BROKEN if fault is not None and fault.kind == "lost" else fault
+    )
 
 
 def _streams(body: bytes) -> bool:
@@ -302,15 +304,15 @@ def _streams(body: bytes) -> bool:
     return isinstance(raw, dict) and bool(raw.get("stream"))
 
 
-def _restated(error: HttpResponse, to: Route) -> HttpResponse:
+def _restated(error: HttpResponse, to: EmulatedRoute) -> HttpResponse:
     """Return an error in the provider's own shape, where providers of one dialect differ."""
     restated = to.wire.service().restated
     return restated(error, to.provider) if restated is not None else error
 
 
-def _refused(response: HttpResponse, entry: Entry) -> Played:
+def _refused(response: HttpResponse, entry: LogEntry) -> EmulatedResponse:
     entry.refusal = _json(response.body)
-    return whole(response)
+    return whole_response(response)
 
 
 def _json(body: bytes) -> Json:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..canon import Json, Message, Part, Reply, Text
 from ..dialects import Accepted
-from .question import read
+from .question import parse_question
 from .responder import ponder
 from .thinking_text import depth
 
@@ -46,7 +46,7 @@ class Fallible(Struct, frozen=True):
         reply = ponder(accepted)
         if reply.finish != "stop":
             return reply
-        asked, tokens = read(accepted.request.messages), depth(accepted)
+        asked, tokens = parse_question(accepted.request.messages), depth(accepted)
         chance = self.chance(tokens, difficulty(asked.question, asked.directive("difficulty")))
         mark = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
         return reply if _drawn(mark) < chance else _wrong(reply, mark)

@@ -96,7 +96,7 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     seconds: float = 1.0
 
     @classmethod
-    def of(cls, text: "str | int | Fault") -> "Fault":
+    def parse(cls, text: "str | int | Fault") -> "Fault":
         """Return the fault of a short spelling: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
         if isinstance(text, Fault):
             return text
@@ -185,7 +185,7 @@ class Damage:
         return [kept, *end] if kept else end
 
 
-def damaged(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
+def apply_fault(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
     """Yield the pieces of an answer with this fault in them."""
     damage = Damage(fault)
     for piece in pieces:
@@ -194,7 +194,7 @@ def damaged(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
             return
 
 
-def waited(piece: Pause | Break, timeouts: Timeouts) -> float:
+def check_pause(piece: Pause | Break, timeouts: Timeouts) -> float:
     """Return how long to wait; raises Unreachable for a break, Timeout for too long a pause."""
     if isinstance(piece, Break):
         raise Unreachable("the connection broke before the answer was complete")
@@ -282,7 +282,7 @@ class AsyncFaulty:
 
 
 def _checked(faults: Faults) -> deque[Fault | None]:
-    found = deque(fault if fault is None else Fault.of(fault) for fault in faults)
+    found = deque(fault if fault is None else Fault.parse(fault) for fault in faults)
     for fault in found:
         if fault is not None and fault.kind in (*_OF_EVENTS, *OF_BATCHES):
             what = "events" if fault.kind in _OF_EVENTS else "batches"
@@ -337,7 +337,7 @@ class _Damaged:
                 if isinstance(piece, bytes):
                     yield piece
                 else:
-                    self._sleep(waited(piece, self._timeouts))
+                    self._sleep(check_pause(piece, self._timeouts))
             if self._damage.over:
                 return
 
@@ -364,7 +364,7 @@ class _AsyncDamaged:
                 if isinstance(piece, bytes):
                     yield piece
                 else:
-                    await self._asleep(waited(piece, self._timeouts))
+                    await self._asleep(check_pause(piece, self._timeouts))
             if self._damage.over:
                 return
 

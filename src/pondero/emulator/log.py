@@ -16,7 +16,7 @@ _KEPT = 1_000
 _LONGEST = 1024 * 1024  # bytes of a body that are kept
 
 
-class Entry(Struct, kw_only=True):
+class LogEntry(Struct, kw_only=True):
     """One exchange. ``end`` is how the answer ended: complete, closed, broken, timed out."""
 
     method: str
@@ -34,23 +34,23 @@ class Entry(Struct, kw_only=True):
     end: str | None = None
 
 
-class Log:
+class RequestLog:
     """The latest exchanges. Secrets are taken out when the log is read, to keep sending fast."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[HttpRequest, Entry]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LogEntry, ...]:
         """Return the exchanges, oldest first."""
         return tuple(_told(request, entry) for request, entry in tuple(self._kept))
 
-    def add(self, request: HttpRequest) -> Entry:
+    def add(self, request: HttpRequest) -> LogEntry:
         """Return a new entry for a request."""
         if len(request.body) > _LONGEST:
             note = b'"%d bytes"' % len(request.body)
             request = msgspec.structs.replace(request, body=note)
-        entry = Entry(method=request.method)
+        entry = LogEntry(method=request.method)
         self._kept.append((request, entry))
         return entry
 
@@ -59,7 +59,7 @@ class Log:
         self._kept.clear()
 
 
-def _told(request: HttpRequest, entry: Entry) -> Entry:
+def _told(request: HttpRequest, entry: LogEntry) -> LogEntry:
     headers = request.headers
     parts = urlsplit(request.url)
     query = _IN_QUERY.sub(rf"\1{_HIDDEN}", f"?{parts.query}") if parts.query else ""

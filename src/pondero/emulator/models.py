@@ -11,18 +11,18 @@ from ..catalog import Lookup, ModelEntry
 from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
 from ..errors import NotFound, UsageError
 from ..store import load_catalog
-from .routes import Route, provider_at, provider_living_at
-from .tokens import asked
+from .routes import EmulatedRoute, provider_at, provider_living_at
+from .tokens import count_request
 
 
-class Taken(NamedTuple):
+class AcceptedModel(NamedTuple):
     """An accepted request, and the model name that was asked for."""
 
     accepted: Accepted[Json]
     name: str
 
 
-def accept_as_relative(request: HttpRequest, to: Route, refusal: Rejected) -> Taken:
+def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejected) -> AcceptedModel:
     """Return a refused request as a model of its family accepts it, else any of the provider's.
 
     Raises the refusal as it is where the model is known and was found: then the request is at
@@ -39,7 +39,7 @@ def accept_as_relative(request: HttpRequest, to: Route, refusal: Rejected) -> Ta
         for relative in _relatives(provider, known.family if known else None):
             again = to.wire.service().with_model(request, relative)
             try:
-                return Taken(to.wire.service().accept(again, to.provider), name)
+                return AcceptedModel(to.wire.service().accept(again, to.provider), name)
             except Rejected as no:
                 if why is None and not _is_not_found(to, no):
                     why = no
@@ -48,7 +48,7 @@ def accept_as_relative(request: HttpRequest, to: Route, refusal: Rejected) -> Ta
     raise why or refusal
 
 
-def _is_not_found(to: Route, refusal: Rejected) -> bool:
+def _is_not_found(to: EmulatedRoute, refusal: Rejected) -> bool:
     response = refusal.response
     head = ResponseHead(response.status, response.headers)
     return isinstance(to.wire.caller().error(head, response.body), NotFound)
@@ -127,7 +127,7 @@ def _answer(request: HttpRequest, name: str, models: Models, provider: str) -> H
         accepted = dialect(name).service().accept(models.counts(request), provider)
     except Rejected as no:
         return no.response
-    return models.counted(asked(accepted.request))
+    return models.counted(count_request(accepted.request))
 
 
 def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:

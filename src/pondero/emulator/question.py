@@ -32,7 +32,7 @@ class CallDirective(Struct, frozen=True):
     arguments: Json
 
 
-class Asked(Struct, frozen=True):
+class ParsedQuestion(Struct, frozen=True):
     """The question, what was asked before it, and the calls and results that came after.
 
     ``directives`` are what stood in it as ``[emulator: word argument]``, ``orders`` the calls it
@@ -55,7 +55,7 @@ class Asked(Struct, frozen=True):
         return next((rest for found, rest in self.directives if found == word), None)
 
 
-def read(messages: Sequence[Message]) -> Asked:
+def parse_question(messages: Sequence[Message]) -> ParsedQuestion:
     """Return what a conversation asks at its end."""
     put = [(n, texts) for n, message in enumerate(messages) if (texts := _said(message))]
     last, texts = put[-1] if put else (0, [""])
@@ -64,7 +64,7 @@ def read(messages: Sequence[Message]) -> Asked:
     if messages and _REDACT in messages[last].text:
         found.append(("redacted", ""))
     since = [part for message in messages[last + 1 :] for part in message.parts]
-    return Asked(
+    return ParsedQuestion(
         _DIRECTIVE.sub("", question).strip(),
         earlier=tuple("\n".join(texts) for _, texts in put[:-1]),
         calls=tuple(part for part in since if isinstance(part, ToolCall)),

@@ -28,16 +28,16 @@ from ..canon import (
     Usage,
 )
 from ..dialects import Accepted
-from .arithmetic import Sum, find
-from .question import Asked, read
-from .schema_values import Said, fill
+from .arithmetic import Calculation, find_calculation
+from .question import ParsedQuestion, parse_question
+from .schema_values import FillMaterial, fill
 from .thinking_text import depth, thoughts
-from .tokens import asked as tokens_of
-from .tokens import called, clip, count
+from .tokens import clip, count_call, count_tokens
+from .tokens import count_request as tokens_of
 from .tool_calls import Call, calls, unmet
 
 
-def said_by(result: ToolResult) -> str:
+def result_text(result: ToolResult) -> str:
     """Return the text of a tool result, JSON parts included."""
     return "".join(map(_words, result.content)).strip()
 
@@ -85,36 +85,36 @@ def ponder(accepted: Accepted[Json]) -> Reply:
     'NOTED: NAME IS ADA.'
     """
     request = accepted.request
-    asked = read(request.messages)
+    asked = parse_question(request.messages)
     if asked.wants("refuse") or asked.wants("block"):
         return _refused(accepted, "refusal" if asked.wants("refuse") else "content_filter")
-    worked = find(asked.question)
+    worked = find_calculation(asked.question)
     todo = calls(request.tools, request.tool_choice, asked=asked, worked=worked)
     return _Composer(accepted, asked).reply(worked, todo)
 
 
-def settled(accepted: Accepted[Json], reply: Reply) -> Reply:
+def count_usage(accepted: Accepted[Json], reply: Reply) -> Reply:
     """Return a reply with its usage counted, where it has none."""
     if reply.usage != Usage():
         return reply
     parts = reply.message.parts
-    thinking = sum(count(part.text) for part in parts if isinstance(part, Thinking))
-    spoken = sum(count(part.text) for part in parts if isinstance(part, Text))
-    spoken += sum(called(part) for part in parts if isinstance(part, ToolCall))
+    thinking = sum(count_tokens(part.text) for part in parts if isinstance(part, Thinking))
+    spoken = sum(count_tokens(part.text) for part in parts if isinstance(part, Text))
+    spoken += sum(count_call(part) for part in parts if isinstance(part, ToolCall))
     return msgspec.structs.replace(reply, usage=_usage(accepted, spoken, thinking))
 
 
 class _Composer:
     """Composes one answer within the request's max_tokens."""
 
-    def __init__(self, accepted: Accepted[Json], asked: Asked) -> None:
+    def __init__(self, accepted: Accepted[Json], asked: ParsedQuestion) -> None:
         self._accepted = accepted
         self._asked = asked
         self._left = accepted.request.max_tokens
         self._parts: list[Part] = []
         self._thought = self._spoken = 0
 
-    def reply(self, worked: Sum | None, todo: list[Call]) -> Reply:
+    def reply(self, worked: Calculation | None, todo: list[Call]) -> Reply:
         self._think(worked, todo)
         if self._left == 0:
             return self._end("exhausted")
@@ -122,7 +122,7 @@ class _Composer:
             return self._call(todo)
         return self._say(self._answer(worked))
 
-    def _think(self, worked: Sum | None, todo: list[Call]) -> None:
+    def _think(self, worked: Calculation | None, todo: list[Call]) -> None:
         tokens = depth(self._accepted)
         if not tokens:
             return
@@ -131,7 +131,7 @@ class _Composer:
         tools = tuple(dict.fromkeys(name for name, _ in todo))
         text = thoughts(self._asked.question, worked=worked, tools=tools, tokens=tokens)
         # Where it breaks off for want of tokens, all of them were used.
-        self._thought = tokens if tokens == self._left else count(text)
+        self._thought = tokens if tokens == self._left else count_tokens(text)
         if self._left is not None:
             self._left -= self._thought
         hidden = self._asked.wants("redacted") or self._asked.wants("signature-only")
@@ -139,7 +139,7 @@ class _Composer:
 
     def _call(self, todo: list[Call]) -> Reply:
         made = [ToolCall("", name, arguments) for name, arguments in todo]
-        self._spoken = sum(map(called, made))
+        self._spoken = sum(map(count_call, made))
         if self._left is not None and self._spoken > self._left:
             self._spoken = self._left
             return self._end("length")
@@ -151,10 +151,10 @@ class _Composer:
         found = [(answer.find(stop), stop) for stop in request.stop if stop in answer]
         stopped = min(found, default=None)
         text = answer if stopped is None else answer[: stopped[0]]
-        cut = self._left is not None and count(text) > self._left
+        cut = self._left is not None and count_tokens(text) > self._left
         if cut:
             text = clip(text, self._left or 0)
-        self._spoken = count(text)
+        self._spoken = count_tokens(text)
         if text:
             self._parts.append(Text(text))
         reply = self._end("length" if cut else "stop")
@@ -166,7 +166,7 @@ class _Composer:
         usage = _usage(self._accepted, self._spoken, self._thought)
         return Reply(Message("assistant", tuple(self._parts)), finish, usage)
 
-    def _answer(self, worked: Sum | None) -> str:
+    def _answer(self, worked: Calculation | None) -> str:
         plain = self._plain(worked)
         output = self._accepted.request.output
         if output is None:
@@ -174,10 +174,12 @@ class _Composer:
         if output.schema is None:
             return msgspec.json.encode({"answer": plain}).decode()
         result = worked.value if worked else None
-        shaped = fill(output.schema, Said(self._asked.question, answer=plain, result=result))
+        shaped = fill(
+            output.schema, FillMaterial(self._asked.question, answer=plain, result=result)
+        )
         return msgspec.json.encode(shaped).decode()
 
-    def _plain(self, worked: Sum | None) -> str:
+    def _plain(self, worked: Calculation | None) -> str:
         asked = self._asked
         if asked.results:
             return _from_results(asked)
@@ -196,7 +198,7 @@ class _Composer:
         return f'You asked: "{asked.question}". I am an emulator; this is all I can say to it.'
 
 
-def _from_results(asked: Asked) -> str:
+def _from_results(asked: ParsedQuestion) -> str:
     named = {call.id: call for call in asked.calls}
     lines = []
     for result in asked.results:
@@ -206,11 +208,11 @@ def _from_results(asked: Asked) -> str:
         about = ", ".join(value for value in values if isinstance(value, str))
         verb = "failed" if result.error else "says"
         where = f" ({about})" if about and len(about) <= 60 else ""
-        lines.append(f"{name}{where} {verb}: {said_by(result)}")
+        lines.append(f"{name}{where} {verb}: {result_text(result)}")
     return "\n".join(lines)
 
 
-def _recalled(asked: Asked) -> str | None:
+def _recalled(asked: ParsedQuestion) -> str | None:
     wish = _RECALL.search(f"{asked.question}?")
     if wish is None:
         return None
@@ -223,7 +225,7 @@ def _recalled(asked: Asked) -> str | None:
 
 def _refused(accepted: Accepted[Json], finish: Finish) -> Reply:
     parts = (Text(_REFUSAL),) if finish == "refusal" else ()
-    usage = _usage(accepted, sum(count(part.text) for part in parts), 0)
+    usage = _usage(accepted, sum(count_tokens(part.text) for part in parts), 0)
     return Reply(Message("assistant", parts), finish, usage)
 
 

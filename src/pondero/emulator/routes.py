@@ -13,14 +13,14 @@ from ..store import load_catalog
 _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
 
 
-class Route(NamedTuple):
+class EmulatedRoute(NamedTuple):
     """The dialect spoken at a URL, and the provider that is emulated."""
 
     wire: Dialect
     provider: str
 
 
-def route(url: str, *, provider: str | None = None) -> Route | None:
+def route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
     """Return where a request to this URL goes; None where no dialect has such a path.
 
     The provider is the one named, else the one whose real address this is, else the one whose name
@@ -35,11 +35,11 @@ def route(url: str, *, provider: str | None = None) -> Route | None:
     for name in NAMES:
         wire = dialect(name)
         if wire.service().serves(path):
-            return Route(wire, provider or provider_at(url, name) or wire.service().home)
+            return EmulatedRoute(wire, provider or provider_at(url, name) or wire.service().home)
     return None
 
 
-def meant_for(request: HttpRequest, provider: str | None) -> Dialect | None:
+def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
     """Return the wire that a request to an unknown address is meant for, as far as it says.
 
     The provider says it, by its name or as the first part of the path, else the headers do.

@@ -27,7 +27,7 @@ _FORMATS: Mapping[str, str] = {
 }
 
 
-class Said(Struct, frozen=True):
+class FillMaterial(Struct, frozen=True):
     """The material to fill a schema with: the question, its answer, a result, a sum, a subject."""
 
     question: str
@@ -48,7 +48,7 @@ def names(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.rstrip(".'’") for each in found if each))
 
 
-def fill(schema: Json, said: Said) -> Json:
+def fill(schema: Json, said: FillMaterial) -> Json:
     """Return a value the schema allows, made from the question."""
     return _Filler(schema, said).value(schema, "", 0)
 
@@ -56,7 +56,7 @@ def fill(schema: Json, said: Said) -> Json:
 class _Filler:
     """Fills one schema; numbers in the question are used up from left to right."""
 
-    def __init__(self, root: Json, said: Said) -> None:
+    def __init__(self, root: Json, said: FillMaterial) -> None:
         self._root = root
         self._said = said
         self._numbers = [float(each) for each in _NUMBER.findall(said.question)]

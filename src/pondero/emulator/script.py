@@ -21,7 +21,7 @@ from ..canon import (
 )
 from ..dialects import Accepted
 from .faults import OF_BATCHES, Fault
-from .question import read
+from .question import parse_question
 from .responder import Mind
 
 
@@ -64,7 +64,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
             self.dialect in (None, dialect)
             and self.service in (None, provider)
             and self.model in (None, accepted.request.model)
-            and (self.contains or "") in read(accepted.request.messages).question
+            and (self.contains or "") in parse_question(accepted.request.messages).question
         )
 
 
@@ -213,7 +213,7 @@ def _of_batches(turn: "Taking") -> bool:
     return turn.fault is not None and turn.fault.kind in OF_BATCHES
 
 
-def turns_of(data: bytes) -> tuple[Turn | str, ...]:
+def parse_turns(data: bytes) -> tuple[Turn | str, ...]:
     """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
     found: Turn | str | list[Turn | str] = decode_json(data, Turn | str | list[Turn | str])
     return tuple(found) if isinstance(found, list) else (found,)

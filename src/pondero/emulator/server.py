@@ -14,7 +14,7 @@ from ..asgi import address, make_asgi_app
 from ..asgi import bind as listening
 from ..errors import MissingExtra
 from .emulator import Emulator
-from .script import turns_of
+from .script import parse_turns
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -109,7 +109,7 @@ class _Desk:
     async def expect(self, request: "Request") -> "Response":
         """Take turns: one as an object, or several as a list."""
         try:
-            turns = turns_of(await request.body())
+            turns = parse_turns(await request.body())
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return _said({"error": f"this is no turn: {error}"}, status=400)
         self._emulator.expect(*turns)

@@ -39,7 +39,7 @@ class StoredAnswers:
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
 
-    def resumed(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
+    def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
         """Return a request with the conversation it goes on from; as it came if there is none."""
         stores = wire.service().stores
         id = stores.named(request) if stores is not None else None

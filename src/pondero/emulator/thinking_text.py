@@ -7,8 +7,8 @@ A number of tokens means the level that it means to a model which takes only wor
 from ..canon import Json
 from ..dialects import Accepted
 from ..thinking import nearest_level
-from .arithmetic import Sum
-from .tokens import clip, count
+from .arithmetic import Calculation
+from .tokens import clip, count_tokens
 
 _TOKENS = {
     "minimal": 32, "low": 64, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
@@ -41,11 +41,13 @@ def depth(accepted: Accepted[Json]) -> int:
     return _TOKENS.get(level, _BEYOND)
 
 
-def thoughts(question: str, *, worked: Sum | None, tools: tuple[str, ...], tokens: int) -> str:
+def thoughts(
+    question: str, *, worked: Calculation | None, tools: tuple[str, ...], tokens: int
+) -> str:
     """Return thinking of at most so many tokens, and nearly as many."""
     text = _opening(question, worked, tools)
     turn = 0
-    while count(longer := text + _gap(turn) + _doubt(turn)) <= tokens:
+    while count_tokens(longer := text + _gap(turn) + _doubt(turn)) <= tokens:
         text, turn = longer, turn + 1
     return clip(text, tokens)
 
@@ -59,7 +61,7 @@ def _doubt(turn: int) -> str:
     return f"Round {rounds + 1}: {_DOUBTS[which]}" if rounds and not which else _DOUBTS[which]
 
 
-def _opening(question: str, worked: Sum | None, tools: tuple[str, ...]) -> str:
+def _opening(question: str, worked: Calculation | None, tools: tuple[str, ...]) -> str:
     said = [f'The question is "{_short(question)}".']
     if tools:
         said.append(f"For this there is {' and '.join(tools)}.")

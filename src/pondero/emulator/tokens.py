@@ -34,7 +34,7 @@ _MEDIUM = 258  # what a picture costs on one of the services; any other figure w
 _ENVELOPE = 3  # a message's role and its borders
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return the tokens of a text."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES)
 
@@ -45,7 +45,7 @@ def clip(text: str, tokens: int) -> str:
     return data.decode("utf-8", "ignore")
 
 
-class Piece(NamedTuple):
+class CountedPiece(NamedTuple):
     """A tool, a text of the system prompt or a part of a message, and its tokens."""
 
     role: str
@@ -53,35 +53,35 @@ class Piece(NamedTuple):
     tokens: int
 
 
-def asked(request: Request) -> int:
+def count_request(request: Request) -> int:
     """Return the tokens of everything that was sent."""
     empty = sum(not message.parts for message in request.messages)
     return sum(piece.tokens for piece in pieces(request)) + empty * _ENVELOPE
 
 
-def pieces(request: Request) -> Iterator[Piece]:
+def pieces(request: Request) -> Iterator[CountedPiece]:
     """Yield all pieces of a request in order; a message's envelope counts with its first part."""
     for tool in request.tools:
-        words = count(tool.name + tool.description)
-        yield Piece("tool", tool, words + _json(tool.parameters or tool.raw))
+        words = count_tokens(tool.name + tool.description)
+        yield CountedPiece("tool", tool, words + _json(tool.parameters or tool.raw))
     for text in request.system:
-        yield Piece("system", text, _part(text))
+        yield CountedPiece("system", text, _part(text))
     for message in request.messages:
         for number, part in enumerate(message.parts):
-            yield Piece(message.role, part, _part(part) + (0 if number else _ENVELOPE))
+            yield CountedPiece(message.role, part, _part(part) + (0 if number else _ENVELOPE))
 
 
-def called(call: ToolCall) -> int:
+def count_call(call: ToolCall) -> int:
     """Return the tokens of a call."""
-    return count(call.name) + _json(call.arguments)
+    return count_tokens(call.name) + _json(call.arguments)
 
 
 def _part(part: Part) -> int:
     match part:
         case Text() | Thinking():
-            return count(part.text)
+            return count_tokens(part.text)
         case ToolCall():
-            return called(part)
+            return count_call(part)
         case ToolResult():
             return sum(map(_part, part.content))
         case Image() | Blob():
@@ -114,7 +114,7 @@ class PromptCache:
         self._order: deque[bytes] = deque()
         self._seen: set[bytes] = set()
 
-    def counted(self, accepted: Accepted[Json], usage: Usage, *, provider: str) -> Usage:
+    def apply(self, accepted: Accepted[Json], usage: Usage, *, provider: str) -> Usage:
         """Return the usage with cache reads and writes counted apart, and remember the prompt."""
         given = usage.input or 0
         if accepted.caches == "never" or given < _LEAST:
@@ -159,11 +159,11 @@ def _places(accepted: Accepted[Json], provider: str) -> Iterator[_Place]:
         yield _Place(digest, tokens, _mark(piece) is not None)
 
 
-def _mark(piece: Piece) -> object:
+def _mark(piece: CountedPiece) -> object:
     return getattr(piece.value, "cache", None)
 
 
-def _said(piece: Piece) -> bytes:
+def _said(piece: CountedPiece) -> bytes:
     """Return a piece as bytes, without its cache mark: a mark may come and go."""
     value = (
         piece.value if _mark(piece) is None else msgspec.structs.replace(piece.value, cache=None)

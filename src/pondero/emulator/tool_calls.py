@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from ..canon import Json, Tool, ToolChoice
-from .arithmetic import Sum
-from .question import Asked
-from .schema_values import Said, fill
+from .arithmetic import Calculation
+from .question import ParsedQuestion
+from .schema_values import FillMaterial, fill
 
 _MOST = 4  # calls for one question, side by side and in turn
 _PLAIN = 400  # characters of a plain request; a longer text is material
@@ -59,7 +59,11 @@ Call = tuple[str, Json]
 
 
 def calls(
-    tools: Sequence[Tool], choice: ToolChoice | None, *, asked: Asked, worked: Sum | None
+    tools: Sequence[Tool],
+    choice: ToolChoice | None,
+    *,
+    asked: ParsedQuestion,
+    worked: Calculation | None,
 ) -> list[Call]:
     """Return the calls to make now: none, one, or several side by side."""
     choice = choice or ToolChoice()
@@ -77,7 +81,7 @@ def calls(
     return made[: 1 if choice.parallel is False else room]
 
 
-def unmet(tools: Sequence[Tool], asked: Asked) -> str | None:
+def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
     """Return what to answer where a call was ordered and there is no such tool."""
     offered = {tool.name for tool in tools}
     missing = next((order.name for order in asked.orders if order.name not in offered), None)
@@ -87,13 +91,13 @@ def unmet(tools: Sequence[Tool], asked: Asked) -> str | None:
     return f"There is no tool {missing} to call; there is {there}."
 
 
-def _ordered(tools: Sequence[Tool], asked: Asked) -> list[Call]:
+def _ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
     offered = {tool.name for tool in tools}
     return [(order.name, order.arguments) for order in asked.orders if order.name in offered]
 
 
 def _wanted(
-    tools: Sequence[Tool], choice: ToolChoice, *, asked: Asked, worked: Sum | None
+    tools: Sequence[Tool], choice: ToolChoice, *, asked: ParsedQuestion, worked: Calculation | None
 ) -> list[Tool]:
     done = {call.name for call in asked.calls}
     if choice.mode == "tool":
@@ -104,7 +108,7 @@ def _wanted(
     return fitting
 
 
-def _fitting(tools: Sequence[Tool], question: str, worked: Sum | None) -> list[Tool]:
+def _fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
     """Return the tools a question asks for: those it names, else those that fit a plain request."""
     own = _QUOTE.sub(" ", question)  # what is quoted is spoken about
     if len(own) > _PLAIN or _NOT.search(own):
@@ -139,7 +143,7 @@ def _is_shell(tool: Tool) -> bool:
     return bool(_COMMANDS & _properties(tool).keys())
 
 
-def _fit(tool: Tool, question: str, worked: Sum | None) -> float:
+def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
     """Return how well a tool fits a request: the share of its name that is found there."""
     asked = _words(question)
     named = _words(tool.name)
@@ -164,21 +168,21 @@ def _stems(text: str) -> set[str]:
     return words | {word.removesuffix("s") for word in words}
 
 
-def _made(tool: Tool, question: str, worked: Sum | None) -> list[Call]:
+def _made(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
     schema = tool.parameters or {}
     if not _reads(tool):
         return [(tool.name, _harmless(tool))]
-    said = Said(question, expression=worked.text if worked else None)
+    said = FillMaterial(question, expression=worked.text if worked else None)
     several = said.subjects if any(_PLACES.search(key.lower()) for key in _properties(tool)) else ()
     if len(several) < 2:
         return [(tool.name, _arguments(schema, said))]
-    each = [Said(question, expression=said.expression, subject=name) for name in several]
+    each = [FillMaterial(question, expression=said.expression, subject=name) for name in several]
     return [(tool.name, _arguments(schema, one)) for one in each]
 
 
 def _harmless(tool: Tool) -> Json:
     """Return arguments that change nothing, whatever was asked: for a shell, a greeting."""
-    filled = _arguments(tool.parameters or {}, Said(""))
+    filled = _arguments(tool.parameters or {}, FillMaterial(""))
     for key in _COMMANDS & filled.keys():
         filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"
     return filled
@@ -190,6 +194,6 @@ def _properties(tool: Tool) -> dict[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _arguments(schema: Json, said: Said) -> dict[str, Json]:
+def _arguments(schema: Json, said: FillMaterial) -> dict[str, Json]:
     filled = fill(schema, said)
     return filled if isinstance(filled, dict) else {}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.hazards.talking import calling, chat_with
 
 from pondero.canon import HttpRequest, ResponseHead
-from pondero.contract import Finding, Report, guard
+from pondero.contract import GuardFinding, GuardReport, check_file
 from pondero.emulator import Emulator
 from pondero.exchange import Timeouts
 from pondero.transport import RecordedExchange
@@ -75,11 +75,11 @@ def changed(exchanges: list[RecordedExchange], change: Change) -> list[RecordedE
     return [*before, replace(last, request=request)]
 
 
-def guarded(exchanges: list[RecordedExchange]) -> Report:
-    return guard(dump(exchanges), "tape.jsonl")
+def guarded(exchanges: list[RecordedExchange]) -> GuardReport:
+    return check_file(dump(exchanges), "tape.jsonl")
 
 
-def found(exchanges: list[RecordedExchange]) -> dict[str, Finding]:
+def found(exchanges: list[RecordedExchange]) -> dict[str, GuardFinding]:
     return {finding.code: finding for finding in guarded(exchanges).findings}
 
 

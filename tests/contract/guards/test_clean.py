@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.contract.guards.tapes import Tape, guarded, taped
 from tests.hazards.talking import chat_with
 
-from pondero.contract import guard
+from pondero.contract import check_file
 from pondero.dialects import NAMES
 from pondero.emulator import Call, Emulator, Turn
 
@@ -35,7 +35,7 @@ CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*/*.jsonl"))
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_no_cassette_of_this_repository_has_a_trap(path):
-    assert guard(path.read_bytes(), path.name).findings == ()
+    assert check_file(path.read_bytes(), path.name).findings == ()
 
 
 def test_every_wire_has_a_model_here():

@@ -10,7 +10,7 @@ from tests.contract.guards.tapes import in_loop
 from tests.contract.guards.test_clean import HERE, MODELS
 from tests.laws.mutate import wrong_body, wrong_bytes, wrong_stream
 
-from pondero.contract import Report, guard
+from pondero.contract import GuardReport, check_file
 from pondero.errors import CassetteError, PonderoError
 from pondero.transport.cassette_file import dump
 
@@ -66,25 +66,25 @@ FORMS = {
 
 @pytest.mark.parametrize("kind", FORMS)
 def test_the_same_exchanges_are_the_same_in_every_form(kind):
-    report = guard(FORMS[kind], "file")
+    report = check_file(FORMS[kind], "file")
     assert report.kind == kind
     assert (report.exchanges, report.with_past, report.seals) == (3, 2, 3)
     assert report.findings == ()
 
 
 def test_a_list_of_exchanges_is_taken_as_lines_are():
-    report = guard(json.dumps([_plain(each) for each in TAPE]).encode())
+    report = check_file(json.dumps([_plain(each) for each in TAPE]).encode())
     assert (report.kind, report.exchanges) == ("exchanges", 3)
 
 
 def test_one_exchange_alone_is_taken():
-    assert guard(_lines([_plain(TAPE[0])])).exchanges == 1
+    assert check_file(_lines([_plain(TAPE[0])])).exchanges == 1
 
 
 def test_a_path_and_a_provider_do_for_an_address():
     value = _plain(TAPE[0], provider="vertex")
     value["request"]["path"] = value["request"].pop("url").partition(".com")[2]
-    report = guard(_lines([value]))
+    report = check_file(_lines([value]))
     assert report.dialects == ("anthropic",)
 
 
@@ -92,17 +92,17 @@ def test_an_answer_may_be_a_body_or_a_stream_or_missing():
     body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5"}
     forms = [{"status": 200, "body": body}, {"stream": "event: ping\n\n"}, {"status": 200}, None]
     values = [{**_plain(TAPE[0]), "response": form} for form in forms]
-    assert guard(_lines(values)).exchanges == len(forms)
+    assert check_file(_lines(values)).exchanges == len(forms)
 
 
 def test_an_answer_whose_request_was_not_recorded_is_passed_over():
-    report = guard(_lines([{"request": None, "response": {"status": 200}}, _plain(TAPE[0])]))
+    report = check_file(_lines([{"request": None, "response": {"status": 200}}, _plain(TAPE[0])]))
     assert (report.lines, report.exchanges) == (2, 1)
 
 
 def test_what_is_no_talk_with_a_model_is_passed_over():
     other = {"request": {"url": "https://example.com/search", "body": {"q": "x"}}}
-    report = guard(_lines([other, _plain(TAPE[0])]))
+    report = check_file(_lines([other, _plain(TAPE[0])]))
     assert (report.lines, report.exchanges) == (2, 1)
 
 
@@ -126,7 +126,7 @@ def test_what_is_no_talk_with_a_model_is_passed_over():
 )
 def test_a_broken_file_is_one_clear_error(data, words):
     with pytest.raises(CassetteError, match=words) as caught:
-        guard(data, "file")
+        check_file(data, "file")
     assert "\n" not in str(caught.value)
 
 
@@ -161,6 +161,6 @@ def test_no_wrong_file_raises_anything_but_our_errors(data, kind):
 
 def _survives(data):
     try:
-        return isinstance(guard(data, "file"), Report)
+        return isinstance(check_file(data, "file"), GuardReport)
     except PonderoError:
         return True

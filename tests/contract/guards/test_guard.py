@@ -8,7 +8,7 @@ from tests.contract.guards.tapes import changed, found, guarded, in_loop, taped
 from tests.hazards.talking import calling, chat_with
 
 from pondero.canon import Message, ResponseHead, Text, Thinking, ToolCall, ToolResult
-from pondero.contract import guard
+from pondero.contract import check_file
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter, UnknownModel
 from pondero.store import ExportLine, StoredMessage, Thread, to_jsonl
@@ -40,7 +40,7 @@ def test_a_signature_that_is_dropped_on_an_older_model_is_a_loss():
     result = {"functionResponse": {"name": "get_weather", "response": {"output": "fine"}}}
     replayed = [{"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]
     answer = {"content": {"role": "model", "parts": [signed]}, "finishReason": "STOP"}
-    report = guard(
+    report = check_file(
         _lines(
             (asked, {"candidates": [answer], "usageMetadata": {"totalTokenCount": 9}}),
             ([*asked, *replayed], {"candidates": [{**answer, "content": {"role": "model"}}]}),
@@ -176,7 +176,7 @@ def _put(data, old, new):
 def test_a_saved_chat_is_judged_by_its_next_request(model):
     chat = chat_with(Emulator(script=calling(2)), model)
     chat.send("Where is it fine?")
-    report = guard(chat.to_json().encode(), "chat.json")
+    report = check_file(chat.to_json().encode(), "chat.json")
     assert (report.kind, report.exchanges, report.with_past) == ("chat", 1, 1)
     assert report.findings == ()
 
@@ -185,7 +185,7 @@ def test_what_another_model_thought_is_lost_to_a_saved_chat_that_changed_its_mod
     chat = chat_with(Emulator(script=calling(1)), CLAUDE)
     chat.send("Where is it fine?")
     chat.model = "gemini-3-flash-preview/high"
-    report = guard(chat.to_json().encode())
+    report = check_file(chat.to_json().encode())
     assert {each.code for each in report.findings} == {"thinking_lost"}
     assert report.traps == ()
     assert report.findings[0].path == "messages[1].parts[0]"
@@ -200,7 +200,7 @@ def test_a_damaged_seal_of_a_saved_chat_is_found():
         for part in message["parts"]:
             if part["type"] == "thinking":
                 part["seal"]["value"] = part["seal"]["value"][:-3]
-    report = guard(json.dumps(saved).encode())
+    report = check_file(json.dumps(saved).encode())
     assert {(each.code, each.exchange) for each in report.traps} == {("seal_broken", None)}
 
 
@@ -213,7 +213,7 @@ def test_a_call_left_open_in_a_saved_chat_is_told():
         Message("assistant", (Text("Yes."),)),
     ]
     chat = chat_with(Emulator(), CLAUDE, messages=messages)
-    report = guard(chat.to_json().encode())
+    report = check_file(chat.to_json().encode())
     assert [(each.code, each.refused) for each in report.findings] == [("call_unanswered", False)]
 
 
@@ -221,19 +221,19 @@ def test_a_result_that_nobody_asked_for_in_a_saved_chat_is_told():
     result = ToolResult("toolu_1", (Text("fine"),))
     messages = [Message("user", (result, Text("Well?"))), Message("assistant", (Text("Yes."),))]
     chat = chat_with(Emulator(), CLAUDE, messages=messages)
-    report = guard(chat.to_json().encode())
+    report = check_file(chat.to_json().encode())
     assert report.traps == ()
 
 
 def test_a_chat_with_a_model_nobody_knows_is_a_clear_error():
     with pytest.raises(UnknownModel, match="zebra"):
-        guard(b'{"pondero": 1, "model": "zebra-9", "messages": []}')
+        check_file(b'{"pondero": 1, "model": "zebra-9", "messages": []}')
 
 
 @pytest.mark.parametrize("text", [b'{"pondero": 99, "model": "gpt-5"}', b'{"pondero": 1}'])
 def test_a_chat_of_another_form_is_a_clear_error(text):
     with pytest.raises(BadParameter):
-        guard(text)
+        check_file(text)
 
 
 def test_an_exported_thread_is_judged_as_a_chat_is():
@@ -241,8 +241,8 @@ def test_an_exported_thread_is_judged_as_a_chat_is():
     chat.send("Where is it fine?")
     thread = Thread("t1", "weather", "claude-opus-5", "high", "Be brief.", messages=6, turns=1)
     lines = [ExportLine(0, StoredMessage(message)) for message in chat.messages]
-    report = guard(to_jsonl(thread, lines).encode(), "thread.jsonl")
+    report = check_file(to_jsonl(thread, lines).encode(), "thread.jsonl")
     assert (report.kind, report.lines, report.seals, report.findings) == ("thread", 6, 3, ())
     elsewhere = Thread("t1", "weather", "gemini-3-flash-preview", "high")
-    report = guard(to_jsonl(elsewhere, lines).encode(), "thread.jsonl")
+    report = check_file(to_jsonl(elsewhere, lines).encode(), "thread.jsonl")
     assert {each.code for each in report.findings} == {"thinking_lost"}

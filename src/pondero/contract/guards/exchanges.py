@@ -29,7 +29,7 @@ Kind = Literal["cassette", "vcrpy", "exchanges", "chat", "thread"]
 _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class GuardedExchange(Struct, frozen=True, kw_only=True):
     """An exchange of a known dialect; ``number`` and ``line`` count from 1 in its file.
 
     ``known`` is whether the catalog has its provider. ``answer`` is None where none was recorded,
@@ -54,7 +54,9 @@ class Seen(Struct, frozen=True, kw_only=True):
         return self.status is not None and 400 <= self.status < 500
 
 
-def seen(number: int, recorded: RecordedExchange, *, provider: str | None = None) -> Seen | None:
+def recognise(
+    number: int, recorded: RecordedExchange, *, provider: str | None = None
+) -> GuardedExchange | None:
     """Return a recorded exchange, recognised; None where it is no request to a model.
 
     ``provider`` is who answered, where the URL does not tell.
@@ -71,7 +73,7 @@ def seen(number: int, recorded: RecordedExchange, *, provider: str | None = None
     name = _deployment(found.wire.name, provider) if provider else found.provider
     home = load_catalog().catalog.providers.get(name or "")
     model = _model(body, path)
-    return Seen(
+    return GuardedExchange(
         number=number,
         line=recorded.line,
         dialect=found.wire.name,
@@ -142,14 +144,14 @@ _UNKNOWN = (
 )
 
 
-class Line(Struct, frozen=True):
+class GuardLine(Struct, frozen=True):
     """An exchange, and its provider where the line names one."""
 
     recorded: RecordedExchange
     provider: str | None = None
 
 
-def kind_of(data: bytes, name: str) -> Kind:
+def detect_kind(data: bytes, name: str) -> Kind:
     """Return the kind of a file; raises CassetteError for an unknown one."""
     first = _first(data)
     if first is None and b"interactions:" in data:
@@ -161,11 +163,11 @@ def kind_of(data: bytes, name: str) -> Kind:
     return found
 
 
-def lines(data: bytes, name: str, kind: Kind) -> list[Line | None]:
+def parse_lines(data: bytes, name: str, kind: Kind) -> list[GuardLine | None]:
     """Return the exchanges of a file of this kind; None where the request was not recorded."""
     if kind == "exchanges":
         return list(_plain(data, name))
-    return [Line(recorded) for recorded in parse_cassette(data, name)]
+    return [GuardLine(recorded) for recorded in parse_cassette(data, name)]
 
 
 def _first(data: bytes) -> Json:
@@ -179,7 +181,7 @@ def _first(data: bytes) -> Json:
     return None
 
 
-def _plain(data: bytes, name: str) -> Iterator[Line | None]:
+def _plain(data: bytes, name: str) -> Iterator[GuardLine | None]:
     for number, value in _values(data, name):
         if not isinstance(value, dict):
             _broken(name, "an exchange is an object", number)
@@ -208,7 +210,7 @@ def _decoded(text: bytes, name: str, number: int) -> Json:
         _broken(name, f"this is not JSON ({error}); was the file cut?", number)
 
 
-def _line(value: Mapping[str, Json], number: int) -> Line | None:
+def _line(value: Mapping[str, Json], number: int) -> GuardLine | None:
     asked, answered = value.get("request"), value.get("response")
     if asked is None:
         return None
@@ -220,9 +222,11 @@ def _line(value: Mapping[str, Json], number: int) -> Line | None:
     )
     provider = value.get("provider")
     if answered is None:
-        return Line(RecordedExchange(request, line=number), _text(provider))
+        return GuardLine(RecordedExchange(request, line=number), _text(provider))
     head = ResponseHead(int(answered.get("status", 200)), _headers(answered.get("headers")))
-    return Line(RecordedExchange(request, head, _pieces(answered), line=number), _text(provider))
+    return GuardLine(
+        RecordedExchange(request, head, _pieces(answered), line=number), _text(provider)
+    )
 
 
 def _pieces(answered: Mapping[str, Json]) -> tuple[bytes, ...]:

@@ -13,10 +13,10 @@ from msgspec import Struct, structs
 
 from ...canon import Json, Message, Part, Seal, Text, Thinking, ToolCall, UnknownPart
 from ...dialects import EarlierAnswer, Sent, Trap, dialect
-from .exchanges import Kind, Seen
+from .exchanges import GuardedExchange, Kind
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class GuardFinding(Struct, frozen=True, kw_only=True):
     """One trap. ``refused``: the service refuses it; else thinking is lost silently.
 
     ``exchange`` counts from 1, ``path`` is the place in its body; None: of a chat or thread, whose
@@ -36,7 +36,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     status: int | None = None
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class GuardReport(Struct, frozen=True, kw_only=True):
     """One file: what it is, what is in it, and what was found.
 
     ``exchanges`` are those of a wire we know, of ``lines`` in all; ``with_past`` send back what a
@@ -53,15 +53,15 @@ class Report(Struct, frozen=True, kw_only=True):
     dialects: tuple[str, ...]
     errors: int
     explained: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[GuardFinding, ...] = ()
 
     @property
-    def traps(self) -> tuple[Finding, ...]:
+    def traps(self) -> tuple[GuardFinding, ...]:
         """Return what a service refuses."""
         return tuple(each for each in self.findings if each.refused)
 
     @property
-    def losses(self) -> tuple[Finding, ...]:
+    def losses(self) -> tuple[GuardFinding, ...]:
         """Return where thinking is lost silently."""
         return tuple(each for each in self.findings if not each.refused)
 
@@ -75,10 +75,10 @@ _LONG = 20  # letters; a shorter text of a seal is a word of the wire, not a pro
 _SEALED = Text | Thinking | ToolCall | UnknownPart
 
 
-class Answers:
+class AnswerIndex:
     """All answers of a file, found by their content: the order of the lines means nothing."""
 
-    def __init__(self, exchanges: Iterable[Seen]) -> None:
+    def __init__(self, exchanges: Iterable[GuardedExchange]) -> None:
         self._calls: dict[str, EarlierAnswer] = {}
         self._functions: dict[bytes, list[EarlierAnswer]] = {}
         self._seals: dict[str, EarlierAnswer] = {}
@@ -92,11 +92,11 @@ class Answers:
             self._seals.pop(text, None)
         self._sorted = sorted(self._seals)
 
-    def of_call(self, id: str) -> EarlierAnswer | None:
+    def by_call_id(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
         return self._calls.get(id)
 
-    def of_function(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
+    def by_call(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
         """Return the answers with this very call, where the service gives no ids."""
         return self._functions.get(_fingerprint(name, arguments), ())
 
@@ -111,7 +111,7 @@ class Answers:
         found = self._sorted[at] if at < len(self._sorted) else ""
         return self._seals[found] if found.startswith(short) and found != short else None
 
-    def _add(self, each: Seen, message: Message) -> None:
+    def _add(self, each: GuardedExchange, message: Message) -> None:
         given = EarlierAnswer(each.number, each.provider, each.model, each.body, message)
         for part in message.parts:
             if isinstance(part, ToolCall) and part.minted:
@@ -120,7 +120,7 @@ class Answers:
                 )
             elif isinstance(part, ToolCall):
                 self._put(self._calls, part.id, given)
-            for text in sealed_texts(part):
+            for text in signature_texts(part):
                 self._put(self._seals, plain(text), given)
 
     def _put(self, where: dict[str, EarlierAnswer], text: str, given: EarlierAnswer) -> None:
@@ -135,21 +135,23 @@ def seals(parts: Iterable[Part]) -> Iterator[Seal]:
             yield part.seal
 
 
-def sealed_texts(part: Part) -> list[str]:
+def signature_texts(part: Part) -> list[str]:
     """Return the texts of a part's seal that are long enough to be a proof, or an id."""
-    return [text for seal in seals([part]) for text in texts(seal.value) if len(text) >= _LONG]
+    return [
+        text for seal in seals([part]) for text in iter_strings(seal.value) if len(text) >= _LONG
+    ]
 
 
-def texts(value: Json) -> Iterator[str]:
+def iter_strings(value: Json) -> Iterator[str]:
     """Yield every text of a JSON value that is not a key."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from texts(inner)
+            yield from iter_strings(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from texts(inner)
+            yield from iter_strings(inner)
 
 
 def plain(text: str) -> str:
@@ -173,7 +175,7 @@ _ABOUT_THINKING = frozenset({
 })  # fmt: skip
 
 
-def judged(each: Seen, past: Answers) -> list[Finding]:
+def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
     """Return what is wrong with one request."""
     sent = Sent(
         body=each.body,
@@ -193,14 +195,14 @@ def judged(each: Seen, past: Answers) -> list[Finding]:
     return [_finding(trap, each) for trap in found if trap.path not in scrubbed]
 
 
-def returned(each: Seen, past: Answers) -> int:
+def count_returned_signatures(each: GuardedExchange, past: AnswerIndex) -> int:
     """Return how many seals of earlier answers this request sends back unchanged."""
     here = set(_places(each.body).values())
     return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.of_seal(text))
 
 
-def _finding(trap: Trap, each: Seen) -> Finding:
-    return Finding(
+def _finding(trap: Trap, each: GuardedExchange) -> GuardFinding:
+    return GuardFinding(
         **structs.asdict(trap),
         exchange=each.number,
         line=each.line or None,
@@ -210,7 +212,7 @@ def _finding(trap: Trap, each: Seen) -> Finding:
     )
 
 
-def _cut(places: dict[str, str], past: Answers) -> Iterator[Trap]:
+def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
     for path, text in places.items():
         if not _OPAQUE.fullmatch(text) or past.of_seal(text):
             continue
@@ -224,14 +226,14 @@ def _cut(places: dict[str, str], past: Answers) -> Iterator[Trap]:
             )
 
 
-def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
+def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
     """Yield answers whose call and result are sent back without any of their seals."""
     here = {plain(text) for text in places.values()}
     named: dict[str, str] = {}
     done: set[int] = set()
     for path, text in places.items():
         first = named.setdefault(text, path)
-        given = past.of_call(text) if first != path else None
+        given = past.by_call_id(text) if first != path else None
         if given is None or given.number in done:
             continue
         done.add(given.number)
@@ -250,9 +252,9 @@ def _lost(places: dict[str, str], past: Answers) -> Iterator[Trap]:
 def _is_lost(given: EarlierAnswer, here: set[str]) -> bool:
     """Return whether an answer's sealed thinking, or the seal of its call, is missing."""
     thoughts = [part for part in given.message.parts if isinstance(part, Thinking)]
-    proofs = [texts for part in thoughts if (texts := sealed_texts(part))]
+    proofs = [texts for part in thoughts if (texts := signature_texts(part))]
     if not proofs:
-        longest = [max(sealed_texts(part), key=len, default="") for part in given.message.parts]
+        longest = [max(signature_texts(part), key=len, default="") for part in given.message.parts]
         proofs = [[text] for text in longest if _PROOF.fullmatch(text)]
     return any(here.isdisjoint(map(plain, texts)) for texts in proofs)
 

@@ -16,8 +16,16 @@ from ...errors import BadParameter, CassetteError
 from ...handoff import Change
 from ...store import from_jsonl
 from ...transport import RecordedExchange
-from .exchanges import Kind, Line, Seen, kind_of, lines, seen
-from .findings import Answers, Finding, Report, judged, returned, sealed_texts, texts
+from .exchanges import GuardedExchange, GuardLine, Kind, detect_kind, parse_lines, recognise
+from .findings import (
+    AnswerIndex,
+    GuardFinding,
+    GuardReport,
+    count_returned_signatures,
+    find_issues,
+    iter_strings,
+    signature_texts,
+)
 
 _PROMPT = "go on"
 _CODES = {
@@ -39,13 +47,13 @@ _CURE = {
 }
 
 
-def guarded(data: bytes, name: str, kind: Kind) -> Report:
+def check_next_turn(data: bytes, name: str, kind: Kind) -> GuardReport:
     """Return what the next turn of a chat or thread would be refused for, or would not send."""
     chat = _chat(data, kind, Client(transport=Emulator()))  # where nothing is sent no key is needed
     each = _next(chat, name)
-    traps = [replace(finding, exchange=None) for finding in judged(each, Answers(()))]
+    traps = [replace(finding, exchange=None) for finding in find_issues(each, AnswerIndex(()))]
     findings = [*traps, *_changes(chat, each)]
-    return Report(
+    return GuardReport(
         name=name,
         kind=kind,
         lines=len(chat.messages),
@@ -81,19 +89,19 @@ def _called(messages: Iterable[Message]) -> list[Tool]:
     return [Tool(name, parameters={"type": "object", "properties": {}}) for name in sorted(names)]
 
 
-def _next(chat: Chat, name: str) -> Seen:
-    each = seen(1, RecordedExchange(chat.prepare(_PROMPT).request))
+def _next(chat: Chat, name: str) -> GuardedExchange:
+    each = recognise(1, RecordedExchange(chat.prepare(_PROMPT).request))
     if each is None:
         message = f"{name}: the next request of {chat.model!r} is none that can be judged"
         raise BadParameter(message)
     return each
 
 
-def _changes(chat: Chat, each: Seen) -> Iterator[Finding]:
+def _changes(chat: Chat, each: GuardedExchange) -> Iterator[GuardFinding]:
     for change in chat.handoff.changes:
         code = _CODES.get((change.action, change.what))
         if code is not None:
-            yield Finding(
+            yield GuardFinding(
                 code=code,
                 exchange=None,
                 line=None,
@@ -112,45 +120,45 @@ def _place(change: Change) -> str:
     return f"messages[{change.message}]{part}"
 
 
-def _sealed(chat: Chat, each: Seen) -> int:
+def _sealed(chat: Chat, each: GuardedExchange) -> int:
     """Return how many seals of the history go back in the next request."""
-    here = set(texts(each.body))
-    proofs = [sealed_texts(part) for message in chat.messages for part in message.parts]
+    here = set(iter_strings(each.body))
+    proofs = [signature_texts(part) for message in chat.messages for part in message.parts]
     return sum(1 for proof in proofs if proof and not here.isdisjoint(proof))
 
 
-def guard(data: bytes, name: str = "-") -> Report:
+def check_file(data: bytes, name: str = "-") -> GuardReport:
     """Return what a service refuses in a recorded conversation, and which thinking is lost.
 
     ``data`` is a cassette, one of vcrpy's, lines of exchanges, a saved chat or an exported thread;
     its content says which. ``name`` appears in errors.
     """
-    kind = kind_of(data, name)
+    kind = detect_kind(data, name)
     try:
         if kind in ("chat", "thread"):
-            return guarded(data, name, kind)
-        return _report(lines(data, name, kind), name, kind)
+            return check_next_turn(data, name, kind)
+        return _report(parse_lines(data, name, kind), name, kind)
     except RecursionError:
         message = f"{name}: something in it is nested too deeply"
         raise CassetteError(message) from None
 
 
-def _report(found: list[Line | None], name: str, kind: Kind) -> Report:
+def _report(found: list[GuardLine | None], name: str, kind: Kind) -> GuardReport:
     talks = [
         talk
         for number, line in enumerate(found, 1)
-        if line and (talk := seen(number, line.recorded, provider=line.provider))
+        if line and (talk := recognise(number, line.recorded, provider=line.provider))
     ]
-    past = Answers(talks)
-    findings = {each.number: judged(each, past) for each in talks}
+    past = AnswerIndex(talks)
+    findings = {each.number: find_issues(each, past) for each in talks}
     refused = [each.number for each in talks if each.refused]
-    return Report(
+    return GuardReport(
         name=name,
         kind=kind,
         lines=len(found),
         exchanges=len(talks),
         with_past=sum(dialect(each.dialect).caller().has_past(each.body) for each in talks),
-        seals=sum(returned(each, past) for each in talks),
+        seals=sum(count_returned_signatures(each, past) for each in talks),
         dialects=_dialects(talks),
         errors=len(refused),
         explained=sum(any(f.refused for f in findings[number]) for number in refused),
@@ -158,5 +166,5 @@ def _report(found: list[Line | None], name: str, kind: Kind) -> Report:
     )
 
 
-def _dialects(talks: list[Seen]) -> tuple[str, ...]:
+def _dialects(talks: list[GuardedExchange]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.dialect for each in talks))

@@ -6,8 +6,8 @@ from string import ascii_letters, digits
 from ...canon import Message, Text, Thinking, ToolCall, ToolResult
 from ...catalog import ModelEntry
 from ...emulator import Turn
-from ..bench import Bench, Seen
-from ..scenario import Check, offered, same, true
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import leaves, objects, says, strings
 from .shared_checks import (
     ANSWER,
@@ -20,10 +20,10 @@ from .shared_checks import (
     THOUGHT,
     TOOL,
     WEATHER,
-    answered,
-    asked,
+    check_answer,
+    check_request,
     once,
-    replied,
+    require_reply,
     user,
 )
 
@@ -34,42 +34,44 @@ _OPAQUE = 44  # characters without a space: nobody reads that
 _PADDING = ascii_letters + digits  # makes frames of a stream alike in length, and means nothing
 
 
-def simple_text(bench: Bench) -> Iterator[Check]:
+def simple_text(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A plain question is answered: words, finish, counts and maker are as the wire has them."""
     bench.stage(SPOKEN)
     seen = bench.ask(QUESTION, stream=False)
-    reply = replied(seen)
+    reply = require_reply(seen)
     yield once(seen)
-    yield from asked(seen, ("user", QUESTION))
+    yield from check_request(seen, ("user", QUESTION))
     yield same("status", 200, seen.exchange.head and seen.exchange.head.status)
-    yield from answered(bench, seen, ANSWER)
+    yield from check_answer(bench, seen, ANSWER)
     yield same("reply.finish", "stop", reply.finish)
     yield same("reply.message.role", "assistant", reply.message.role)
     yield same("reply.message.origin", bench.entry.id, _origin(reply.message))
-    yield offered("reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total))
+    yield optional_check(
+        "reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total)
+    )
 
 
-def multi_turn(bench: Bench) -> Iterator[Check]:
+def multi_turn(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The second turn brings the first along, in order, and is answered from it."""
     first = bench.ask(_NAME, stream=False)
-    past = replied(first).message
+    past = require_reply(first).message
     second = bench.ask([user(_NAME), past, user(_WHO)], stream=False)
     yield once(second)
-    yield from asked(second, ("user", _NAME), ("assistant", past.text), ("user", _WHO))
-    yield from answered(bench, second)
-    words = replied(second).text
-    yield offered("reply.text", "what was said in turn one", words, holds="Ada" in words)
+    yield from check_request(second, ("user", _NAME), ("assistant", past.text), ("user", _WHO))
+    yield from check_answer(bench, second)
+    words = require_reply(second).text
+    yield optional_check("reply.text", "what was said in turn one", words, holds="Ada" in words)
 
 
-def role_mapping(bench: Bench) -> Iterator[Check]:
+def role_mapping(bench: Testbed) -> Iterator[ScenarioCheck]:
     """System, user, assistant and tool result each arrive as what they are."""
     bench.stage(Turn(tool_calls=(CALL,)), SPOKEN)
     question = user(WEATHER)
     first = bench.ask([question], "off", tools=[TOOL], system=_SYSTEM, stream=False)
-    calls = replied(first).tool_calls
-    yield offered("reply.tool_calls", "a call", calls, holds=bool(calls))
+    calls = require_reply(first).tool_calls
+    yield optional_check("reply.tool_calls", "a call", calls, holds=bool(calls))
     results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
-    past = [question, replied(first).message, Message("user", results)]
+    past = [question, require_reply(first).message, Message("user", results)]
     second = bench.ask(past, "off", tools=[TOOL], system=_SYSTEM, stream=False)
     yield once(second)
     for seen in (first, second):
@@ -86,16 +88,16 @@ def role_mapping(bench: Bench) -> Iterator[Check]:
         said = [part for part in read[-1].parts if isinstance(part, ToolResult)]
         words = ["".join(t.text for t in each.content if isinstance(t, Text)) for each in said]
         yield same("results as the service reads them", [RESULT] * len(results), words)
-    yield from answered(bench, second, ANSWER)
+    yield from check_answer(bench, second, ANSWER)
 
 
-def model_echo(bench: Bench) -> Iterator[Check]:
+def model_echo(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The answer names the model that the wire names, else the one that was asked."""
     named = f"{bench.entry.model}-0815"
     bench.stage(Turn(text=ANSWER, model=named))
     for stream in (False, True):
         seen = bench.ask(QUESTION, stream=stream)
-        model = replied(seen).model
+        model = require_reply(seen).model
         if seen.accepted is not None:
             yield same(
                 "model as the service reads it", bench.entry.model, seen.accepted.request.model
@@ -104,18 +106,18 @@ def model_echo(bench: Bench) -> Iterator[Check]:
             yield true(
                 "reply.model", "as it stands on the wire", model, holds=says(seen.body, model)
             )
-        if bench.staged and says(seen.body, named):
+        if bench.is_staged and says(seen.body, named):
             yield same("reply.model", named, model)
         bench.stage(Turn(text=ANSWER, model=named))
 
 
-def thinking_replay(bench: Bench) -> Iterator[Check]:
+def thinking_replay(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What a service gave to be sent back goes back byte for byte, in a tool loop and after it."""
     for stream in (False, True):
         yield from _replayed(bench, stream=stream)
 
 
-def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
+def _replayed(bench: Testbed, *, stream: bool) -> Iterator[ScenarioCheck]:
     bench.stage(
         Turn(thinking=THOUGHT, tool_calls=(CALL,), usage=COUNTS),
         Turn(thinking=THOUGHT, text=ANSWER, usage=COUNTS),
@@ -123,9 +125,9 @@ def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
     )
     past: list[Message] = [user(WEATHER)]
     first = bench.ask(past, "medium", tools=[TOOL], stream=stream)
-    calls = replied(first).tool_calls
-    yield offered("reply.tool_calls", "a call", calls, holds=bool(calls))
-    past.append(replied(first).message)
+    calls = require_reply(first).tool_calls
+    yield optional_check("reply.tool_calls", "a call", calls, holds=bool(calls))
+    past.append(require_reply(first).message)
     if bench.strict:
         yield from _kept(bench.entry, first)
     results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
@@ -137,18 +139,18 @@ def _replayed(bench: Bench, *, stream: bool) -> Iterator[Check]:
     if second.accepted is not None:
         read = sum(_calls(message) for message in second.accepted.request.messages)
         yield same("calls as the service reads them", len(calls), read)
-    if replied(second).tool_calls:
+    if require_reply(second).tool_calls:
         return  # it wants to know more; there is no turn after this one yet
-    past += [replied(second).message, user(SUM)]
+    past += [require_reply(second).message, user(SUM)]
     third = bench.ask(past, "medium", tools=[TOOL], stream=stream)
     yield once(third)
-    if bench.staged:
-        yield from answered(bench, third, ANSWER)
+    if bench.is_staged:
+        yield from check_answer(bench, third, ANSWER)
 
 
-def _kept(entry: ModelEntry, seen: Seen) -> Iterator[Check]:
+def _kept(entry: ModelEntry, seen: ObservedExchange) -> Iterator[ScenarioCheck]:
     """Check that every opaque value of the answer was kept, so that it can be sent back."""
-    parts = replied(seen).message.parts
+    parts = require_reply(seen).message.parts
     seals = [part.seal for part in parts if not isinstance(part, ToolResult) and part.seal]
     kept = {text for seal in seals for text in strings(seal.value)}
     for value in sorted(_opaque(seen.body)):
@@ -166,7 +168,7 @@ def _opaque(body: bytes) -> set[str]:
     return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}
 
 
-def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[Check]:
+def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[ScenarioCheck]:
     there = strings(sent)
     for part in message.parts:
         seal = getattr(part, "seal", None)
@@ -176,7 +178,9 @@ def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[Ch
             yield true("seal in the tool loop", "in the request", value, holds=sent_back)
         if not values and isinstance(part, Thinking) and _must_go_back(entry):
             sent_back = any(part.text in text for text in there)
-            yield offered("thinking", "something to send it back by", part.text, holds=sent_back)
+            yield optional_check(
+                "thinking", "something to send it back by", part.text, holds=sent_back
+            )
 
 
 def _must_go_back(entry: ModelEntry) -> bool:

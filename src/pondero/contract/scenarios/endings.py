@@ -6,10 +6,10 @@ from typing import Any
 from ...canon import Json
 from ...emulator import Fault, Turn
 from ...errors import AuthFailed, NotFound, PermissionDenied, PonderoError, ServiceError
-from ..bench import Bench, Seen
-from ..scenario import Check, lacking, offered, same, true
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, not_supported, optional_check, same, true
 from ..wire import objects, says, strings
-from .shared_checks import ANSWER, CALL, QUESTION, TOOL, WEATHER, replied
+from .shared_checks import ANSWER, CALL, QUESTION, TOOL, WEATHER, require_reply
 
 _ENDS = {
     "stop": Turn(text=ANSWER, finish="stop"),
@@ -23,7 +23,7 @@ _RATING = "HARM_OF_NO_KIND"
 _BESIDE = {"grounding": "grounding", "safety": "safety ratings"}
 
 
-def finish_reasons(bench: Bench) -> Iterator[Check]:
+def finish_reasons(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Why an answer ended is one word of ours, and the service's own word is kept beside it."""
     usual: str | None = None
     for finish, turn in _ENDS.items():
@@ -32,7 +32,7 @@ def finish_reasons(bench: Bench) -> Iterator[Check]:
         for stream in (False, True):
             bench.stage(turn)
             seen = bench.ask(WEATHER if calls else QUESTION, stream=stream, **options)
-            reply, raw = replied(seen), replied(seen).raw_finish
+            reply, raw = require_reply(seen), require_reply(seen).raw_finish
             if finish == "stop":
                 usual = raw
             elif finish == "other" and raw == usual:
@@ -42,7 +42,7 @@ def finish_reasons(bench: Bench) -> Iterator[Check]:
             yield true("reply.raw_finish", "the service's own word", raw, holds=kept)
 
 
-def content_filter(bench: Bench) -> Iterator[Check]:
+def content_filter(bench: Testbed) -> Iterator[ScenarioCheck]:
     """An answer that a filter took away is that, whatever the word for it, and no error."""
     bench.stage(Turn(finish="stop"))
     plain = bench.ask(QUESTION, stream=False)
@@ -52,38 +52,40 @@ def content_filter(bench: Bench) -> Iterator[Check]:
             bench.stage(Turn(finish="content_filter", raw_finish=word))
             seen = bench.ask(QUESTION, stream=stream)
             if not stream and _words(seen) <= _words(plain):
-                raise lacking("this wire has no word for it")
-            reply = replied(seen)
+                raise not_supported("this wire has no word for it")
+            reply = require_reply(seen)
             filtered = reply.finish in _FILTERED
             yield true("reply.finish", " or ".join(_FILTERED), reply.finish, holds=filtered)
-            if word is not None and bench.staged:
+            if word is not None and bench.is_staged:
                 yield same("reply.raw_finish", word, reply.raw_finish)
 
 
-def _words(seen: Seen) -> set[str]:
+def _words(seen: ObservedExchange) -> set[str]:
     return {word for each in objects(seen.body) for word in strings(each)}
 
 
-def grounding(bench: Bench) -> Iterator[Check]:
+def grounding(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What an answer rests on is kept as it came."""
     staged: Json = {"groundingChunks": [{"web": {"uri": _SOURCE, "title": "Four"}}]}
     yield from _beside(bench, Turn(text=ANSWER, grounding=staged), "grounding", staged, _SOURCE)
 
 
-def safety_ratings(bench: Bench) -> Iterator[Check]:
+def safety_ratings(bench: Testbed) -> Iterator[ScenarioCheck]:
     """How safe a service finds an answer is kept as it came."""
     staged: Json = [{"category": _RATING, "probability": "NEGLIGIBLE"}]
     yield from _beside(bench, Turn(text=ANSWER, safety=staged), "safety", staged, _RATING)
 
 
-def _beside(bench: Bench, turn: Turn, field: str, staged: Json, mark: str) -> Iterator[Check]:
+def _beside(
+    bench: Testbed, turn: Turn, field: str, staged: Json, mark: str
+) -> Iterator[ScenarioCheck]:
     for stream in (False, True):
         bench.stage(turn)
         seen = bench.ask(QUESTION, stream=stream)
         if not says(seen.body, mark):
-            raise lacking(f"answers come without {_BESIDE[field]} here")
-        yield same(f"reply.{field}", staged, getattr(replied(seen), field))
-        yield same("reply.text", ANSWER, replied(seen).text)
+            raise not_supported(f"answers come without {_BESIDE[field]} here")
+        yield same(f"reply.{field}", staged, getattr(require_reply(seen), field))
+        yield same("reply.text", ANSWER, require_reply(seen).text)
 
 
 _WRONG_KEY = "not-a-key-of-anyone"
@@ -91,69 +93,71 @@ _AFTER = 7.0  # seconds; nobody's default
 _NO_MODEL = "no-such-model-1"
 
 
-def error_auth(bench: Bench) -> Iterator[Check]:
+def error_auth(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A key that is wrong, or may not do this, is an error of auth, and travels in a header."""
     for status, code in ((401, None), (403, None), *bench.wire.service().bad_key):
         bench.stage(_refusing(status, code=code))
-        seen = bench.tried(QUESTION, key=_WRONG_KEY, stream=False)
+        seen = bench.try_ask(QUESTION, key=_WRONG_KEY, stream=False)
         key = any(_WRONG_KEY in value for value in seen.request.headers.values())
         yield true("the key", "in a header", sorted(seen.request.headers), holds=key)
         yield true(
             "the key", "not in the address", "there", holds=_WRONG_KEY not in seen.request.url
         )
-        yield offered("the answer", "a refusal", "taken with any key", holds=seen.error is not None)
+        yield optional_check(
+            "the answer", "a refusal", "taken with any key", holds=seen.error is not None
+        )
         yield _is(seen, *((AuthFailed, PermissionDenied) if status == 403 else (AuthFailed,)))
-        yield from _told(seen, "auth", status if bench.staged else None)
+        yield from _told(seen, "auth", status if bench.is_staged else None)
         if not bench.stages:
             return
 
 
-def error_rate_limit(bench: Bench) -> Iterator[Check]:
+def error_rate_limit(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Too many requests is a rate limit, with the seconds to wait that the service asks for."""
     bench.stage(_refusing(429, retry_after=_AFTER))
-    seen = bench.tried(QUESTION, stream=False)
+    seen = bench.try_ask(QUESTION, stream=False)
     yield from _told(seen, "rate_limit", 429)
     told = getattr(seen.error, "retry_after", None)
-    if bench.staged or told is not None:
+    if bench.is_staged or told is not None:
         yield same("error.retry_after", _AFTER, told)
 
 
-def error_invalid_request(bench: Bench) -> Iterator[Check]:
+def error_invalid_request(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What a service cannot read is a bad request, in the service's own words."""
     cap: Json = "as many as you like"
     for key in reversed(bench.entry.provider.parameters["max_tokens"]):
         cap = {key: cap}
-    seen = bench.tried(QUESTION, cap, stream=False)
+    seen = bench.try_ask(QUESTION, cap, stream=False)
     refused = seen.error is not None
-    yield offered("the answer", "a refusal", "taken as it is", holds=refused)
+    yield optional_check("the answer", "a refusal", "taken as it is", holds=refused)
     yield from _told(seen, "invalid_arg", None)
 
 
-def error_not_found(bench: Bench) -> Iterator[Check]:
+def error_not_found(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A model that is not there is not found, and not taken for another error."""
     bench.stage(_refusing(404, message=f"There is no {_NO_MODEL}."))
-    seen = bench.tried(QUESTION, stream=False)
+    seen = bench.try_ask(QUESTION, stream=False)
     yield _is(seen, NotFound)
     yield from _told(seen, "not_found", 404)
 
 
-def error_server(bench: Bench) -> Iterator[Check]:
+def error_server(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A service that breaks or is overloaded is the server's error, whole or streamed."""
     for status in (500, 503):
         for stream in (False, True):
             bench.stage(_refusing(status))
-            seen = bench.tried(QUESTION, stream=stream)
+            seen = bench.try_ask(QUESTION, stream=stream)
             yield from _told(seen, "server", status)
 
 
-def error_in_stream(bench: Bench) -> Iterator[Check]:
+def error_in_stream(bench: Testbed) -> Iterator[ScenarioCheck]:
     """An error after the answer began is an error, and a stream cut off is not an answer."""
     bench.stage(Turn(fault=Fault(kind="error_event", status=500)))
-    seen = bench.tried(QUESTION, stream=True)
+    seen = bench.try_ask(QUESTION, stream=True)
     yield true("the answer", "an error", seen.reply, holds=seen.error is not None)
     yield same("error.category", "server", _category(seen.error))
     bench.stage(Turn(fault=Fault(kind="no_end")))
-    cut = bench.tried(QUESTION, stream=True)
+    cut = bench.try_ask(QUESTION, stream=True)
     yield true("the answer", "an error", cut.reply, holds=cut.error is not None)
     yield same("error", "Truncated", type(cut.error).__name__)
 
@@ -169,12 +173,12 @@ def _refusing(
     return Turn(fault=fault)
 
 
-def _is(seen: Seen, *kinds: type[ServiceError]) -> Check:
+def _is(seen: ObservedExchange, *kinds: type[ServiceError]) -> ScenarioCheck:
     names = " or ".join(kind.__name__ for kind in kinds)
     return true("error", names, type(seen.error).__name__, holds=isinstance(seen.error, kinds))
 
 
-def _told(seen: Seen, category: str, status: int | None) -> Iterator[Check]:
+def _told(seen: ObservedExchange, category: str, status: int | None) -> Iterator[ScenarioCheck]:
     """Check that an error is of this kind and keeps what the service said."""
     error = seen.error
     yield true("error", "one of the service", repr(error), holds=isinstance(error, ServiceError))

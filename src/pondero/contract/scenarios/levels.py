@@ -13,9 +13,9 @@ from ...catalog import ModelEntry
 from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
-from ..bench import Bench, Seen
-from ..scenario import Check, lacking, offered, same, true
-from ..wire import Path, at, figures, leaves, says
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, not_supported, optional_check, same, true
+from ..wire import Path, leaves, says, wire_usage, wire_value
 from .shared_checks import (
     ANSWER,
     COUNTS,
@@ -23,102 +23,104 @@ from .shared_checks import (
     SUM,
     THOUGHT,
     THOUGHT_OF,
-    answered,
-    asked,
+    check_answer,
+    check_plan,
+    check_request,
+    check_thinking,
     once,
-    planned,
-    replied,
-    thought,
+    require_reply,
     user,
 )
 
 _NEXT = "What is 23 * 3?"
 
 
-def thinking_config(bench: Bench) -> Iterator[Check]:
+def thinking_config(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A level is sent where this service has its knob, and nothing else is."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
-    unset = bench.prepared(None)[0]
+    unset = bench.prepare(None)[0]
     yield once(seen)
-    yield from planned(bench, seen.request, seen.plan)
+    yield from check_plan(bench, seen.request, seen.plan)
     yield true(
         "the request", "other than without a wish", "the same", holds=_differs(seen, unset.body)
     )
-    yield from answered(bench, seen, ANSWER)
+    yield from check_answer(bench, seen, ANSWER)
 
 
-def thinking_response(bench: Bench) -> Iterator[Check]:
+def thinking_response(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Thinking in an answer is found, and is not taken for the answer."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
     yield once(seen)
-    yield from thought(bench, seen, THOUGHT)
-    yield from answered(bench, seen, ANSWER)
-    yield same("reply.finish", "stop", replied(seen).finish)
+    yield from check_thinking(bench, seen, THOUGHT)
+    yield from check_answer(bench, seen, ANSWER)
+    yield same("reply.finish", "stop", require_reply(seen).finish)
 
 
-def thinking_extraction(bench: Bench) -> Iterator[Check]:
+def thinking_extraction(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Thinking and words stand in the order in which they came, thinking first."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
-    parts = [part for part in replied(seen).message.parts if isinstance(part, Thinking | Text)]
+    parts = [
+        part for part in require_reply(seen).message.parts if isinstance(part, Thinking | Text)
+    ]
     kinds = [type(part).__name__ for part in parts if part.text]
-    yield offered("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
+    yield optional_check("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
     yield same("the first part", Thinking.__name__, kinds[0])
     yield same("the last part", Text.__name__, kinds[-1])
-    yield from thought(bench, seen, THOUGHT)
+    yield from check_thinking(bench, seen, THOUGHT)
 
 
-def thinking_off(bench: Bench) -> Iterator[Check]:
+def thinking_off(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Off is off, or the least there is and says so; thinking that comes anyway is kept."""
     seen = bench.ask(SUM, "off", stream=False)
-    plan, reply = seen.plan, replied(seen)
+    plan, reply = seen.plan, require_reply(seen)
     yield once(seen)
-    yield from planned(bench, seen.request, plan)
+    yield from check_plan(bench, seen.request, plan)
     if bench.entry.capability.off:
         yield same("plan.will_think", expected=False, actual=plan.will_think)
         told = (*reply.thinking, reply.usage.thinking)
-        yield offered("reply.thinking", "none", told, holds=not any(told))
+        yield optional_check("reply.thinking", "none", told, holds=not any(told))
         yield same("reply.verdict", "as_planned", reply.verdict)
     else:
         codes = [note.code for note in plan.adjustments]
         yield true("plan.adjustments", "a word about it", codes, holds="cannot_disable" in codes)
-    yield from answered(bench, seen)
+    yield from check_answer(bench, seen)
     if bench.stages:
         yield from _anyway(bench)
 
 
-def _anyway(bench: Bench) -> Iterator[Check]:
+def _anyway(bench: Testbed) -> Iterator[ScenarioCheck]:
     bench.stage(THOUGHT_OF)
     seen = bench.ask(SUM, "off", stream=False)
-    reply = replied(seen)
+    reply = require_reply(seen)
     if says(seen.body, THOUGHT):
         yield same("reply.thinking, though off", (THOUGHT,), reply.thinking)
-    if COUNTS.thinking in figures(seen.body):
+    if COUNTS.thinking in wire_usage(seen.body):
         yield same("usage.thinking, though off", COUNTS.thinking, reply.usage.thinking)
         if seen.plan.will_think is False:
             yield same("reply.verdict, though off", "thought_though_off", reply.verdict)
 
 
-_Run = Callable[[Bench], Iterator[Check]]
+_Run = Callable[[Testbed], Iterator[ScenarioCheck]]
 
 
 def _at(level: str) -> _Run:
-    def run(bench: Bench) -> Iterator[Check]:
+    def run(bench: Testbed) -> Iterator[ScenarioCheck]:
         seen = bench.ask(SUM, level, stream=False)
-        reply = replied(seen)
+        reply = require_reply(seen)
         yield once(seen)
-        yield from planned(bench, seen.request, seen.plan)
+        yield from check_plan(bench, seen.request, seen.plan)
         if seen.accepted is not None and bench.strict:
             yield same(
                 "thinks, as the service reads it", expected=True, actual=seen.accepted.thinks
             )
         verdict = reply.verdict
-        yield offered(
+        yield optional_check(
             "reply.verdict", "as_planned", verdict, holds=verdict in ("as_planned", "unknown")
         )
-        yield from answered(bench, seen)
+        yield from check_answer(bench, seen)
 
     run.__name__ = f"thinking_{level}"
     run.__doc__ = f"At {level}, the model is told so and thinks so."
@@ -130,13 +132,13 @@ thinking_medium: _Run = _at("medium")
 thinking_high: _Run = _at("high")
 
 
-def thinking_max(bench: Bench) -> Iterator[Check]:
+def thinking_max(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The highest level is the most this model takes, and never less than a lower one."""
     most = bench.ask(SUM, "max", stream=False)
     high = bench.ask(SUM, "high", stream=False)
     yield once(most)
-    yield from planned(bench, most.request, most.plan)
-    yield from planned(bench, high.request, high.plan)
+    yield from check_plan(bench, most.request, most.plan)
+    yield from check_plan(bench, high.request, high.plan)
     facts = bench.entry.capability
     if facts.by_budget and facts.budget is not None:
         top = facts.budget.nominal or facts.budget.max
@@ -147,56 +149,56 @@ def thinking_max(bench: Bench) -> Iterator[Check]:
     else:
         yield same("word of max", facts.levels[-1], most.plan.level)
     if bench.strict:
-        counts = [replied(seen).usage.thinking or 0 for seen in (high, most)]
+        counts = [require_reply(seen).usage.thinking or 0 for seen in (high, most)]
         yield true("tokens of high and max", "not falling", counts, holds=counts == sorted(counts))
 
 
-def thinking_transition(bench: Bench) -> Iterator[Check]:
+def thinking_transition(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A level can change between turns: the model, and what was said, stay."""
     question, (weak, strong) = user(SUM), _two(bench)
     first = bench.ask([question], weak, stream=False)
-    past = replied(first).message
+    past = require_reply(first).message
     second = bench.ask([question, past, user(_NEXT)], strong, stream=False)
     yield once(first)
     yield once(second)
-    yield from planned(bench, first.request, first.plan)
-    yield from planned(bench, second.request, second.plan)
+    yield from check_plan(bench, first.request, first.plan)
+    yield from check_plan(bench, second.request, second.plan)
     rungs = (first.plan.level, first.plan.budget) != (second.plan.level, second.plan.budget)
     yield true("levels", "two different ones", (first.plan.level, second.plan.level), holds=rungs)
     yield same("model", first.plan.model, second.plan.model)
-    yield from asked(second, ("user", SUM), ("assistant", past.text), ("user", _NEXT))
-    yield from answered(bench, second)
+    yield from check_request(second, ("user", SUM), ("assistant", past.text), ("user", _NEXT))
+    yield from check_answer(bench, second)
 
 
-def _two(bench: Bench) -> tuple[str, str]:
+def _two(bench: Testbed) -> tuple[str, str]:
     """Return two levels that differ on this model: low and high, else two of its own."""
     own = bench.entry.capability.levels
     return ("low", "high") if {"low", "high"} <= set(own) else (own[0], own[-1])
 
 
-def thinking_unasked(bench: Bench) -> Iterator[Check]:
+def thinking_unasked(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Where nothing is wished for, nothing about thinking is sent."""
     seen = bench.ask(SUM, stream=False)
     yield once(seen)
     if seen.accepted is not None:
         yield same("the wish as the service reads it", "unset", seen.accepted.intent.kind)
     for path in _knobs(bench):
-        yield same(f"{'.'.join(map(str, path))} of the request", None, at(seen.sent, path))
-    off = bench.prepared(OFF)[0]
+        yield same(f"{'.'.join(map(str, path))} of the request", None, wire_value(seen.sent, path))
+    off = bench.prepare(OFF)[0]
     if bench.entry.capability.off:
         yield true("the request", "other than off", "the same", holds=_differs(seen, off.body))
-    yield from answered(bench, seen)
+    yield from check_answer(bench, seen)
 
 
-def _knobs(bench: Bench) -> Iterator[Path]:
+def _knobs(bench: Testbed) -> Iterator[Path]:
     """Yield the paths where a wish would stand in the request."""
     usual = set(map(tuple, bench.entry.provider.parameters.values()))
-    for path, _ in leaves(bench.prepared("high")[1].fields):
+    for path, _ in leaves(bench.prepare("high")[1].fields):
         if path not in usual:
             yield path
 
 
-def _differs(seen: Seen, body: bytes) -> bool:
+def _differs(seen: ObservedExchange, body: bytes) -> bool:
     return seen.request.body != body
 
 
@@ -204,7 +206,7 @@ _THIRDS = {"low": 1, "medium": 2, "high": 3}
 _NO_LEVELS = ("hihg", "", -1, 3.5, object())
 
 
-def thinking_budgets(bench: Bench) -> Iterator[Check]:
+def thinking_budgets(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Every level of every model here is a figure or a word of that model, and none falls."""
     for entry in _one_a_family(bench):
         ladder = levels(entry.id)
@@ -218,11 +220,11 @@ def thinking_budgets(bench: Bench) -> Iterator[Check]:
             rungs = [facts.efforts.index(word) for word in words if word in facts.efforts]
             yield true(f"{entry.model}: words", "not falling", words, holds=rungs == sorted(rungs))
         for level in ("low", "medium", "high"):
-            request, plan = bench.prepared(level, entry=entry)
-            yield from planned(bench, request, plan, entry)
+            request, plan = bench.prepare(level, entry=entry)
+            yield from check_plan(bench, request, plan, entry)
 
 
-def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[Check]:
+def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[ScenarioCheck]:
     low, top = budget.min if budget.base is None else budget.base, budget.nominal or budget.max
     by_level = {str(plan.asked): plan for plan in ladder}
     for level, third in _THIRDS.items():
@@ -234,12 +236,12 @@ def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iter
     yield true(f"{entry.model}: budgets", f"{budget.min} to {budget.max}", sent, holds=fit)
 
 
-def thinking_serialisation(bench: Bench) -> Iterator[Check]:
+def thinking_serialisation(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Each level stands in the JSON where this service looks, and is read back the same."""
     bodies = {}
     for level in LEVELS:
-        request, plan = bench.prepared(level)
-        yield from planned(bench, request, plan)
+        request, plan = bench.prepare(level)
+        yield from check_plan(bench, request, plan)
         yield same(f"{level}: the service's side", None, _refused(bench, bench.entry, level))
         bodies[level] = (request.body, plan)
     for one, other in pairwise(LEVELS):
@@ -248,26 +250,26 @@ def thinking_serialisation(bench: Bench) -> Iterator[Check]:
         yield same(f"{one} and {other} sent alike", same_rung, same_body)
 
 
-def thinking_all_models(bench: Bench) -> Iterator[Check]:
+def thinking_all_models(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Every model here takes every level, as what we make of it."""
     taken = 0
     for entry in _one_a_family(bench):
         for level in (None, *LEVELS):
-            request, plan = bench.prepared(level, entry=entry)
+            request, plan = bench.prepare(level, entry=entry)
             error = bench.refusal(request, entry)
             if isinstance(error, NotFound):
                 break  # in the catalog, and no longer served
             yield same(f"{entry.model}/{level}: the service's side", None, error and str(error))
-            yield from planned(bench, request, plan, entry)
+            yield from check_plan(bench, request, plan, entry)
             taken += 1
     yield true("levels taken", "at least one", taken, holds=taken > 0)
 
 
-def thinking_unsupported_model(bench: Bench) -> Iterator[Check]:
+def thinking_unsupported_model(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A model that does not think is told nothing about it, and the plan says so."""
-    other = next((e for e in bench.served() if not e.capability.thinks), None)
+    other = next((e for e in bench.served_models() if not e.capability.thinks), None)
     if other is None:
-        raise lacking("every model here thinks")
+        raise not_supported("every model here thinks")
     bench.stage()
     seen = bench.ask(QUESTION, "high", entry=other, stream=False)
     unset = bench.ask(QUESTION, entry=other, stream=False)
@@ -276,14 +278,14 @@ def thinking_unsupported_model(bench: Bench) -> Iterator[Check]:
     codes = [note.code for note in seen.plan.adjustments]
     yield true("plan.adjustments", "no_thinking", codes, holds="no_thinking" in codes)
     yield same("plan.will_think", expected=False, actual=seen.plan.will_think)
-    yield from answered(bench, seen)
+    yield from check_answer(bench, seen)
 
 
-def thinking_invalid_level(bench: Bench) -> Iterator[Check]:
+def thinking_invalid_level(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A level that is none is refused before anything is sent, and the words that are one named."""
     for wish in _NO_LEVELS:
         try:
-            bench.tried(QUESTION, wish)
+            bench.try_ask(QUESTION, wish)
         except BadThinking as error:
             yield same(f"category of {wish!r}", "invalid_arg", error.category)
             if isinstance(wish, str) and wish:
@@ -294,7 +296,7 @@ def thinking_invalid_level(bench: Bench) -> Iterator[Check]:
     yield same("requests sent", 0, len(bench.listener.exchanges))
 
 
-def thinking_summary_flag(bench: Bench) -> Iterator[Check]:
+def thinking_summary_flag(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Whether the thinking is to be read is said where this service has a word for it."""
     placement = bench.entry.placement
     shown = _body(bench, "summary")
@@ -302,44 +304,44 @@ def thinking_summary_flag(bench: Bench) -> Iterator[Check]:
     if placement.show is None and placement.hide is None:
         yield same("the request", shown, hidden)
         yield from _said_to_be_shown(bench)
-        raise lacking("this wire has no word for it")
+        raise not_supported("this wire has no word for it")
     yield from _flags(placement, shown, hidden)
-    accepted = bench.read(bench.prepared("medium", policy={"show": "summary"})[0])
+    accepted = bench.read(bench.prepare("medium", policy={"show": "summary"})[0])
     if accepted is not None and bench.entry.capability.shown != "never":
         yield same("shown, as the service reads it", expected=True, actual=accepted.shown)
 
 
-def _said_to_be_shown(bench: Bench) -> Iterator[Check]:
+def _said_to_be_shown(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Where thinking comes by itself and cannot be hidden, the plan says so."""
-    plan = bench.prepared("medium", policy={"show": "none"})[1]
+    plan = bench.prepare("medium", policy={"show": "none"})[1]
     by_itself = bench.entry.capability.shown in ("full", "summary") and plan.will_think
     codes = [note.code for note in plan.adjustments]
     yield same("a word about it", by_itself, "cannot_hide" in codes)
 
 
-def _flags(placement: Placement, shown: object, hidden: object) -> Iterator[Check]:
+def _flags(placement: Placement, shown: object, hidden: object) -> Iterator[ScenarioCheck]:
     for name, wanted, other in (("show", shown, hidden), ("hide", hidden, shown)):
         for path, value in leaves(getattr(placement, name) or {}):
             where = f"{name}: {'.'.join(map(str, path))}"
-            yield same(where, value, at(wanted, path))
-            beside = at(other, path)
+            yield same(where, value, wire_value(wanted, path))
+            beside = wire_value(other, path)
             yield true(where, f"not {value!r} otherwise", beside, holds=beside != value)
 
 
-def _body(bench: Bench, show: str) -> object:
-    body: object = msgspec.json.decode(bench.prepared("medium", policy={"show": show})[0].body)
+def _body(bench: Testbed, show: str) -> object:
+    body: object = msgspec.json.decode(bench.prepare("medium", policy={"show": show})[0].body)
     return body
 
 
-def _one_a_family(bench: Bench) -> list[ModelEntry]:
+def _one_a_family(bench: Testbed) -> list[ModelEntry]:
     """Return this model, and one of every other family here whose thinking can be controlled."""
     own = bench.entry
     others = {each.family: each for each in reversed(bench.siblings()) if each.family != own.family}
     return [e for e in (own, *others.values()) if e.capability.thinks and e.capability.levels]
 
 
-def _refused(bench: Bench, entry: ModelEntry, level: str) -> str | None:
-    error = bench.refusal(bench.prepared(level, entry=entry)[0], entry)
+def _refused(bench: Testbed, entry: ModelEntry, level: str) -> str | None:
+    error = bench.refusal(bench.prepare(level, entry=entry)[0], entry)
     return None if error is None else str(error)
 
 

@@ -30,9 +30,9 @@ from ...canon import (
 from ...catalog import ModelEntry
 from ...emulator import Call, Turn
 from ...thinking import Plan, read_thinking
-from ..bench import Bench, Seen
-from ..scenario import Check, offered, same, true
-from ..wire import at, leaves, says
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, optional_check, same, true
+from ..wire import leaves, says, wire_value
 
 QUESTION = "What is 2+2?"
 SUM = "What is 17 * 23?"
@@ -69,44 +69,50 @@ def user(text: str) -> Message:
     return Message("user", (Text(text),))
 
 
-def replied(seen: Seen) -> Reply:
+def require_reply(seen: ObservedExchange) -> Reply:
     """Return the reply of an exchange that had one."""
     if seen.reply is None:
         raise AssertionError  # ask raises where there is no reply
     return seen.reply
 
 
-def once(seen: Seen) -> Check:
+def once(seen: ObservedExchange) -> ScenarioCheck:
     """Return a check that the first request was good enough."""
     return same("requests it took", 1, seen.tries)
 
 
-def asked(seen: Seen, *messages: tuple[str, str]) -> Iterator[Check]:
+def check_request(seen: ObservedExchange, *messages: tuple[str, str]) -> Iterator[ScenarioCheck]:
     """Check that the service's side reads these roles and words in the request, in this order."""
     if seen.accepted is not None:
         found = [(each.role, each.text) for each in seen.accepted.request.messages]
         yield same("messages as the service reads them", list(messages), found)
 
 
-def answered(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Check]:
+def check_answer(
+    bench: Testbed, seen: ObservedExchange, words: str | None = None
+) -> Iterator[ScenarioCheck]:
     """Check the text of an answer: not empty, as on the wire, and as staged."""
-    reply = replied(seen)
+    reply = require_reply(seen)
     yield true("reply.text", "words", reply.text, holds=bool(reply.text.strip()))
     yield true(
         "reply.text", "as it stands on the wire", reply.text, holds=says(seen.body, reply.text)
     )
-    if bench.staged and words is not None:
+    if bench.is_staged and words is not None:
         yield same("reply.text", words, reply.text)
 
 
-def thought(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Check]:
+def check_thinking(
+    bench: Testbed, seen: ObservedExchange, words: str | None = None
+) -> Iterator[ScenarioCheck]:
     """Check the thinking of an answer: shown, as on the wire, apart from the words."""
-    reply = replied(seen)
+    reply = require_reply(seen)
     shown = "".join(reply.thinking)
-    yield offered("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
+    yield optional_check(
+        "reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip())
+    )
     for text in reply.thinking:
         yield true("reply.thinking", "as it stands on the wire", text, holds=says(seen.body, text))
-    if bench.staged and words is not None:
+    if bench.is_staged and words is not None:
         yield same("reply.thinking", (words,), reply.thinking)
         yield true("reply.text", "no thinking in it", reply.text, holds=words not in reply.text)
 
@@ -114,16 +120,16 @@ def thought(bench: Bench, seen: Seen, words: str | None = None) -> Iterator[Chec
 # -- what is said about thinking -----------------------------------------------------------------
 
 
-def planned(
-    bench: Bench, request: HttpRequest, plan: Plan, entry: ModelEntry | None = None
-) -> Iterator[Check]:
+def check_plan(
+    bench: Testbed, request: HttpRequest, plan: Plan, entry: ModelEntry | None = None
+) -> Iterator[ScenarioCheck]:
     """Check that the request says what the plan says: as bytes, as a wish, and to the service."""
     of = entry or bench.entry
     body = msgspec.json.decode(request.body)
     at_level = f"{of.model}/{plan.asked}"
     for path, value in leaves(plan.fields):
         where = ".".join(map(str, path))
-        yield same(f"{at_level}: {where} of the request", value, at(body, path))
+        yield same(f"{at_level}: {where} of the request", value, wire_value(body, path))
     yield from _meant(at_level, plan, of)
     intent = read_thinking(body, of.placement, of.provider.parameters).intent
     yield from _agrees(
@@ -136,7 +142,7 @@ def planned(
         )
 
 
-def _meant(at_level: str, plan: Plan, of: ModelEntry) -> Iterator[Check]:
+def _meant(at_level: str, plan: Plan, of: ModelEntry) -> Iterator[ScenarioCheck]:
     """Check the plan itself: a level that the model has is that level and no other."""
     facts = of.capability
     own = facts.efforts if not facts.by_budget else ()
@@ -146,7 +152,7 @@ def _meant(at_level: str, plan: Plan, of: ModelEntry) -> Iterator[Check]:
 
 def _agrees(
     what: str, plan: Plan, kind: str, level: str | None, budget: int | None
-) -> Iterator[Check]:
+) -> Iterator[ScenarioCheck]:
     if kind == "off":
         yield true(what, "thinking", "off", holds=not plan.will_think)
     elif kind == "budget" and plan.budget is not None:
@@ -161,7 +167,7 @@ def _agrees(
 # -- a stream ------------------------------------------------------------------------------------
 
 
-def grammar(events: Sequence[Event]) -> Iterator[Check]:
+def grammar(events: Sequence[Event]) -> Iterator[ScenarioCheck]:
     """Check the order of events: Started first, each part begun and ended, Finished last."""
     names = [type(event).__name__ for event in events]
     yield same("first event", Started.__name__, names[0] if names else None)
@@ -192,7 +198,7 @@ def _told(event: TextDelta | ThinkingDelta | ToolDelta) -> str:
     return event.json if isinstance(event, ToolDelta) else event.text
 
 
-def _whole(told: str, part: Part) -> Iterator[Check]:
+def _whole(told: str, part: Part) -> Iterator[ScenarioCheck]:
     if isinstance(part, Text | Thinking):
         yield same("deltas of a part", part.text, told)
     elif isinstance(part, ToolCall) and told and not isinstance(part.arguments, str):

@@ -7,8 +7,8 @@ from ...canon import Event, Message, PartEnd, ResponseHead, TextDelta, ThinkingD
 from ...dialects import Where
 from ...emulator import Turn
 from ...errors import WireError
-from ..bench import Bench, Seen
-from ..scenario import Check, offered, same, true
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import objects
 from .shared_checks import (
     ANSWER,
@@ -20,61 +20,61 @@ from .shared_checks import (
     TOOL,
     WEATHER,
     WIDE,
-    answered,
     bare,
+    check_answer,
+    check_thinking,
     deltas,
     grammar,
     once,
-    replied,
-    thought,
+    require_reply,
 )
-from .tools import called, declared
+from .tools import check_tool_call, check_tool_declared
 
 
-def streaming_text(bench: Bench) -> Iterator[Check]:
+def streaming_text(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The words of a stream add up to the answer, and are the answer in one piece."""
     bench.stage(SPOKEN)
     seen = bench.ask(QUESTION, stream=True)
     yield once(seen)
     yield from _asked_to_stream(seen)
     yield from grammar(seen.events)
-    yield from answered(bench, seen, ANSWER)
-    yield same("deltas", replied(seen).text, deltas(seen.events, TextDelta))
+    yield from check_answer(bench, seen, ANSWER)
+    yield same("deltas", require_reply(seen).text, deltas(seen.events, TextDelta))
     yield from _as_in_one(bench, seen, SPOKEN)
 
 
-def streaming_thinking(bench: Bench) -> Iterator[Check]:
+def streaming_thinking(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The thinking of a stream adds up, and is the thinking of the answer in one piece."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=True)
     yield once(seen)
     yield from grammar(seen.events)
-    yield from thought(bench, seen, THOUGHT)
-    yield same("deltas", "".join(replied(seen).thinking), deltas(seen.events, ThinkingDelta))
-    yield from answered(bench, seen, ANSWER)
+    yield from check_thinking(bench, seen, THOUGHT)
+    yield same("deltas", "".join(require_reply(seen).thinking), deltas(seen.events, ThinkingDelta))
+    yield from check_answer(bench, seen, ANSWER)
     yield from _as_in_one(bench, seen, THOUGHT_OF, thinking="medium")
 
 
-def streaming_tool_call(bench: Bench) -> Iterator[Check]:
+def streaming_tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The arguments of a streamed call add up, and are those of the call in one piece."""
     bench.stage(CALLED)
     seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=True)
     yield once(seen)
     yield from grammar(seen.events)
-    yield from declared(seen)
-    yield from called(seen)
+    yield from check_tool_declared(seen)
+    yield from check_tool_call(seen)
     told = deltas(seen.events, ToolDelta)
     yield true("deltas", "the arguments", told, holds=not told or "Paris" in told)
     yield from _as_in_one(bench, seen, CALLED, prompt=WEATHER, thinking="off", tools=[TOOL])
 
 
-def thinking_streaming(bench: Bench) -> Iterator[Check]:
+def thinking_streaming(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Thinking comes before the words it leads to, delta by delta, and stays apart from them."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=True)
     yield once(seen)
     order = [type(e) for e in seen.events if isinstance(e, TextDelta | ThinkingDelta)]
-    yield offered("deltas", "some thinking", len(order), holds=ThinkingDelta in order)
+    yield optional_check("deltas", "some thinking", len(order), holds=ThinkingDelta in order)
     yield true("deltas", "some words", len(order), holds=TextDelta in order)
     first = order.index(TextDelta)
     yield same(
@@ -83,19 +83,19 @@ def thinking_streaming(bench: Bench) -> Iterator[Check]:
     late = [kind.__name__ for kind in order[first:] if kind is ThinkingDelta]
     yield same("thinking after the words", [], late)
     several = order.count(ThinkingDelta)
-    yield offered("thinking deltas", "more than one", several, holds=several > 1)
-    yield from thought(bench, seen)
+    yield optional_check("thinking deltas", "more than one", several, holds=several > 1)
+    yield from check_thinking(bench, seen)
     yield from grammar(seen.events)
 
 
-def framing(bench: Bench) -> Iterator[Check]:
+def framing(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A stream is read the same however its bytes are cut, and another framing never wrongly."""
     bench.stage(Turn(text=WIDE))
     seen = bench.ask(QUESTION, stream=True)
     yield once(seen)
-    yield from answered(bench, seen, WIDE)
+    yield from check_answer(bench, seen, WIDE)
     body = seen.body
-    whole = bare(replied(seen).message)
+    whole = bare(require_reply(seen).message)
     one_by_one = [body[at : at + 1] for at in range(len(body))]
     yield same("read byte by byte", whole, _parts(bench, seen, one_by_one))
     middle = len(body) // 2
@@ -108,27 +108,29 @@ def framing(bench: Bench) -> Iterator[Check]:
 
 
 def _as_in_one(
-    bench: Bench, seen: Seen, turn: Turn, *, prompt: str = QUESTION, **options: Any
-) -> Iterator[Check]:
+    bench: Testbed, seen: ObservedExchange, turn: Turn, *, prompt: str = QUESTION, **options: Any
+) -> Iterator[ScenarioCheck]:
     """Check that the same answer in one piece is the same; only a staged one is given twice."""
     if bench.stages:
         bench.stage(turn)
         whole = bench.ask(prompt, stream=False, **options)
         yield same(
-            "the answer in one piece", bare(replied(whole).message), bare(replied(seen).message)
+            "the answer in one piece",
+            bare(require_reply(whole).message),
+            bare(require_reply(seen).message),
         )
-        yield same("its finish", replied(whole).finish, replied(seen).finish)
-        yield same("its counts", replied(whole).usage, replied(seen).usage)
+        yield same("its finish", require_reply(whole).finish, require_reply(seen).finish)
+        yield same("its counts", require_reply(whole).usage, require_reply(seen).usage)
 
 
-def _asked_to_stream(seen: Seen) -> Iterator[Check]:
+def _asked_to_stream(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
     if seen.accepted is not None:
         yield same(
             "stream as the service reads it", expected=True, actual=seen.accepted.request.stream
         )
 
 
-def _parts(bench: Bench, seen: Seen, pieces: list[bytes]) -> list[object] | None:
+def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[object] | None:
     """Return the parts of a stream cut like this; None where it is refused."""
     entry, head = bench.entry, seen.exchange.head or ResponseHead(200)
     where = Where(entry.model, entry.provider.name, entry.provider.quirks)

@@ -5,10 +5,20 @@ from collections.abc import Iterator, Sequence
 
 from ...canon import Message, Text, ToolCall, ToolResult
 from ...emulator import Turn
-from ..bench import Bench, Seen
-from ..scenario import Check, offered, same, true
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import says
-from .shared_checks import ARGUMENTS, CALLED, RESULT, SPOKEN, TOOL, WEATHER, once, replied, user
+from .shared_checks import (
+    ARGUMENTS,
+    CALLED,
+    RESULT,
+    SPOKEN,
+    TOOL,
+    WEATHER,
+    once,
+    require_reply,
+    user,
+)
 
 _MINTED = re.compile(r"[A-Za-z0-9_-]{22}")
 _UNNAMED = (
@@ -17,16 +27,16 @@ _UNNAMED = (
 )
 
 
-def tool_call(bench: Bench) -> Iterator[Check]:
+def tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A tool is offered as it was declared, and the call for it has its name and arguments."""
     bench.stage(CALLED)
     seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=False)
     yield once(seen)
-    yield from declared(seen)
-    yield from called(seen)
+    yield from check_tool_declared(seen)
+    yield from check_tool_call(seen)
 
 
-def tool_call_id_generation(bench: Bench) -> Iterator[Check]:
+def tool_call_id_generation(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A call keeps the id it came with; one without gets 22 characters.
 
     Those are sent only to services that need an id to find the call that a result answers.
@@ -35,15 +45,15 @@ def tool_call_id_generation(bench: Bench) -> Iterator[Check]:
     for stream in (False, True):
         bench.stage(Turn(parts=_UNNAMED), SPOKEN)
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)
-        calls = replied(first).tool_calls
+        calls = require_reply(first).tool_calls
         ids = [call.id for call in calls]
-        yield offered("reply.tool_calls", "a call", ids, holds=bool(ids))
-        if bench.staged:
+        yield optional_check("reply.tool_calls", "a call", ids, holds=bool(ids))
+        if bench.is_staged:
             yield same("calls", [part.arguments for part in _UNNAMED], [c.arguments for c in calls])
         yield same("different ids", len(ids), len(set(ids)))
         yield from _known(first, calls)
         results = tuple(ToolResult(id_, (Text(RESULT),), name=TOOL.name) for id_ in ids)
-        past = [user(WEATHER), replied(first).message, Message("user", results)]
+        past = [user(WEATHER), require_reply(first).message, Message("user", results)]
         second = bench.ask(past, "off", tools=[TOOL], stream=stream)
         yield once(second)
         for call in (each for each in calls if each.minted and not needed):
@@ -54,7 +64,7 @@ def tool_call_id_generation(bench: Bench) -> Iterator[Check]:
             yield from _paired(second.accepted.request.messages, ids, kept=kept)
 
 
-def _known(seen: Seen, calls: Sequence[ToolCall]) -> Iterator[Check]:
+def _known(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Iterator[ScenarioCheck]:
     """Check that each id came with the answer, or is of our making and looks like it."""
     for call in calls:
         if call.minted:
@@ -64,7 +74,7 @@ def _known(seen: Seen, calls: Sequence[ToolCall]) -> Iterator[Check]:
         yield true("id", "on the wire or minted", call.id, holds=known)
 
 
-def _paired(read: Sequence[Message], ids: list[str], *, kept: bool) -> Iterator[Check]:
+def _paired(read: Sequence[Message], ids: list[str], *, kept: bool) -> Iterator[ScenarioCheck]:
     """Check that the service's side finds each result's call, in order."""
     parts = [part for message in read for part in message.parts]
     calls = [part.id for part in parts if isinstance(part, ToolCall)]
@@ -78,7 +88,7 @@ def _paired(read: Sequence[Message], ids: list[str], *, kept: bool) -> Iterator[
         yield true("ids as the service reads them", f"{ids}, or none of them", calls, holds=alike)
 
 
-def declared(seen: Seen) -> Iterator[Check]:
+def check_tool_declared(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
     """Check that the service's side reads the tool as it was declared."""
     if seen.accepted is not None:
         tools = seen.accepted.request.tools
@@ -86,15 +96,15 @@ def declared(seen: Seen) -> Iterator[Check]:
         yield same("their parameters", [TOOL.parameters], [tool.parameters for tool in tools])
 
 
-def called(seen: Seen) -> Iterator[Check]:
+def check_tool_call(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
     """Check the one call of an answer: its name, its arguments, and how the answer ended."""
-    reply = replied(seen)
+    reply = require_reply(seen)
     calls = reply.tool_calls
-    yield offered("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
+    yield optional_check("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
     call = calls[0]
     yield same("call.name", TOOL.name, call.name)
     yield true("call.name", "as it stands on the wire", call.name, holds=says(seen.body, call.name))
-    yield offered(
+    yield optional_check(
         "call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS
     )
     yield true("call.id", "an id", call.id, holds=bool(call.id))

@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 from ...canon import Usage
 from ...emulator import Turn
-from ..bench import Bench, Seen
-from ..scenario import Check, offered, same, true
-from ..wire import figures
-from .shared_checks import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF, once, replied
+from ..bench import ObservedExchange, Testbed
+from ..scenario import ScenarioCheck, optional_check, same, true
+from ..wire import wire_usage
+from .shared_checks import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF, once, require_reply
 
 
-def token_usage(bench: Bench) -> Iterator[Check]:
+def token_usage(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What was read, what was cached and what was written stand apart and add up to the total."""
     for stream in (False, True):
         bench.stage(Turn(text=ANSWER, usage=CACHED))
         seen = bench.ask(QUESTION, "off", stream=stream)
-        usage = replied(seen).usage
+        usage = require_reply(seen).usage
         yield once(seen)
-        yield offered("usage.input", "a count", usage.input, holds=bool(usage.input))
-        yield offered("usage.output", "a count", usage.output, holds=bool(usage.output))
+        yield optional_check("usage.input", "a count", usage.input, holds=bool(usage.input))
+        yield optional_check("usage.output", "a count", usage.output, holds=bool(usage.output))
         yield from _adds_up(seen, usage)
-        if bench.staged:
+        if bench.is_staged:
             yield same(
                 "usage.input and cache_read", _read(CACHED, seen), (usage.input, usage.cache_read)
             )
@@ -28,17 +28,19 @@ def token_usage(bench: Bench) -> Iterator[Check]:
             yield same("usage.total", CACHED.total, usage.total)
 
 
-def thinking_tokens(bench: Bench) -> Iterator[Check]:
+def thinking_tokens(bench: Testbed) -> Iterator[ScenarioCheck]:
     """Tokens of thinking are counted, once, and not as part of the answer."""
     for stream in (False, True):
         bench.stage(THOUGHT_OF)
         seen = bench.ask(SUM, "medium", stream=stream)
-        usage = replied(seen).usage
+        usage = require_reply(seen).usage
         yield once(seen)
-        if not bench.staged:
-            yield offered("usage.thinking", "a count", usage.thinking, holds=bool(usage.thinking))
+        if not bench.is_staged:
+            yield optional_check(
+                "usage.thinking", "a count", usage.thinking, holds=bool(usage.thinking)
+            )
         yield from _adds_up(seen, usage)
-        if bench.staged:
+        if bench.is_staged:
             split = _splits(seen)
             spent = (COUNTS.output or 0) + (0 if split else COUNTS.thinking or 0)
             yield same("usage.thinking", COUNTS.thinking if split else None, usage.thinking)
@@ -46,10 +48,10 @@ def thinking_tokens(bench: Bench) -> Iterator[Check]:
             yield same("usage.total", COUNTS.total, usage.total)
 
 
-def _adds_up(seen: Seen, usage: Usage) -> Iterator[Check]:
+def _adds_up(seen: ObservedExchange, usage: Usage) -> Iterator[ScenarioCheck]:
     if usage.total is not None:
         yield same("sum of the counts", usage.total, usage.known_total)
-    there = figures(seen.body)
+    there = wire_usage(seen.body)
     for name in ("input", "output", "thinking", "total"):
         count = getattr(usage, name)
         if count:
@@ -66,15 +68,15 @@ def _derived(count: int, usage: Usage, there: set[int]) -> bool:
     return any(count + each in there for each in beside) or count == usage.known_total
 
 
-def _splits(seen: Seen) -> bool:
+def _splits(seen: ObservedExchange) -> bool:
     """Return whether this wire has a count of thinking at all."""
-    return COUNTS.thinking in figures(seen.body)
+    return COUNTS.thinking in wire_usage(seen.body)
 
 
-def _read(staged: Usage, seen: Seen) -> tuple[int | None, int | None]:
+def _read(staged: Usage, seen: ObservedExchange) -> tuple[int | None, int | None]:
     """Return the staged input as this wire counts it: without the cached tokens, or with them."""
-    if staged.cache_read in figures(seen.body):
+    if staged.cache_read in wire_usage(seen.body):
         return staged.input, staged.cache_read
     both = (staged.input or 0) + (staged.cache_read or 0)
-    said = both if both in figures(seen.body) else staged.input
-    return said, replied(seen).usage.cache_read
+    said = both if both in wire_usage(seen.body) else staged.input
+    return said, require_reply(seen).usage.cache_read

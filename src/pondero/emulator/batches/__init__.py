@@ -14,12 +14,17 @@ from ...lazy import Loader, make_lazy_getattr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .job import Outcome
-    from .service import Batches, Served
-    from .visit import Visit
+    from .service import BatchResponse, BatchRouter
+    from .visit import BatchCall
 
-_HOMES = {"Batches": "service", "Outcome": "job", "Served": "service", "Visit": "visit"}
+_HOMES = {
+    "BatchRouter": "service",
+    "Outcome": "job",
+    "BatchResponse": "service",
+    "BatchCall": "visit",
+}
 
-__all__ = ["BatchSettings", "Batches", "Outcome", "Served", "Visit"]
+__all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcome"]
 
 
 class BatchSettings(Struct, frozen=True, kw_only=True):

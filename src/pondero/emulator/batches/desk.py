@@ -13,7 +13,17 @@ from msgspec import Struct
 
 from ...canon import HttpRequest, HttpResponse, Json
 from ..faults import Fault
-from .job import Complaint, Item, Job, Outcome, Row, end_of, intended, length_of, shuffled
+from .job import (
+    BatchItem,
+    BatchJob,
+    ItemResult,
+    Outcome,
+    ValidationProblem,
+    end_of,
+    length_of,
+    plan_outcomes,
+    shuffle_results,
+)
 
 Clock = Callable[[], float]
 Answer = Callable[[HttpRequest], HttpResponse | Outcome]
@@ -21,10 +31,10 @@ Answer = Callable[[HttpRequest], HttpResponse | Outcome]
 
 _MOST = 1_000
 _MOST_BYTES = 1024 * 1024 * 1024
-_FAILED = Complaint("The batch could not be validated.", "invalid_batch", 1)
+_FAILED = ValidationProblem("The batch could not be validated.", "invalid_batch", 1)
 
 
-class Stored(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     """A file. ``source`` is the provider that wrote it, None where the caller handed it in.
 
     ``done`` is false while it is still being handed in, piece by piece.
@@ -40,14 +50,14 @@ class Stored(Struct, frozen=True):
     done: bool = True
 
 
-class Desk:
+class BatchStore:
     """The batches and files of one emulator."""
 
     def __init__(self, answer: Answer, clock: Clock, *, looks: int) -> None:
         self._answer = answer
         self._clock = clock
         self._looks = looks
-        self._kept: OrderedDict[str, Job | Stored] = OrderedDict()
+        self._kept: OrderedDict[str, BatchJob | StoredFile] = OrderedDict()
         self._made = self._bytes = 0
 
     def now(self) -> int:
@@ -67,15 +77,15 @@ class Desk:
         owner: str,
         provider: str,
         *,
-        items: list[Item],
+        items: list[BatchItem],
         facts: dict[str, Json],
         fault: Fault | None,
-        complaints: tuple[Complaint, ...] = (),
-    ) -> Job:
+        complaints: tuple[ValidationProblem, ...] = (),
+    ) -> BatchJob:
         """Return a new job, which is kept."""
         if fault is not None and fault.kind == "failed":
             complaints = complaints or (_FAILED,)
-        job = Job(
+        job = BatchJob(
             id=id,
             owner=owner,
             provider=provider,
@@ -89,25 +99,25 @@ class Desk:
         self._keep(job.id, job)
         return job
 
-    def job(self, id: str, owner: str) -> Job | None:
+    def job(self, id: str, owner: str) -> BatchJob | None:
         """Return a job of this owner."""
         found = self._kept.get(id)
-        return found if isinstance(found, Job) and found.owner == owner else None
+        return found if isinstance(found, BatchJob) and found.owner == owner else None
 
-    def jobs(self, owner: str, provider: str) -> list[Job]:
+    def jobs(self, owner: str, provider: str) -> list[BatchJob]:
         """Return the jobs of an owner at a provider, the newest first."""
         return [
             each
             for each in reversed(self._kept.values())
-            if isinstance(each, Job) and (each.owner, each.provider) == (owner, provider)
+            if isinstance(each, BatchJob) and (each.owner, each.provider) == (owner, provider)
         ]
 
-    def add(self, job: Job, items: list[Item]) -> None:
+    def add(self, job: BatchJob, items: list[BatchItem]) -> None:
         """Put more requests into a job."""
         job.items.extend(items)
         self._count(sum(len(item.request.body) for item in items))
 
-    def look(self, job: Job, failed: HttpResponse) -> bool:
+    def look(self, job: BatchJob, failed: HttpResponse) -> bool:
         """Move a job on, because somebody looks at it; return whether it ended just now.
 
         ``failed`` is what a request is answered that the service fails to answer.
@@ -125,7 +135,7 @@ class Desk:
         self._count(sum(len(row.response.body) for row in job.rows if row.response))
         return True
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: BatchJob) -> None:
         """Begin to cancel a job that has not ended."""
         if job.end is None and job.cancelled_at is None:
             job.cancelled_at = self.now()
@@ -134,44 +144,44 @@ class Desk:
         """Forget a job or a file."""
         self._kept.pop(id, None)
 
-    def _rows(self, job: Job, failed: HttpResponse) -> Iterator[Row]:
-        order = shuffled(job)
-        ends = intended(job, order)
+    def _rows(self, job: BatchJob, failed: HttpResponse) -> Iterator[ItemResult]:
+        order = shuffle_results(job)
+        ends = plan_outcomes(job, order)
         for item in order:
             end = ends.get(item.id)
             if end is not None:
-                yield Row(item.id, end, failed if end == "errored" else None)
+                yield ItemResult(item.id, end, failed if end == "errored" else None)
                 continue
             said = self._answer(item.request)
             if isinstance(said, str):
-                yield Row(item.id, said)
+                yield ItemResult(item.id, said)
             else:
-                yield Row(item.id, "succeeded" if said.status < 400 else "errored", said)
+                yield ItemResult(item.id, "succeeded" if said.status < 400 else "errored", said)
 
     # -- files -----------------------------------------------------------------------------------
 
-    def store(self, file: Stored) -> Stored:
+    def store(self, file: StoredFile) -> StoredFile:
         """Keep a file, in place of one with the same id."""
         self._keep(file.id, file)
         return file
 
-    def file(self, id: str, owner: str) -> Stored | None:
+    def file(self, id: str, owner: str) -> StoredFile | None:
         """Return a file of this owner."""
         found = self._kept.get(id)
-        whole = isinstance(found, Stored) and found.done and found.owner == owner
-        return found if isinstance(found, Stored) and whole else None
+        whole = isinstance(found, StoredFile) and found.done and found.owner == owner
+        return found if isinstance(found, StoredFile) and whole else None
 
-    def begun(self, id: str) -> Stored | None:
+    def get_upload(self, id: str) -> StoredFile | None:
         """Return a file that is still being handed in."""
         found = self._kept.get(id)
-        return found if isinstance(found, Stored) and not found.done else None
+        return found if isinstance(found, StoredFile) and not found.done else None
 
-    def files(self, owner: str) -> list[Stored]:
+    def files(self, owner: str) -> list[StoredFile]:
         """Return the files of an owner, the newest first."""
         kept = reversed(self._kept.values())
-        return [each for each in kept if isinstance(each, Stored) and each.owner == owner]
+        return [each for each in kept if isinstance(each, StoredFile) and each.owner == owner]
 
-    def _keep(self, id: str, thing: Job | Stored) -> None:
+    def _keep(self, id: str, thing: BatchJob | StoredFile) -> None:
         self._kept[id] = thing
         self._count(_size(thing))
         while len(self._kept) > _MOST:
@@ -187,8 +197,8 @@ class Desk:
             self._bytes -= _size(self._kept.popitem(last=False)[1])
 
 
-def _size(thing: Job | Stored) -> int:
-    if isinstance(thing, Stored):
+def _size(thing: BatchJob | StoredFile) -> int:
+    if isinstance(thing, StoredFile):
         return len(thing.data)
     asked = sum(len(item.request.body) for item in thing.items)
     return asked + sum(len(row.response.body) for row in thing.rows if row.response)

@@ -12,9 +12,18 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import Desk, Stored
-from .job import Complaint, Job, Row
-from .visit import DAY, Endpoint, Visit, after, json_of, lines, page, said
+from .desk import BatchStore, StoredFile
+from .job import BatchJob, ItemResult, ValidationProblem
+from .visit import (
+    DAY,
+    BatchCall,
+    Endpoint,
+    json_response,
+    parse_body,
+    position_after,
+    slice_page,
+    split_lines,
+)
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _LOST = {
@@ -34,7 +43,7 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     output_expires_after: dict[str, Json] | None = None
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     asked = visit.body(_Create)
     limits = visit.limits
     if asked.endpoint not in limits.endpoints:
@@ -57,22 +66,22 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
         fault=visit.fault,
         complaints=read.complaints,
     )
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if visit.look(desk, job):
         _write(desk, job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     jobs = desk.jobs(visit.owner, visit.provider)
-    start = after(jobs, visit.query.get("after"))
-    shown = page(jobs, start, visit.query.get("limit"), usual=20, most=100)
+    start = position_after(jobs, visit.query.get("after"))
+    shown = slice_page(jobs, start, visit.query.get("limit"), usual=20, most=100)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
-    return said(
+    return json_response(
         {
             "object": "list",
             "data": [_told(job) for job in shown],
@@ -83,31 +92,31 @@ def _list(desk: Desk, visit: Visit) -> HttpResponse:
     )
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is not None:
         visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
     desk.cancel(job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _write(desk: Desk, job: Job) -> None:
+def _write(desk: BatchStore, job: BatchJob) -> None:
     """Write the files of a job that has just ended."""
     if job.end == "failed":
         return
     for fact, good in (("output", True), ("error", False)):
         rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-        name, data = f"{job.id}_{fact}.jsonl", lines(line(job, row) for row in rows)
+        name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
         job.facts[f"{fact}_file_id"] = uploads.write_file(desk, job, name, data)
 
 
-def line(job: Job, row: Row) -> Json:
+def line(job: BatchJob, row: ItemResult) -> Json:
     """Return what became of one request, as these services write it."""
     response, error = None, None
     if row.response is not None:
         said = row.response
         request_id = said.headers.get("x-request-id") or f"req_{job.id[-12:]}"
-        body = json_of(said)
+        body = parse_body(said)
         response = {"status_code": said.status, "request_id": request_id, "body": body}
     else:
         code, message = _LOST[row.outcome]
@@ -121,7 +130,7 @@ def line(job: Job, row: Row) -> Json:
     }
 
 
-def _told(job: Job) -> Json:
+def _told(job: BatchJob) -> Json:
     ended = {f"{job.end}_at": job.ended_at} if job.end is not None else {}
     times = {
         "in_progress_at": job.created if job.looks else None,
@@ -158,19 +167,19 @@ def _told(job: Job) -> Json:
     }
 
 
-def _status(job: Job) -> str | None:
+def _status(job: BatchJob) -> str | None:
     """Return the status; the last look before the end finds it finalizing, where there is one."""
     if job.stage == "running" and 1 < job.looks == job.length - 1:
         return "finalizing"
     return _STATUS.get(job.stage, job.end)
 
 
-def _errors(complaints: tuple[Complaint, ...]) -> Json:
+def _errors(complaints: tuple[ValidationProblem, ...]) -> Json:
     return {"object": "list", "data": [msgspec.to_builtins(each) for each in complaints]}
 
 
-def _described(file: Stored) -> Json:
-    return {**uploads.described(file), "status": "processed", "expires_at": None}
+def _described(file: StoredFile) -> Json:
+    return {**uploads.describe_file(file), "status": "processed", "expires_at": None}
 
 
 _BATCHES = r"(?<!v1beta)(?<!messages)/batches"

@@ -7,10 +7,19 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import Desk
+from .desk import BatchStore
 from .files import line
-from .job import Job, Row
-from .visit import DAY, Endpoint, Visit, after, check_names, json_of, page, said
+from .job import BatchJob, ItemResult
+from .visit import (
+    DAY,
+    BatchCall,
+    Endpoint,
+    check_names,
+    json_response,
+    parse_body,
+    position_after,
+    slice_page,
+)
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _VARIANT = ":batch"  # the service's name for a model in batches
@@ -30,7 +39,7 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     provider: dict[str, Json] | None = None
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     asked = visit.body(_Create)
     order = list(visit.read(visit.request.body, dict[str, Raw]))
     if order.index("requests") < max(order.index("endpoint"), order.index("model")):
@@ -58,32 +67,34 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
         facts={"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata},
         fault=visit.fault,
     )
-    return said(_told(job), 202)
+    return json_response(_told(job), 202)
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     visit.look(desk, job)
-    return said(_told(job, results=True))
+    return json_response(_told(job, results=True))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     jobs = desk.jobs(visit.owner, visit.provider)
-    start = after(jobs, visit.query.get("after"))
-    shown = page(jobs, start, visit.query.get("limit"), usual=20, most=100)
+    start = position_after(jobs, visit.query.get("after"))
+    shown = slice_page(jobs, start, visit.query.get("limit"), usual=20, most=100)
     more = start + len(shown) < len(jobs)
-    return said({"object": "list", "data": [_told(job) for job in shown], "has_more": more})
+    return json_response(
+        {"object": "list", "data": [_told(job) for job in shown], "has_more": more}
+    )
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is not None:
         visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
     desk.cancel(job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _told(job: Job, *, results: bool = False) -> Json:
+def _told(job: BatchJob, *, results: bool = False) -> Json:
     done = job.count("succeeded")
     failed = job.end == "failed"
     shown = results and job.end is not None and not failed
@@ -110,11 +121,11 @@ def _told(job: Job, *, results: bool = False) -> Json:
     }
 
 
-def _result(job: Job, row: Row) -> Json:
+def _result(job: BatchJob, row: ItemResult) -> Json:
     """Return a result: an answer, or an error, and the other is null."""
     told = line(job, row)
     if row.outcome == "errored" and row.response is not None:
-        raw = json_of(row.response)
+        raw = parse_body(row.response)
         error = raw.get("error", raw) if isinstance(raw, dict) else {"message": str(raw)}
         code = row.response.status
         told |= {"response": None, "error": {"code": code, "type": None, "param": None, **error}}

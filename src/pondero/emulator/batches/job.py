@@ -20,14 +20,14 @@ End = Literal["completed", "failed", "expired", "cancelled"]
 _PARTIAL: tuple[Outcome, ...] = ("errored", "succeeded", "expired")
 
 
-class Item(Struct, frozen=True):
+class BatchItem(Struct, frozen=True):
     """One request of a batch, as it would have been sent alone; ``id`` is the caller's name."""
 
     id: str
     request: HttpRequest
 
 
-class Row(Struct, frozen=True):
+class ItemResult(Struct, frozen=True):
     """What became of one request; ``response`` is what it would have been answered alone."""
 
     id: str
@@ -35,7 +35,7 @@ class Row(Struct, frozen=True):
     response: HttpResponse | None = None
 
 
-class Complaint(Struct, frozen=True):
+class ValidationProblem(Struct, frozen=True):
     """Why a batch cannot be begun: what is wrong, and in which line (from 1) of its file."""
 
     message: str
@@ -44,7 +44,7 @@ class Complaint(Struct, frozen=True):
     param: str | None = None
 
 
-class Job(Struct, kw_only=True):
+class BatchJob(Struct, kw_only=True):
     """One batch. ``facts`` are what its shape repeats: an endpoint, a name, files."""
 
     id: str
@@ -52,15 +52,15 @@ class Job(Struct, kw_only=True):
     provider: str
     created: int
     length: float
-    items: list[Item] = []
+    items: list[BatchItem] = []
     facts: dict[str, Json] = {}
     fault: Fault | None = None
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[ValidationProblem, ...] = ()
     looks: int = 0
     cancelled_at: int | None = None
     ended_at: int | None = None
     end: End | None = None
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ItemResult, ...] = ()
 
     @property
     def stage(self) -> Stage:
@@ -88,7 +88,7 @@ def length_of(looks: int, fault: Fault | None) -> float:
     return math.inf if fault.at is None else looks + fault.at
 
 
-def shuffled(job: Job) -> list[Item]:
+def shuffle_results(job: BatchJob) -> list[BatchItem]:
     """Return the requests in another order than they came in, always the same for one job."""
     order = list(job.items)
     Random(job.id).shuffle(order)  # noqa: S311 - an order, not a secret
@@ -97,7 +97,7 @@ def shuffled(job: Job) -> list[Item]:
     return order
 
 
-def intended(job: Job, order: Sequence[Item]) -> Mapping[str, Outcome]:
+def plan_outcomes(job: BatchJob, order: Sequence[BatchItem]) -> Mapping[str, Outcome]:
     """Return what is to become of each request, by its id; one that is missing is answered."""
     kind = job.fault.kind if job.fault is not None else None
     if job.cancelled_at is not None or kind == "cancelled":
@@ -113,7 +113,7 @@ def intended(job: Job, order: Sequence[Item]) -> Mapping[str, Outcome]:
     return {}
 
 
-def end_of(job: Job) -> End:
+def end_of(job: BatchJob) -> End:
     """Return how a job ended, from what became of its requests."""
     if job.complaints:
         return "failed"

@@ -7,10 +7,10 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import Desk, Stored
+from .desk import BatchStore, StoredFile
 from .files import line
-from .job import Complaint, Item, Job
-from .visit import Endpoint, Visit, check_names, lines, page, said
+from .job import BatchItem, BatchJob, ValidationProblem
+from .visit import BatchCall, Endpoint, check_names, json_response, slice_page, split_lines
 
 _STATUS = {"made": "QUEUED", "running": "RUNNING", "cancelling": "CANCELLATION_REQUESTED"}
 _END = {
@@ -37,7 +37,7 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_hours: int = 24
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     asked = visit.body(_Create)
     if asked.endpoint not in visit.limits.endpoints:
         visit.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
@@ -69,19 +69,21 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
         fault=visit.fault,
         complaints=complaints,
     )
-    return said(_told(job))
+    return json_response(_told(job))
 
 
 def _from_files(
-    desk: Desk, visit: Visit, asked: _Create, where: str
-) -> tuple[list[Item], tuple[Complaint, ...]]:
+    desk: BatchStore, visit: BatchCall, asked: _Create, where: str
+) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
     data = b"\n".join(uploads.file_of(desk, visit, id).data for id in asked.input_files or ())
     endpoint = asked.endpoint
     read = uploads.read_lines(visit, data, endpoint=endpoint, where=where, model=asked.model)
     return read.items, read.complaints
 
 
-def _inline(visit: Visit, asked: _Create, where: str) -> tuple[list[Item], tuple[Complaint, ...]]:
+def _inline(
+    visit: BatchCall, asked: _Create, where: str
+) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
     requests = asked.requests or []
     ids = [each.custom_id or str(at) for at, each in enumerate(requests)]
     if (wrong := check_names(visit, ids)) is not None:
@@ -96,17 +98,17 @@ def _inline(visit: Visit, asked: _Create, where: str) -> tuple[list[Item], tuple
     return items, ()
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk, "batch job")
     if visit.look(desk, job) and job.end != "failed":
         for fact, good in (("output_file", True), ("error_file", False)):
             rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-            name, data = f"{job.id}_{fact}.jsonl", lines(line(job, row) for row in rows)
+            name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
             job.facts[fact] = uploads.write_file(desk, job, name, data)
-    return said(_told(job, inline=visit.query.get("inline") == "true"))
+    return json_response(_told(job, inline=visit.query.get("inline") == "true"))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     query = visit.query
     jobs = [
         job
@@ -117,31 +119,33 @@ def _list(desk: Desk, visit: Visit) -> HttpResponse:
     size = query.get("page_size", "100")
     number = int(query["page"]) if query.get("page", "").isdecimal() else 0
     per = int(size) if size.isdecimal() else 100
-    shown = page(jobs, number * per, size, usual=100, most=1_000)
-    return said({"object": "list", "data": [_told(job) for job in shown], "total": len(jobs)})
+    shown = slice_page(jobs, number * per, size, usual=100, most=1_000)
+    return json_response(
+        {"object": "list", "data": [_told(job) for job in shown], "total": len(jobs)}
+    )
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk, "batch job")
     if job.end is not None:
         visit.refuse(400, f"The job has ended with status {_status(job)}.")
     desk.cancel(job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk, "batch job")
     if job.end is None:
         visit.refuse(400, "The job has not ended; cancel it before it is deleted.")
     desk.drop(job.id)
-    return said({"id": job.id, "object": "batch", "deleted": True})
+    return json_response({"id": job.id, "object": "batch", "deleted": True})
 
 
-def _status(job: Job) -> str:
+def _status(job: BatchJob) -> str:
     return _STATUS.get(job.stage) or _END[job.end or "completed"]
 
 
-def _told(job: Job, *, inline: bool = False) -> Json:
+def _told(job: BatchJob, *, inline: bool = False) -> Json:
     done = job.count("succeeded")
     failed = 0 if job.end == "failed" else len(job.rows) - done
     told = {
@@ -177,10 +181,10 @@ def _uuid(digits: str) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _described(file: Stored) -> Json:
+def _described(file: StoredFile) -> Json:
     output = file.source is not None
     return {
-        **uploads.described(file),
+        **uploads.describe_file(file),
         "purpose": "batch",
         "sample_type": "batch_result" if output else "batch_request",
         "source": file.source or "upload",

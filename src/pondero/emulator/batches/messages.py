@@ -6,20 +6,20 @@ Only names are checked when a batch comes in; what is wrong with a request is in
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
-from .desk import Desk
-from .job import Job, Row
+from .desk import BatchStore
+from .job import BatchJob, ItemResult
 from .visit import (
     DAY,
+    BatchCall,
     Endpoint,
-    Visit,
-    after,
     check_names,
     date,
-    json_of,
-    lines,
-    page,
+    json_response,
+    parse_body,
+    position_after,
     public_root,
-    said,
+    slice_page,
+    split_lines,
 )
 
 _STATUS = {
@@ -40,7 +40,7 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     requests: list[_Request]
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     if "anthropic-version" not in visit.request.headers:
         visit.refuse(400, "anthropic-version: header is required")
     asked = visit.body(_Create)
@@ -50,55 +50,55 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
     items = [visit.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
     id = f"msgbatch_01{desk.new_id(22)}"
     job = desk.make(id, visit.owner, visit.provider, items=items, facts={}, fault=visit.fault)
-    return said(_told(job, visit))
+    return json_response(_told(job, visit))
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     visit.look(desk, job)
-    return said(_told(job, visit))
+    return json_response(_told(job, visit))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     jobs = desk.jobs(visit.owner, visit.provider)
     query, limit = visit.query, visit.query.get("limit")
-    if end := after(jobs, query.get("before_id")):
-        shown = page(jobs[: end - 1][::-1], 0, limit, usual=20, most=1_000)[::-1]
+    if end := position_after(jobs, query.get("before_id")):
+        shown = slice_page(jobs[: end - 1][::-1], 0, limit, usual=20, most=1_000)[::-1]
         more = len(shown) < end - 1
     else:
-        start = after(jobs, query.get("after_id"))
-        shown = page(jobs, start, limit, usual=20, most=1_000)
+        start = position_after(jobs, query.get("after_id"))
+        shown = slice_page(jobs, start, limit, usual=20, most=1_000)
         more = start + len(shown) < len(jobs)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
     data = [_told(job, visit) for job in shown]
-    return said({"data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]})
+    return json_response({"data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]})
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is not None:
         visit.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
     desk.cancel(job)
-    return said(_told(job, visit))
+    return json_response(_told(job, visit))
 
 
-def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is None:
         visit.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
     desk.drop(job.id)
-    return said({"id": job.id, "type": "message_batch_deleted"})
+    return json_response({"id": job.id, "type": "message_batch_deleted"})
 
 
-def _results(desk: Desk, visit: Visit) -> HttpResponse:
+def _results(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is None:
         visit.refuse(404, f"Batch {job.id} has no results yet.")
     headers = {"content-type": "application/x-jsonl"}
-    return HttpResponse(200, headers, lines(map(_line, job.rows)))
+    return HttpResponse(200, headers, split_lines(map(_line, job.rows)))
 
 
-def _told(job: Job, visit: Visit) -> Json:
+def _told(job: BatchJob, visit: BatchCall) -> Json:
     ended = job.end is not None
     counts = {
         "processing": 0 if ended else len(job.items),
@@ -121,10 +121,10 @@ def _told(job: Job, visit: Visit) -> Json:
     }
 
 
-def _line(row: Row) -> Json:
+def _line(row: ItemResult) -> Json:
     result: dict[str, Json] = {"type": _OUTCOME.get(row.outcome, row.outcome)}
     if row.response is not None:
-        result["message" if row.outcome == "succeeded" else "error"] = json_of(row.response)
+        result["message" if row.outcome == "succeeded" else "error"] = parse_body(row.response)
     return {"custom_id": row.id, "result": result}
 
 

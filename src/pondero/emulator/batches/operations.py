@@ -12,19 +12,19 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse, Json
-from .desk import Desk, Stored
-from .job import Complaint, Item, Job, Row
+from .desk import BatchStore, StoredFile
+from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
 from .visit import (
     DAY,
+    BatchCall,
     Endpoint,
-    Visit,
     check_names,
     date,
-    json_of,
-    lines,
-    page,
+    json_response,
+    parse_body,
     public_root,
-    said,
+    slice_page,
+    split_lines,
 )
 
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
@@ -57,14 +57,14 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     batch: dict[str, Json]
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     batch: _Batch = _camel(visit, _read(visit).batch, _Batch)
     config: _Config = _camel(visit, batch.input_config, _Config)
     model = visit.named["model"]
     where = f"{visit.root}/models/{model}:generateContent"
     if (config.requests is None) is (config.file_name is None):
         visit.refuse(400, "input_config: one of requests and file_name is needed, and not both")
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[ValidationProblem, ...] = ()
     if config.requests is not None:
         items, keyed = _inline(visit, config.requests.get("requests", []), where)
     else:
@@ -85,21 +85,23 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
         fault=visit.fault,
         complaints=complaints,
     )
-    return said(_told(job, visit))
+    return json_response(_told(job, visit))
 
 
-def _read(visit: Visit) -> _Create:
+def _read(visit: BatchCall) -> _Create:
     created: _Create = visit.body(_Create)
     return created
 
 
-def _camel(visit: Visit, raw: dict[str, Json], kind: type[Any]) -> Any:
+def _camel(visit: BatchCall, raw: dict[str, Json], kind: type[Any]) -> Any:
     """Return part of the envelope as a type: fields may be written in either case."""
     named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
     return visit.read(msgspec.json.encode(named), kind)
 
 
-def _inline(visit: Visit, requests: list[dict[str, Json]], where: str) -> tuple[list[Item], bool]:
+def _inline(
+    visit: BatchCall, requests: list[dict[str, Json]], where: str
+) -> tuple[list[BatchItem], bool]:
     keys = []
     for at, each in enumerate(requests):
         if unknown := each.keys() - {"request", "metadata"}:
@@ -117,28 +119,28 @@ def _inline(visit: Visit, requests: list[dict[str, Json]], where: str) -> tuple[
 
 
 def _from_file(
-    desk: Desk, visit: Visit, name: str, where: str
-) -> tuple[list[Item], tuple[Complaint, ...]]:
+    desk: BatchStore, visit: BatchCall, name: str, where: str
+) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
     file = desk.file(name.removeprefix("files/"), visit.owner)
     if file is None:
         visit.refuse(404, f"File {name!r} was not found.")
-    items: list[Item] = []
+    items: list[BatchItem] = []
     for number, text in enumerate(file.data.splitlines(), 1):
         if not text.strip():
             continue
         try:
             raw = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return [], (Complaint(f"Line {number} is not JSON.", line=number),)
+            return [], (ValidationProblem(f"Line {number} is not JSON.", line=number),)
         if not isinstance(raw, dict) or not isinstance(raw.get("request"), dict):
-            return [], (Complaint(f"Line {number} has no request.", line=number),)
+            return [], (ValidationProblem(f"Line {number} has no request.", line=number),)
         key = str(raw.get("key", number - 1))
         items.append(visit.item(key, where, _unnamed(visit, raw["request"])))
     wrong = check_names(visit, [item.id for item in items], "key")
-    return items, () if wrong is None else (Complaint(wrong),)
+    return items, () if wrong is None else (ValidationProblem(wrong),)
 
 
-def _unnamed(visit: Visit, request: dict[str, Json]) -> bytes:
+def _unnamed(visit: BatchCall, request: dict[str, Json]) -> bytes:
     """Return a request without the model's name, which the address has."""
     named = str(request.get("model", "")).removeprefix("models/")
     if named not in ("", visit.named["model"]):
@@ -146,45 +148,45 @@ def _unnamed(visit: Visit, request: dict[str, Json]) -> bytes:
     return msgspec.json.encode({key: value for key, value in request.items() if key != "model"})
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if visit.look(desk, job) and job.facts["file"] is not None:
         rows = [{"key": row.id, **_result(row)} for row in _shown(job)]
         id = desk.new_id()
-        file = Stored(id, job.owner, id, "output", lines(rows), desk.now(), job.provider)
+        file = StoredFile(id, job.owner, id, "output", split_lines(rows), desk.now(), job.provider)
         job.facts["responses_file"] = f"files/{desk.store(file).id}"
-    return said(_told(job, visit))
+    return json_response(_told(job, visit))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     jobs = desk.jobs(visit.owner, visit.provider)
     token = visit.query.get("pageToken", "")
     start = int(token) if token.isdecimal() else 0
-    shown = page(jobs, start, visit.query.get("pageSize"), usual=10, most=100)
+    shown = slice_page(jobs, start, visit.query.get("pageSize"), usual=10, most=100)
     told: dict[str, Json] = {"operations": [_told(job, visit) for job in shown]}
     if start + len(shown) < len(jobs):
         told["nextPageToken"] = str(start + len(shown))
-    return said(told)
+    return json_response(told)
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     desk.cancel(visit.job(desk))
-    return said({})
+    return json_response({})
 
 
-def _delete(desk: Desk, visit: Visit) -> HttpResponse:
+def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     desk.drop(visit.job(desk).id)
-    return said({})
+    return json_response({})
 
 
-def _end(job: Job) -> str:
+def _end(job: BatchJob) -> str:
     """Return the last state; a batch of which a part was done in time did not expire."""
     if job.end == "expired" and job.count("expired") < len(job.rows):
         return _END["completed"]
     return _END[job.end or "completed"]
 
 
-def _shown(job: Job) -> tuple[Row, ...]:
+def _shown(job: BatchJob) -> tuple[ItemResult, ...]:
     """Return the rows that are told: none of a batch that came to nothing."""
     if job.end is None or _end(job) != _END["completed"]:
         return ()
@@ -193,7 +195,7 @@ def _shown(job: Job) -> tuple[Row, ...]:
     return tuple(sorted(job.rows, key=lambda row: int(row.id)))
 
 
-def _told(job: Job, visit: Visit) -> Json:
+def _told(job: BatchJob, visit: BatchCall) -> Json:
     ended = job.end is not None
     state = _STATE.get(job.stage) or _end(job)
     done, failed = job.count("succeeded"), job.count("errored")
@@ -224,7 +226,7 @@ def _told(job: Job, visit: Visit) -> Json:
     return told
 
 
-def _output(job: Job) -> dict[str, Json]:
+def _output(job: BatchJob) -> dict[str, Json]:
     if job.facts["file"] is not None:
         return {"responsesFile": job.facts.get("responses_file")}
     named = job.facts["keyed"]
@@ -234,12 +236,12 @@ def _output(job: Job) -> dict[str, Json]:
     return {"inlinedResponses": {"inlinedResponses": rows}}
 
 
-def _result(row: Row) -> dict[str, Json]:
+def _result(row: ItemResult) -> dict[str, Json]:
     if row.response is None:
         late = row.outcome == "expired"
         code, message = (_DEADLINE, "expired") if late else (_CANCELLED, "cancelled")
         return {"error": {"code": code, "message": f"The request was {message}."}}
-    raw = json_of(row.response)
+    raw = parse_body(row.response)
     if row.outcome == "succeeded":
         return {"response": raw}
     error = raw.get("error", {}) if isinstance(raw, dict) else {}
@@ -254,22 +256,22 @@ class _Upload(Struct, frozen=True):
     file: dict[str, Json] = {}
 
 
-def _begin(desk: Desk, visit: Visit) -> HttpResponse:
+def _begin(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     """Begin to take a file; where it goes is in the headers."""
     if visit.request.headers.get("x-goog-upload-protocol") != "resumable":
         visit.refuse(400, "only resumable uploads are served here")
     asked = visit.read(visit.request.body or b"{}", _Upload)
     id, facts = desk.new_id(), asked.file
     name = str(facts.get("displayName") or facts.get("display_name") or "")
-    desk.store(Stored(id, visit.owner, name, "batch", b"", desk.now(), None, done=False))
+    desk.store(StoredFile(id, visit.owner, name, "batch", b"", desk.now(), None, done=False))
     where = f"{public_root(visit)}/files/{id}/upload"
     headers = {"content-type": "application/json", "x-goog-upload-url": where}
     return HttpResponse(200, {**headers, "x-goog-upload-status": "active"}, b"{}")
 
 
-def _continue(desk: Desk, visit: Visit) -> HttpResponse:
+def _continue(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     """Take a piece of a file; its address is a secret, so no key is needed."""
-    file = desk.begun(visit.named["id"])
+    file = desk.get_upload(visit.named["id"])
     command = visit.request.headers.get("x-goog-upload-command", "")
     if file is None or "upload" not in command:
         visit.refuse(404, "no such upload")
@@ -278,37 +280,37 @@ def _continue(desk: Desk, visit: Visit) -> HttpResponse:
         visit.refuse(413, f"The file is larger than {visit.limits.file_bytes} bytes.")
     done = "finalize" in command
     file = desk.store(msgspec.structs.replace(file, data=data, done=done))
-    answer = said({"file": _described(file, visit)} if done else {})
+    answer = json_response({"file": _described(file, visit)} if done else {})
     status = {"x-goog-upload-status": "final" if done else "active"}
     return msgspec.structs.replace(answer, headers={**answer.headers, **status})
 
 
-def _file(desk: Desk, visit: Visit) -> Stored:
+def _file(desk: BatchStore, visit: BatchCall) -> StoredFile:
     found = desk.file(visit.named["id"], visit.owner)
     if found is None:
         visit.refuse(404, f"File {visit.named['id']!r} was not found.")
     return found
 
 
-def _file_facts(desk: Desk, visit: Visit) -> HttpResponse:
-    return said(_described(_file(desk, visit), visit))
+def _file_facts(desk: BatchStore, visit: BatchCall) -> HttpResponse:
+    return json_response(_described(_file(desk, visit), visit))
 
 
-def _file_content(desk: Desk, visit: Visit) -> HttpResponse:
+def _file_content(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     headers = {"content-type": "application/octet-stream"}
     return HttpResponse(200, headers, _file(desk, visit).data)
 
 
-def _file_delete(desk: Desk, visit: Visit) -> HttpResponse:
+def _file_delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     desk.drop(_file(desk, visit).id)
-    return said({})
+    return json_response({})
 
 
-def _file_list(desk: Desk, visit: Visit) -> HttpResponse:
-    return said({"files": [_described(file, visit) for file in desk.files(visit.owner)]})
+def _file_list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
+    return json_response({"files": [_described(file, visit) for file in desk.files(visit.owner)]})
 
 
-def _described(file: Stored, visit: Visit) -> Json:
+def _described(file: StoredFile, visit: BatchCall) -> Json:
     return {
         "name": f"files/{file.id}",
         "displayName": file.name,

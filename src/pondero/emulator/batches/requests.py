@@ -10,9 +10,18 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import Desk, Stored
-from .job import Complaint, Item, Job, Row
-from .visit import DAY, Endpoint, Visit, check_names, date, json_of, page, said
+from .desk import BatchStore, StoredFile
+from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
+from .visit import (
+    DAY,
+    BatchCall,
+    Endpoint,
+    check_names,
+    date,
+    json_response,
+    parse_body,
+    slice_page,
+)
 
 _ENDPOINT = "/v1/chat/completions"
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 422: 3, 429: 8, 503: 14}
@@ -37,10 +46,10 @@ class _Add(Struct, frozen=True, forbid_unknown_fields=True):
     batch_requests: list[_Request]
 
 
-def _create(desk: Desk, visit: Visit) -> HttpResponse:
+def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     asked = visit.body(_Create)
-    items: list[Item] = []
-    complaints: tuple[Complaint, ...] = ()
+    items: list[BatchItem] = []
+    complaints: tuple[ValidationProblem, ...] = ()
     if asked.input_file_id is not None:
         data = uploads.file_of(desk, visit, asked.input_file_id).data
         where = _where(visit)
@@ -55,10 +64,10 @@ def _create(desk: Desk, visit: Visit) -> HttpResponse:
         fault=visit.fault,
         complaints=complaints,
     )
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _add(desk: Desk, visit: Visit) -> HttpResponse:
+def _add(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.stage in ("cancelling", "ended"):
         visit.refuse(400, f"Batch {job.id} takes no more requests.")
@@ -79,10 +88,10 @@ def _add(desk: Desk, visit: Visit) -> HttpResponse:
         if model is not None and re.fullmatch(visit.limits.without, model):
             visit.refuse(400, f"Model {model} is not available in batches.")
     desk.add(job, made)
-    return said({})
+    return json_response({})
 
 
-def _requests(desk: Desk, visit: Visit) -> HttpResponse:
+def _requests(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     states = {row.id: _state_of(row) for row in job.rows}
     rows = [
@@ -93,52 +102,52 @@ def _requests(desk: Desk, visit: Visit) -> HttpResponse:
         }
         for item in job.items
     ]
-    return said(_paged(visit, rows, "batch_request_metadata"))
+    return json_response(_paged(visit, rows, "batch_request_metadata"))
 
 
-def _retrieve(desk: Desk, visit: Visit) -> HttpResponse:
+def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.items or job.complaints or job.cancelled_at is not None:
         visit.look(desk, job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _list(desk: Desk, visit: Visit) -> HttpResponse:
+def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     jobs = [_told(job) for job in desk.jobs(visit.owner, visit.provider)]
-    return said(_paged(visit, jobs, "batches"))
+    return json_response(_paged(visit, jobs, "batches"))
 
 
-def _cancel(desk: Desk, visit: Visit) -> HttpResponse:
+def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     if job.end is not None:
         visit.refuse(400, f"Batch {job.id} has ended.")
     desk.cancel(job)
-    return said(_told(job))
+    return json_response(_told(job))
 
 
-def _results(desk: Desk, visit: Visit) -> HttpResponse:
+def _results(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     job = visit.job(desk)
     rows = job.rows if job.end != "failed" else ()
-    return said(
+    return json_response(
         _paged(visit, [_result(row) for row in rows if row.outcome != "expired"], "results")
     )
 
 
-def _where(visit: Visit) -> str:
+def _where(visit: BatchCall) -> str:
     return f"{visit.root}/chat/completions"
 
 
-def _paged(visit: Visit, values: list[Json], field: str) -> Json:
+def _paged(visit: BatchCall, values: list[Json], field: str) -> Json:
     token = visit.query.get("pagination_token", "")
     start = int(token) if token.isdecimal() else 0
-    shown = page(values, start, visit.query.get("limit"), usual=100, most=1_000)
+    shown = slice_page(values, start, visit.query.get("limit"), usual=100, most=1_000)
     more = start + len(shown)
     return {field: shown, "pagination_token": str(more) if more < len(values) else None}
 
 
-def _result(row: Row) -> Json:
+def _result(row: ItemResult) -> Json:
     if row.response is not None and row.outcome == "succeeded":
-        result: Json = {"response": {"chat_get_completion": json_of(row.response)}}
+        result: Json = {"response": {"chat_get_completion": parse_body(row.response)}}
     elif row.response is not None:
         code = _CODES.get(row.response.status, _INTERNAL)
         result = {"error": {"code": code, "message": _message(row.response)}}
@@ -148,16 +157,16 @@ def _result(row: Row) -> Json:
 
 
 def _message(response: HttpResponse) -> str:
-    raw = json_of(response)
+    raw = parse_body(response)
     error = raw.get("error", raw) if isinstance(raw, dict) else raw
     return str(error.get("message", error) if isinstance(error, dict) else error)
 
 
-def _state_of(row: Row) -> str:
+def _state_of(row: ItemResult) -> str:
     return "pending" if row.outcome == "expired" else row.outcome
 
 
-def _told(job: Job) -> Json:
+def _told(job: BatchJob) -> Json:
     """Return the batch; one that expired has requests that stay pending, and its time is over."""
     failed = job.end == "failed"
     pending = 0 if failed else len(job.items) - len(job.rows) + job.count("expired")
@@ -182,8 +191,8 @@ def _told(job: Job) -> Json:
     }
 
 
-def _described(file: Stored) -> Json:
-    return uploads.described(file)
+def _described(file: StoredFile) -> Json:
+    return uploads.describe_file(file)
 
 
 _BATCHES = r"(?<!v1beta)(?<!messages)/batches"

@@ -12,10 +12,10 @@ from ...catalog import BatchShape
 from ...dialects import NAMES, Rejected, dialect
 from ...store import load_catalog
 from ..faults import OF_BATCHES, Fault, instead
-from ..routes import home_providers, meant_for, provider_at, provider_living_at
+from ..routes import guess_route, home_providers, provider_at, provider_living_at
 from . import BatchSettings, files, inline, jobs, messages, operations, requests
-from .desk import Answer, Clock, Desk
-from .visit import Endpoint, Visit
+from .desk import Answer, BatchStore, Clock
+from .visit import BatchCall, Endpoint
 
 _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
     "messages": messages.ENDPOINTS,
@@ -31,13 +31,13 @@ class NextFault(Protocol):
     """A function that finds the fault which is next for a visit to the desk."""
 
     def __call__(
-        self, visit: Visit, /, *, makes: bool
+        self, visit: BatchCall, /, *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
         """Return it, one of batches only where one is made, and what uses it up."""
         ...
 
 
-class Served(NamedTuple):
+class BatchResponse(NamedTuple):
     """The answer to a request, the fault that damages it, and who gave it."""
 
     response: HttpResponse
@@ -46,18 +46,18 @@ class Served(NamedTuple):
     provider: str
 
 
-class Batches:
+class BatchRouter:
     """The batch services; ``answer`` answers one request of a batch."""
 
     def __init__(
         self, answer: Answer, next_fault: NextFault, clock: Clock, settings: BatchSettings
     ) -> None:
-        self._desk = Desk(answer, clock, looks=settings.looks)
+        self._desk = BatchStore(answer, clock, looks=settings.looks)
         self._next_fault = next_fault
         self._settings = settings
         self._lock = RLock()
 
-    def answered(self, request: HttpRequest, provider: str | None) -> Served | None:
+    def answer(self, request: HttpRequest, provider: str | None) -> BatchResponse | None:
         """Return the answer to a request; None where it is for no batch service."""
         found = _found(request, provider)
         if found is None:
@@ -72,9 +72,9 @@ class Batches:
                 response, fault = self._handled(visit, endpoint)
             except Rejected as no:
                 response = no.response
-        return Served(response, fault, visit.wire.name, visit.provider)
+        return BatchResponse(response, fault, visit.wire.name, visit.provider)
 
-    def _handled(self, visit: Visit, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
+    def _handled(self, visit: BatchCall, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
         """Return the answer, and the fault that happens to it or to the batch.
 
         What is done is done before its answer is lost, cut or delayed; a refused request uses up
@@ -93,7 +93,7 @@ class Batches:
         return response, fault
 
 
-def _instead(visit: Visit, fault: Fault) -> HttpResponse | None:
+def _instead(visit: BatchCall, fault: Fault) -> HttpResponse | None:
     """Return what is answered without anything being done; None where something is."""
     if fault.kind == "refused":
         return HttpResponse(503, {})
@@ -102,7 +102,7 @@ def _instead(visit: Visit, fault: Fault) -> HttpResponse | None:
     return other if other is None or restated is None else restated(other, visit.provider)
 
 
-def _found(request: HttpRequest, provider: str | None) -> tuple[Visit, Endpoint] | None:
+def _found(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpoint] | None:
     """Return the visit and the endpoint of the first provider that has one at this address."""
     parts = urlsplit(request.url)
     known = load_catalog().catalog.providers
@@ -117,7 +117,7 @@ def _found(request: HttpRequest, provider: str | None) -> tuple[Visit, Endpoint]
             named = found.groupdict()
             root = f"{parts.scheme}://{parts.netloc}{named.pop('root')}"
             wire = dialect(here.dialect)
-            visit = Visit(request=request, wire=wire, provider=name, root=root, named=named)
+            visit = BatchCall(request=request, wire=wire, provider=name, root=root, named=named)
             return visit, endpoint
     return None
 
@@ -131,11 +131,11 @@ def _candidates(request: HttpRequest) -> list[str]:
         if here := [found for name in NAMES if (found := where(request.url, name)) is not None]:
             return here
     homes = [each.name for each in home_providers()]
-    meant = meant_for(request, None)
+    meant = guess_route(request, None)
     return [*([meant.service().home] if meant else ()), *homes, *load_catalog().catalog.providers]
 
 
-def _check_key(visit: Visit) -> None:
+def _check_key(visit: BatchCall) -> None:
     """Refuse a request without a key, in the service's words: those of its list of models."""
     models = visit.wire.service().models
     if models is None:

@@ -1,7 +1,7 @@
 """Files of requests: how they come in, are read line by line, and are given out.
 
-The shapes whose batches stand in files share these endpoints; ``described`` is the one difference,
-what each service says about a file.
+The shapes whose batches stand in files share these endpoints; ``describe_file`` is the one
+difference, what each service says about a file.
 """
 
 import re
@@ -12,18 +12,18 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json, decode_json
-from .desk import Desk, Stored
-from .job import Complaint, Item, Job
-from .visit import Endpoint, Visit, after, page, said, said_of
+from .desk import BatchStore, StoredFile
+from .job import BatchItem, BatchJob, ValidationProblem
+from .visit import BatchCall, Endpoint, describe_error, json_response, position_after, slice_page
 
 _BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,]+)"?', re.IGNORECASE)
 _FIELD = re.compile(rb'\bname="?([^";\r\n]*)"?', re.IGNORECASE)
 _FILE = re.compile(rb'\bfilename="?([^";\r\n]*)"?', re.IGNORECASE)
 
-Described = Callable[[Stored], Json]
+Described = Callable[[StoredFile], Json]
 
 
-class Line(Struct, frozen=True, forbid_unknown_fields=True):
+class UploadLine(Struct, frozen=True, forbid_unknown_fields=True):
     """One request in a file; its address stands with it, or is the batch's."""
 
     body: Raw
@@ -32,11 +32,11 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True):
     url: str | None = None
 
 
-class Read(Struct, frozen=True):
+class ParsedUpload(Struct, frozen=True):
     """The requests of a file, and what is wrong with it."""
 
-    items: list[Item]
-    complaints: tuple[Complaint, ...]
+    items: list[BatchItem]
+    complaints: tuple[ValidationProblem, ...]
     model: str | None = None
 
 
@@ -45,7 +45,7 @@ def endpoints(
 ) -> tuple[Endpoint, ...]:
     """Return the endpoints of files; without ``purposes`` none is asked for."""
 
-    def upload(desk: Desk, visit: Visit) -> HttpResponse:
+    def upload(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         fields = _fields(visit)
         if "file" not in fields:
             visit.refuse(400, "'file' is a required property")
@@ -56,30 +56,30 @@ def endpoints(
         if len(data) > (visit.limits.file_bytes or visit.limits.bytes):
             visit.refuse(413, f"The file is larger than {visit.limits.bytes} bytes.")
         id = f"file-{desk.new_id()}"
-        file = Stored(id, visit.owner, name or "upload", purpose or "batch", data, desk.now())
-        return said(described(desk.store(file)))
+        file = StoredFile(id, visit.owner, name or "upload", purpose or "batch", data, desk.now())
+        return json_response(described(desk.store(file)))
 
-    def retrieve(desk: Desk, visit: Visit) -> HttpResponse:
-        return said(described(file_of(desk, visit)))
+    def retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
+        return json_response(described(file_of(desk, visit)))
 
-    def content(desk: Desk, visit: Visit) -> HttpResponse:
+    def content(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         headers = {"content-type": "application/octet-stream"}
         return HttpResponse(200, headers, file_of(desk, visit).data)
 
-    def delete(desk: Desk, visit: Visit) -> HttpResponse:
+    def delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         file = file_of(desk, visit)
         desk.drop(file.id)
-        return said({"id": file.id, "object": "file", "deleted": True})
+        return json_response({"id": file.id, "object": "file", "deleted": True})
 
-    def listed(desk: Desk, visit: Visit) -> HttpResponse:
+    def listed(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         files = desk.files(visit.owner)
-        start = after(files, visit.query.get("after"))
-        shown = page(files, start, visit.query.get("limit"), usual=100, most=10_000)
+        start = position_after(files, visit.query.get("after"))
+        shown = slice_page(files, start, visit.query.get("limit"), usual=100, most=10_000)
         more = start + len(shown) < len(files)
         data = [described(file) for file in shown]
         ends = {"first_id": shown[0].id, "last_id": shown[-1].id} if shown else {}
         total = {"object": "list", "has_more": more, "total": len(files)}
-        return said({"data": data, **total, **ends})
+        return json_response({"data": data, **total, **ends})
 
     here = r"(?<!v1beta)/files"  # Gemini's, below v1beta, are another thing
     one = rf"{here}/(?P<id>[\w-]+)"
@@ -92,7 +92,7 @@ def endpoints(
     )
 
 
-def described(file: Stored) -> dict[str, Json]:
+def describe_file(file: StoredFile) -> dict[str, Json]:
     """Return what every service says about a file."""
     return {
         "id": file.id,
@@ -104,7 +104,7 @@ def described(file: Stored) -> dict[str, Json]:
     }
 
 
-def file_of(desk: Desk, visit: Visit, id: str | None = None) -> Stored:
+def file_of(desk: BatchStore, visit: BatchCall, id: str | None = None) -> StoredFile:
     """Return the file that is named; refuse what is not there for this key."""
     found = desk.file(id or visit.named["id"], visit.owner)
     if found is None:
@@ -112,32 +112,34 @@ def file_of(desk: Desk, visit: Visit, id: str | None = None) -> Stored:
     return found
 
 
-def write_file(desk: Desk, job: Job, name: str, data: bytes) -> str | None:
+def write_file(desk: BatchStore, job: BatchJob, name: str, data: bytes) -> str | None:
     """Keep what came out of a batch as a file and return its id; None where it is nothing."""
     if not data:
         return None
     id = f"file-{desk.new_id()}"
     now, made_by = desk.now(), job.provider
-    return desk.store(Stored(id, job.owner, name, "batch_output", data, now, made_by)).id
+    return desk.store(StoredFile(id, job.owner, name, "batch_output", data, now, made_by)).id
 
 
-def read_lines(visit: Visit, data: bytes, *, endpoint: str, where: str, model: str | None) -> Read:
+def read_lines(
+    visit: BatchCall, data: bytes, *, endpoint: str, where: str, model: str | None
+) -> ParsedUpload:
     """Return the requests of a file, each bound for ``where``.
 
     ``endpoint`` is what a line must say where it says an address at all; with a ``model`` the
     requests need not name one.
     """
-    items: list[Item] = []
-    wrong: list[Complaint] = []
+    items: list[BatchItem] = []
+    wrong: list[ValidationProblem] = []
     seen: set[str] = set()
     models: set[str] = set() if model is None else {model}
     for number, text in enumerate(data.splitlines(), 1):
         if not text.strip():
             continue
         try:
-            line: Line = decode_json(text, Line)
+            line: UploadLine = decode_json(text, UploadLine)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            wrong.append(Complaint(said_of(error), "invalid_json_line", number))
+            wrong.append(ValidationProblem(describe_error(error), "invalid_json_line", number))
             continue
         wrong += _complaints(visit, line, number, seen, endpoint)
         if line.custom_id is None:
@@ -148,19 +150,21 @@ def read_lines(visit: Visit, data: bytes, *, endpoint: str, where: str, model: s
         models |= set() if named is None else {named}
         if named is not None and re.fullmatch(visit.limits.without, named):
             message = f"Model {named} is not available in batches."
-            wrong.append(Complaint(message, "unsupported_model", number, "body.model"))
+            wrong.append(ValidationProblem(message, "unsupported_model", number, "body.model"))
         if visit.limits.one_model and len(models) > 1:
             message = f"{named!r} is another model than above; a batch has one model"
-            wrong.append(Complaint(message, "mismatched_model", number, "body.model"))
+            wrong.append(ValidationProblem(message, "mismatched_model", number, "body.model"))
     if not items and not wrong:
-        wrong.append(Complaint("The file has no requests.", "empty_file"))
+        wrong.append(ValidationProblem("The file has no requests.", "empty_file"))
     if len(items) > visit.limits.requests:
         most = f"{len(items)} requests are more than {visit.limits.requests}"
-        wrong.append(Complaint(most, "maximum_requests_exceeded"))
-    return Read(items, tuple(wrong), next(iter(models), None))
+        wrong.append(ValidationProblem(most, "maximum_requests_exceeded"))
+    return ParsedUpload(items, tuple(wrong), next(iter(models), None))
 
 
-def with_model(visit: Visit, item: Item, model: str | None) -> tuple[Item, str | None]:
+def with_model(
+    visit: BatchCall, item: BatchItem, model: str | None
+) -> tuple[BatchItem, str | None]:
     """Return a request with the batch's model where it names none, and the model it is for."""
     named = visit.wire.service().model_of(item.request)
     if named is not None or model is None:
@@ -177,28 +181,28 @@ def with_model(visit: Visit, item: Item, model: str | None) -> tuple[Item, str |
 
 
 def _complaints(
-    visit: Visit, line: Line, number: int, seen: set[str], endpoint: str
-) -> list[Complaint]:
+    visit: BatchCall, line: UploadLine, number: int, seen: set[str], endpoint: str
+) -> list[ValidationProblem]:
     found = []
     if line.custom_id is None:
         message = "Missing required parameter: 'custom_id'."
-        return [Complaint(message, "missing_required_parameter", number, "custom_id")]
+        return [ValidationProblem(message, "missing_required_parameter", number, "custom_id")]
     if re.fullmatch(visit.limits.ids, line.custom_id) is None:
         message = f"Invalid 'custom_id': it must match '^{visit.limits.ids}$'."
-        found.append(Complaint(message, "invalid_custom_id", number, "custom_id"))
+        found.append(ValidationProblem(message, "invalid_custom_id", number, "custom_id"))
     if line.custom_id in seen:
         message = f"The custom_id {line.custom_id!r} is used twice; it must be unique in a batch."
-        found.append(Complaint(message, "duplicate_custom_id", number, "custom_id"))
+        found.append(ValidationProblem(message, "duplicate_custom_id", number, "custom_id"))
     if line.method not in (None, "POST"):
         message = f"Invalid method {line.method!r}; only 'POST' is supported."
-        found.append(Complaint(message, "invalid_method", number, "method"))
+        found.append(ValidationProblem(message, "invalid_method", number, "method"))
     if line.url not in (None, endpoint):
         message = f"The url {line.url!r} does not match the batch's endpoint {endpoint!r}."
-        found.append(Complaint(message, "mismatched_url", number, "url"))
+        found.append(ValidationProblem(message, "mismatched_url", number, "url"))
     return found
 
 
-def _fields(visit: Visit) -> dict[str, tuple[str, bytes]]:
+def _fields(visit: BatchCall) -> dict[str, tuple[str, bytes]]:
     """Return the fields of a form by their names, each with the name of its file."""
     boundary = _BOUNDARY.match(visit.request.headers.get("content-type", ""))
     if boundary is None:

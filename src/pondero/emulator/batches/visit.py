@@ -17,8 +17,8 @@ from ...canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
 from . import BatchSettings
-from .desk import Desk, Stored
-from .job import Item, Job
+from .desk import BatchStore, StoredFile
+from .job import BatchItem, BatchJob
 
 T = TypeVar("T")
 _OF_KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -50,7 +50,7 @@ def limits_of(provider: str) -> Limits:
     return _limits().get(provider, Limits())
 
 
-class Visit(Struct, frozen=True, kw_only=True):
+class BatchCall(Struct, frozen=True, kw_only=True):
     """One request: where it came, whose it is, and what its address names.
 
     ``root`` is the address before the endpoint's own part; ``named`` are the parts of its path.
@@ -102,26 +102,26 @@ class Visit(Struct, frozen=True, kw_only=True):
         try:
             return decode_json(data, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self.refuse(400, said_of(error))
+            self.refuse(400, describe_error(error))
 
-    def item(self, id: str, where: str, body: bytes) -> Item:
+    def item(self, id: str, where: str, body: bytes) -> BatchItem:
         """Return one request of a batch, as it would have been sent alone to ``where``."""
         headers = {**self.request.headers, "content-type": "application/json"}
-        return Item(id, HttpRequest("POST", where, headers, body))
+        return BatchItem(id, HttpRequest("POST", where, headers, body))
 
-    def job(self, desk: Desk, what: str = "batch") -> Job:
+    def job(self, desk: BatchStore, what: str = "batch") -> BatchJob:
         """Return the job that the address names; refuse what is not there for this key."""
         found = desk.job(self.named["id"], self.owner)
         if found is None:
             self.refuse(404, f"No {what} found with id '{self.named['id']}'.")
         return found
 
-    def look(self, desk: Desk, job: Job) -> bool:
+    def look(self, desk: BatchStore, job: BatchJob) -> bool:
         """Look at a job, which moves it on; return whether that ended it."""
         return desk.look(job, self.error(500, "Internal server error"))
 
 
-Handler = Callable[[Desk, Visit], HttpResponse]
+Handler = Callable[[BatchStore, BatchCall], HttpResponse]
 
 
 class Endpoint(Struct, frozen=True):
@@ -142,31 +142,31 @@ class Endpoint(Struct, frozen=True):
         return re.fullmatch(f"(?P<root>.*?){self.path}", path) if method == self.method else None
 
 
-def public_root(visit: Visit) -> str:
+def public_root(visit: BatchCall) -> str:
     """Return the root as the caller knows it: behind a server the host is in the headers."""
     parts = urlsplit(visit.root)
     host = visit.request.headers.get("host")
     return visit.root if host is None else f"{parts.scheme}://{host}{parts.path}"
 
 
-def said_of(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return what is wrong with a body, the place first."""
     found = _AT.fullmatch(str(error))
     what, path = (found["what"], found["path"]) if found else (str(error), None)
     return f"{path}: {what}" if path else what
 
 
-def said(value: Json, status: int = 200) -> HttpResponse:
+def json_response(value: Json, status: int = 200) -> HttpResponse:
     """Return JSON as an answer."""
     return HttpResponse(status, {"content-type": "application/json"}, msgspec.json.encode(value))
 
 
-def lines(values: Iterable[Json]) -> bytes:
+def split_lines(values: Iterable[Json]) -> bytes:
     """Return values as lines of JSON."""
     return b"".join(msgspec.json.encode(value) + b"\n" for value in values)
 
 
-def json_of(response: HttpResponse) -> Json:
+def parse_body(response: HttpResponse) -> Json:
     """Return the JSON in a response; its text where it is none."""
     try:
         return msgspec.json.decode(response.body)
@@ -174,7 +174,7 @@ def json_of(response: HttpResponse) -> Json:
         return response.body.decode("utf-8", "replace")
 
 
-def check_names(visit: Visit, ids: Sequence[str], field: str = "custom_id") -> str | None:
+def check_names(visit: BatchCall, ids: Sequence[str], field: str = "custom_id") -> str | None:
     """Return what is wrong with the names of the requests, or with their number."""
     limits = visit.limits
     if not ids:
@@ -191,12 +191,14 @@ def check_names(visit: Visit, ids: Sequence[str], field: str = "custom_id") -> s
     return None
 
 
-def after(things: Sequence[Job | Stored], id: str | None) -> int:
+def position_after(things: Sequence[BatchJob | StoredFile], id: str | None) -> int:
     """Return the place behind the thing of this id; the beginning where there is none."""
     return next((at + 1 for at, each in enumerate(things) if each.id == id), 0)
 
 
-def page(values: Sequence[T], after: int, limit: str | None, *, usual: int, most: int) -> list[T]:
+def slice_page(
+    values: Sequence[T], after: int, limit: str | None, *, usual: int, most: int
+) -> list[T]:
     """Return so many values from a place on."""
     number = int(limit) if limit is not None and limit.isdecimal() else usual
     return list(values[after : after + max(1, min(number, most))])

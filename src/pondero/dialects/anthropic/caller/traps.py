@@ -231,7 +231,7 @@ def _opening(turns: list[_Turn]) -> _Turn | None:
 
 def _answer(sent: Sent, turn: _Turn) -> EarlierAnswer | None:
     """Return the answer a turn is from, by the calls it makes."""
-    answers = (sent.past.of_call(str(p.block.get("id"))) for p in turn.of("tool_use"))
+    answers = (sent.past.by_call_id(str(p.block.get("id"))) for p in turn.of("tool_use"))
     return next((given for given in answers if given is not None), None)
 
 

@@ -195,7 +195,7 @@ def _thoughts(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
 
 def _signatures(sent: Sent, turn: _Turn) -> set[str]:
     """Return the signatures of the answer that a turn with calls is from."""
-    answers = (sent.past.of_call(placed.id) for placed in turn.of(_CALL))
+    answers = (sent.past.by_call_id(placed.id) for placed in turn.of(_CALL))
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()
     thoughts = [part for part in parts if isinstance(part, Thinking)]

@@ -167,10 +167,10 @@ def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
 def _answer(sent: Sent, placed: _Placed) -> EarlierAnswer | None:
     """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
-    if isinstance(id := call.get("id"), str) and (given := sent.past.of_call(id)):
+    if isinstance(id := call.get("id"), str) and (given := sent.past.by_call_id(id)):
         return given
     before = _given(sent.body)[: int(placed.path.partition("[")[2].partition("]")[0])]
-    made = sent.past.of_function(str(call.get("name")), call.get("args"))
+    made = sent.past.by_call(str(call.get("name")), call.get("args"))
     return next((given for given in made if _is_like(_given(given.request_body), before)), None)
 
 

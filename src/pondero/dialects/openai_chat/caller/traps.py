@@ -231,7 +231,7 @@ def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
 
 def _signatures(sent: Sent, placed: _Placed) -> dict[str, Json]:
     """Return the signed texts of the answer that a message comes from, by their signatures."""
-    answers = (sent.past.of_call(str(call.get("id"))) for _, call in placed.calls)
+    answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()
     values = [part.seal.value for part in parts if isinstance(part, Thinking) and part.seal]
