@@ -16,9 +16,9 @@ from pondero.sweep import (
     Runner,
     Spec,
     arms_of,
-    judge_of,
+    compute_results,
+    make_judge,
     questions_of,
-    results_of,
 )
 from pondero.sweep.arms import sweep_policy
 
@@ -54,7 +54,7 @@ async def by_sweep(run: Run) -> None:
     """Ask, judge and keep every question."""
     emulator = Emulator(mind=Fallible())
     engine = LiveEngine(transport=lambda _: emulator, stream=False, start=AT_ONCE)
-    await Runner(run, engine, judge_of("numeric")).finish()
+    await Runner(run, engine, make_judge("numeric")).finish()
 
 
 def main(rounds: int) -> None:
@@ -69,7 +69,7 @@ def main(rounds: int) -> None:
             asyncio.run(by_sweep(run))
             whole, wall = process_time() - before, perf_counter() - clock
             before = process_time()
-            results_of(run)
+            compute_results(run)
             told = process_time() - before
         if turn:  # the first warms caches
             found["client"].append(alone / COUNT)

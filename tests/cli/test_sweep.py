@@ -16,7 +16,16 @@ from tests.sweep.runs import begun
 from pondero.cli import sweep as module
 from pondero.cli.sweep_output import _lines
 from pondero.emulator import Emulator, Fallible
-from pondero.sweep import PILOT, BatchEngine, LiveEngine, Run, Runner, Tally, all_runs, judge_of
+from pondero.sweep import (
+    PILOT,
+    ArmProgress,
+    BatchEngine,
+    LiveEngine,
+    Run,
+    Runner,
+    list_runs,
+    make_judge,
+)
 
 FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
           "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
@@ -264,11 +273,11 @@ def test_a_cap_that_is_reached_stops_the_run_and_says_so(call, questions):
 
 
 def test_resume_goes_on_where_it_stopped(call, questions):
-    from pondero.sweep import engine_of
+    from pondero.sweep import make_engine
 
     call(*sums(questions, "--offline", "--levels", "low,high", count=60))
     with begun(60) as run:
-        driver = Runner(run, engine_of(run.facts.spec), judge_of("numeric"))
+        driver = Runner(run, make_engine(run.facts.spec), make_judge("numeric"))
         asyncio.run(driver.pilot(10))
         assert len(run.answers()) == 20
     code, out, _ = call("sweep", "resume", run.facts.run, "--json")
@@ -281,9 +290,9 @@ def test_resume_goes_on_where_it_stopped(call, questions):
 
 def test_a_line_for_each_arm_says_how_far_it_is():
     tallies = [
-        Tally("m/low", wanted=40, settled=10, thinking=1_234, costs=[0.01] * 10),
-        Tally("m/high", wanted=40, settled=40, thinking=9_999, costs=[0.5], failed=2),
-        Tally("m/max"),
+        ArmProgress("m/low", wanted=40, settled=10, thinking=1_234, costs=[0.01] * 10),
+        ArmProgress("m/high", wanted=40, settled=40, thinking=9_999, costs=[0.5], failed=2),
+        ArmProgress("m/max"),
     ]
     assert _lines(tallies, 10.0).splitlines() == [
         "m/low  ━━━━──────────── 10/40  1,234 thinking  $0.1000  30 s left",
@@ -292,9 +301,9 @@ def test_a_line_for_each_arm_says_how_far_it_is():
 
 
 def test_the_time_left_of_a_resumed_run_is_told_by_its_own_pace():
-    (line,) = _lines([Tally("m/low", wanted=40, settled=30, kept=28)], 10.0).splitlines()
+    (line,) = _lines([ArmProgress("m/low", wanted=40, settled=30, kept=28)], 10.0).splitlines()
     assert line.endswith("50 s left")
-    assert "left" not in _lines([Tally("m/low", wanted=40, settled=30, kept=30)], 10.0)
+    assert "left" not in _lines([ArmProgress("m/low", wanted=40, settled=30, kept=30)], 10.0)
 
 
 class Slow:
@@ -328,7 +337,7 @@ def interrupted(presses):
         async def driven():
             slow = Slow(presses, 5)
             engine = LiveEngine(transport=lambda _: slow, stream=False, start=5)
-            return await module._run(run, engine, judge_of("numeric"), None, shown=False)
+            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
 
         return asyncio.run(driven()), len(run.answers()), run.state, run.lost[0]
 
@@ -374,7 +383,7 @@ def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
 
         async def driven():
             engine = BatchEngine(transport=lambda _: service, every=(0.01, 0.01))
-            return await module._run(run, engine, judge_of("numeric"), None, shown=False)
+            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
 
         assert asyncio.run(driven()) == 130
         assert run.answers() == {}
@@ -388,7 +397,7 @@ def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
 def has_answered(process):
     """Wait until the one run is past its pilot; its file is there a moment before its facts."""
     while process.poll() is None:
-        for listed in all_runs():
+        for listed in list_runs():
             with Run.open(listed.run) as run:
                 if len(run.answers()) > 10 * PILOT:
                     return listed.run

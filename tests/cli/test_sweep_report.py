@@ -9,7 +9,7 @@ import pytest
 from tests.sweep.reports import run_of, sweep_of
 
 from pondero.cli.sweep_plot import Spot, print_plot, texts
-from pondero.sweep import all_runs
+from pondero.sweep import list_runs
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_the_demo_decides_what_can_be_decided_and_is_the_same_every_time(call, d
         del told["run"]
         assert all(arm.pop("seconds") is not None for arm in told["arms"])
     assert first == second
-    assert len(all_runs()) == 2
+    assert len(list_runs()) == 2
 
 
 # -- the plot --------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from tests.sweep.runs import Scripted, begun, runner
 
 from pondero.canon import Usage
 from pondero.sweep.arms import arms_of
-from pondero.sweep.data import questions_of, shuffled
-from pondero.sweep.engine import Settled
+from pondero.sweep.data import questions_of, shuffle
+from pondero.sweep.engine import TrialResult
 from pondero.sweep.runs import Run
 from pondero.sweep.spec import spec_of
-from pondero.sweep.verdicts import results_of
+from pondero.sweep.verdicts import compute_results
 
 EVIL = '</script><script>bad=1</script><img src=x onerror="bad=2">\x1b[31m\u202e\u2066\x00&amp;'
 LEVELS = ("off", "low", "high")
@@ -28,11 +28,11 @@ def answered(ask, **given):
     fields = {"key": ask.key, "usage": usage, "cost": _COST[ask.arm], "at": 1_790_000_000.0}
     fields |= {"seconds": _SECONDS[ask.arm] * (1 + draw), **given}
     if draw < 0.03:
-        return Settled(finish="refusal", text=f"no {EVIL}", **fields)
+        return TrialResult(finish="refusal", text=f"no {EVIL}", **fields)
     if draw < 0.06:
-        return Settled(verdict="exhausted", **fields)
+        return TrialResult(verdict="exhausted", **fields)
     right = draw > 1 - _RIGHT[ask.arm]
-    return Settled(text="yes" if right else f"it is {EVIL} " + "blah " * 2_000, **fields)
+    return TrialResult(text="yes" if right else f"it is {EVIL} " + "blah " * 2_000, **fields)
 
 
 def run_of(count=60, *, answer=answered, finish=True, models=("claude-opus-5",), **options):
@@ -45,7 +45,7 @@ def run_of(count=60, *, answer=answered, finish=True, models=("claude-opus-5",),
         for n in range(count)
     )  # fmt: skip
     arms = arms_of(spec.models, spec.levels)
-    questions = shuffled(questions_of(rows), 0)
+    questions = shuffle(questions_of(rows), 0)
     run = Run.create(spec, questions, arms, reference=len(LEVELS) - 1, looks=4)
     driver = runner(run, Scripted(answer))
     asyncio.run(driver.finish() if finish else driver.pilot())
@@ -54,11 +54,11 @@ def run_of(count=60, *, answer=answered, finish=True, models=("claude-opus-5",),
 
 def results(count=60, **options):
     with run_of(count, **options) as run:
-        return results_of(run)
+        return compute_results(run)
 
 
 def sweep_of(count=40, **options):
     """The results of a plain offline sweep over sums."""
     with begun(count, **options) as run:
         asyncio.run(runner(run).finish())
-        return results_of(run)
+        return compute_results(run)

@@ -7,14 +7,14 @@ from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible
 from pondero.exchange import Retry
 from pondero.sweep.arms import arms_of, reference_of
-from pondero.sweep.data import questions_of, shuffled
-from pondero.sweep.engine import Settled
-from pondero.sweep.judges import judge_of
+from pondero.sweep.data import questions_of, shuffle
+from pondero.sweep.engine import TrialResult
+from pondero.sweep.judges import make_judge
 from pondero.sweep.live import LiveEngine
 from pondero.sweep.runner import Runner
 from pondero.sweep.runs import Run
 from pondero.sweep.spec import spec_of
-from pondero.sweep.verdicts import results_of
+from pondero.sweep.verdicts import compute_results
 
 
 def sums(count, first=2):
@@ -29,7 +29,7 @@ def begun(count=40, *, models=("claude-opus-5",), levels="low,high", looks=4, **
         models=models, levels=levels, judge=options.pop("judge", "numeric"), offline=True, **options
     )
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
-    questions = shuffled(sums(count), spec.seed)
+    questions = shuffle(sums(count), spec.seed)
     reference = reference_of(arms, spec.reference)
     return Run.create(spec, questions, arms, reference=reference, looks=looks)
 
@@ -47,7 +47,7 @@ def engine(emulator=None, **options):
 
 
 def runner(run, other=None, **options):
-    return Runner(run, other or engine(), judge_of(run.facts.spec.judge), **options)
+    return Runner(run, other or engine(), make_judge(run.facts.spec.judge), **options)
 
 
 class Scripted:
@@ -81,11 +81,11 @@ def answered(ask, right, *, thinking=100, cost="0.01", **fields):
     n = int(ask.prompt.split()[2])
     text = f"it is {n * 23 + (not right)}"
     usage = Usage(input=20, output=10, thinking=thinking)
-    return Settled(key=ask.key, text=text, usage=usage, cost=cost, seconds=1.0, **fields)
+    return TrialResult(key=ask.key, text=text, usage=usage, cost=cost, seconds=1.0, **fields)
 
 
 def found(count, answer, **options):
     """The results of a run whose answers are written down."""
     with begun(count, **options) as run:
         asyncio.run(runner(run, Scripted(answer)).finish())
-        return results_of(run)
+        return compute_results(run)

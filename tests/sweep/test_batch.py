@@ -11,8 +11,8 @@ import pondero
 from pondero.batch import list_batches
 from pondero.errors import Unsupported
 from pondero.store import price_usage
-from pondero.sweep import BatchEngine, Run, outlined, results_of
-from pondero.sweep.runner import bound_in, bound_of
+from pondero.sweep import BatchEngine, Run, compute_results, make_outline
+from pondero.sweep.runner import max_answer_cost, max_trial_cost
 
 KEY = "k-not-a-real-one"
 
@@ -59,12 +59,14 @@ def test_a_whole_sweep_on_batches_looks_twice_and_counts_the_discount():
 def test_bounds_count_the_discount_and_services_without_batches_are_refused():
     rows = [{"input": "What is 2 * 23?", "target": "46"}] * 2
     options = {"models": ("claude-opus-5",), "judge": "numeric", "max_tokens": 1000}
-    outline = outlined(rows, {**options, "engine": "batch"})
+    outline = make_outline(rows, {**options, "engine": "batch"})
     arm, question = outline.arms[0], outline.questions[0]
-    live = bound_of(arm, question, system=None, max_tokens=1000)
-    assert bound_in(outline.spec, arm, question) * 2 == live
+    live = max_answer_cost(arm, question, system=None, max_tokens=1000)
+    assert max_trial_cost(outline.spec, arm, question) * 2 == live
     with pytest.raises(Unsupported, match="these have one: anthropic"):
-        outlined(rows, {**options, "models": ("command-a-reasoning-08-2025",), "engine": "batch"})
+        make_outline(
+            rows, {**options, "models": ("command-a-reasoning-08-2025",), "engine": "batch"}
+        )
 
 
 def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
@@ -73,7 +75,7 @@ def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
 
         async def interrupted():
             other = engine(service)
-            with run.asking(known=other.begin(run.facts.run)):
+            with run.hold_lock(known=other.begin(run.facts.run)):
                 driver = runner(run, other)
                 work = asyncio.ensure_future(driver.finish())
                 while not (service.made and list_batches()[0].state == "running"):  # noqa: ASYNC110
@@ -91,7 +93,7 @@ def test_what_was_left_at_the_service_is_collected_and_nothing_is_sent_twice():
         assert len(run.answers()) == 40
         assert run.lost == (0, Decimal(0))  # what was held was not counted as lost
         assert (driver.purse.flights, driver.purse.flying) == (0, Decimal(0))
-        found = results_of(run).arms[0]
+        found = compute_results(run).arms[0]
         assert (found.n, found.seconds) == (20, None)  # how long an answer took is not known
     assert len(service.made) == len(service.creates) == 1
 
@@ -103,7 +105,7 @@ def test_a_cap_is_never_passed_and_the_rest_is_sent_when_there_is_room():
         most = []
 
         async def main():
-            with run.asking(known=other.begin(run.facts.run)):
+            with run.hold_lock(known=other.begin(run.facts.run)):
                 driver = runner(run, other)
                 driver.progress = lambda _: most.append(driver.purse.spent + driver.purse.flying)
                 await driver.finish()

@@ -7,7 +7,7 @@ import pytest
 import pondero
 from pondero.errors import BadParameter
 from pondero.sweep.arms import arms_of, reference_of, sweep_policy
-from pondero.sweep.data import digest, questions_of, shuffled
+from pondero.sweep.data import digest, questions_of, shuffle
 
 
 def test_jsonl_has_the_fields_of_inspect(tmp_path):
@@ -100,8 +100,8 @@ def test_choices_are_added_to_the_last_message():
 
 def test_the_order_is_seeded_and_the_hash_does_not_heed_it():
     found = questions_of({"id": str(n), "input": f"{n}?"} for n in range(50))
-    assert shuffled(found, 1) == shuffled(found, 1) != shuffled(found, 2)
-    assert digest(shuffled(found, 1)) == digest(found)
+    assert shuffle(found, 1) == shuffle(found, 1) != shuffle(found, 2)
+    assert digest(shuffle(found, 1)) == digest(found)
     assert digest(found[1:]) != digest(found)
 
 

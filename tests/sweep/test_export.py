@@ -9,7 +9,7 @@ import pytest
 from tests.sweep.reports import EVIL, LEVELS, answered, results, sweep_of
 from tests.sweep.runs import begun
 
-from pondero.sweep import inspect_logs, jsonl_of, results_of, sweep
+from pondero.sweep import compute_results, inspect_logs, iter_jsonl, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _own_folder(data_dir):
 
 def test_there_is_one_line_for_each_answer_with_all_that_is_known_of_it():
     told = results(60)
-    lines = [json.loads(line) for line in jsonl_of(told)]
+    lines = [json.loads(line) for line in iter_jsonl(told)]
     settled = [a for row in told.rows for cell in row.cells if cell for a in cell.answers]
     assert len(lines) == len(settled) > 100
     assert len({(line["question"], line["arm"], line["repeat"]) for line in lines}) == len(lines)
@@ -41,7 +41,7 @@ def test_there_is_one_line_for_each_answer_with_all_that_is_known_of_it():
 def test_the_lines_give_the_figures_of_the_table():
     told = sweep_of(60, levels="off,low,high", repeats=2)
     scores, costs = defaultdict(lambda: defaultdict(list)), Decimal(0)
-    for line in map(json.loads, jsonl_of(told)):
+    for line in map(json.loads, iter_jsonl(told)):
         scores[line["arm"]][line["question"]].append(line["score"])
         costs += Decimal(str(line["cost"]))
     assert float(costs) == pytest.approx(float(told.spent))
@@ -57,7 +57,7 @@ def test_what_failed_has_an_error_and_no_score():
     told = results(
         60, answer=lambda ask: answered(ask, error="503 busy" if not ask.position else None)
     )
-    failed = [line for line in map(json.loads, jsonl_of(told)) if line["outcome"] == "failed"]
+    failed = [line for line in map(json.loads, iter_jsonl(told)) if line["outcome"] == "failed"]
     assert [line["error"] for line in failed] == ["503 busy"] * 3
     assert [line["score"] for line in failed] == [None] * 3
 
@@ -154,8 +154,8 @@ def test_messages_stay_messages_and_choices_are_told(read):
 
 def test_a_run_in_which_nothing_was_asked_exports_nothing():
     with begun(10) as run:
-        told = results_of(run)
-    assert list(jsonl_of(told)) == []
+        told = compute_results(run)
+    assert list(iter_jsonl(told)) == []
     assert list(inspect_logs(told)) == []
 
 

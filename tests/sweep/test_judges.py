@@ -18,23 +18,23 @@ from pondero.sweep.arms import arms_of
 from pondero.sweep.data import Question, questions_of
 from pondero.sweep.judges import (
     KINDS,
-    Ungraded,
+    JudgeFailed,
     check_questions,
-    judge_of,
+    make_judge,
     number_in,
 )
 from pondero.sweep.runner import Runner
 from pondero.sweep.runs import Run
-from pondero.sweep.schema_check import problem
+from pondero.sweep.schema_check import find_problem
 from pondero.sweep.spec import spec_of
-from pondero.sweep.verdicts import results_of
+from pondero.sweep.verdicts import compute_results
 
 ABC = ("red", "green", "dark blue")
 
 
 def grade(name, answer, *, client=None, **fields):
     question = Question("q", "what?", **fields)
-    return asyncio.run(judge_of(name, client=client).grade(question, answer))
+    return asyncio.run(make_judge(name, client=client).grade(question, answer))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name, tmp_pa
     (tmp_path / "broken_import.py").write_text("1 / 0")
     (tmp_path / "broken_exit.py").write_text("raise SystemExit(3)")
     with pytest.raises(BadParameter):
-        judge_of(name)
+        make_judge(name)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +249,12 @@ OTHERS = [
 @given(VALUES | PEOPLE, st.sampled_from([SCHEMA, *OTHERS]))
 def test_a_schema_says_what_jsonschema_says(value, schema):
     theirs = pytest.importorskip("jsonschema").Draft202012Validator(schema).is_valid(value)
-    assert (problem(schema, value) is None) == theirs
+    assert (find_problem(schema, value) is None) == theirs
 
 
 def test_a_schema_with_a_word_that_is_not_checked_is_refused():
     with pytest.raises(BadParameter, match="'contains'"):
-        problem({"contains": {"type": "string"}}, [])
+        find_problem({"contains": {"type": "string"}}, [])
 
 
 def test_an_answer_may_fence_its_json(tmp_path):
@@ -282,7 +282,7 @@ def test_a_python_judge_may_wait_and_may_give_a_part(tmp_path, monkeypatch):
     assert grade("python:my_checks:half", "").score == 0.5
     assert grade("python:my_checks:same", "a", target=("a",)).score == 1
     for name in ("breaks", "odd"):
-        with pytest.raises(Ungraded, match=name):
+        with pytest.raises(JudgeFailed, match=name):
             grade(f"python:my_checks:{name}", "a")
 
 
@@ -292,10 +292,10 @@ def test_a_command_judges_by_its_exit_code():
     assert grade(f'command:{sys.executable} -c "{same}"', "a", target=("a",)).score == 1
     wrong = grade(f'command:{sys.executable} -c "{same}"', "b", target=("a",))
     assert (wrong.score, wrong.note) == (0, "seen")
-    with pytest.raises(Ungraded, match="exited with 7"):
+    with pytest.raises(JudgeFailed, match="exited with 7"):
         grade(f'command:{sys.executable} -c "{check.format(code=7)}"', "a")
     with pytest.raises(BadParameter, match="'/no/such/program' is not there"):
-        judge_of("command:/no/such/program")
+        make_judge("command:/no/such/program")
 
 
 # -- a model ---------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_a_model_grades_at_its_own_level_and_says_what_it_cost():
     assert found.score == 1
     assert float(found.cost) > 0
     assert grade("model:claude-opus-5/low", "it is 5", client=judging, target=("4",)).score == 0
-    with pytest.raises(Ungraded, match="gave no grade"):
+    with pytest.raises(JudgeFailed, match="gave no grade"):
         grade("model:claude-opus-5/low", "?", client=judging, target=("4",))
 
 
@@ -348,7 +348,7 @@ def test_a_judge_is_held_against_what_people_labelled(data_dir):
         return grading(accepted)
 
     def driven(run):
-        judge = judge_of(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
         return Runner(run, engine(), judge)
 
     with labelled_run(name) as run:
@@ -359,7 +359,7 @@ def test_a_judge_is_held_against_what_people_labelled(data_dir):
         assert len(asked) == 4 + len(LABELLED)
         assert run.state == "done"
         assert run.judging_cost(name) > 0
-        results = results_of(run)
+        results = compute_results(run)
         assert "judge      agrees with 3 of 4 labelled answers, kappa 0.50" in results.lines()
         del asked[:]
         asyncio.run(driven(run).compare())
@@ -380,7 +380,7 @@ def test_a_kill_while_labelled_answers_are_judged_asks_none_of_them_twice(data_d
         return grading(accepted)
 
     def driven(run):
-        judge = judge_of(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
         return Runner(run, engine(), judge)
 
     with labelled_run(name) as run:

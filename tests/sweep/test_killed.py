@@ -15,8 +15,8 @@ from tests.sweep.runs import begun, engine, runner
 
 from pondero.emulator import Emulator
 from pondero.errors import UsageError
-from pondero.sweep.runs import Run, all_runs
-from pondero.sweep.standing import Scores, standing
+from pondero.sweep.runs import Run, list_runs
+from pondero.sweep.standing import Scores, replay_looks
 
 KILLS = 30
 QUESTIONS, ARMS, AT_ONCE = 200, 3, 6
@@ -111,23 +111,23 @@ def test_thirty_kills_lose_nothing_and_nothing_settled_is_asked_again(data_dir, 
         nursery.stdin.close()
     assert len(known) > KILLS
     assert lost <= AT_ONCE * KILLS
-    with Run.open(name) as run, run.asking():
+    with Run.open(name) as run, run.hold_lock():
         emulator = Emulator()
         asyncio.run(runner(run, engine(emulator)).finish())
         assert run.state == "done"
         assert len(run.answers()) == QUESTIONS * ARMS
-        assert standing(Scores(run, "numeric")).is_over
+        assert replay_looks(Scores(run, "numeric")).is_over
     assert len(emulator.log.entries) == QUESTIONS * ARMS - len(known)
 
 
 def test_a_run_is_asked_by_one_process_at_a_time(data_dir):
     with begun(4) as run, Run.open(run.facts.run) as other:
-        with run.asking():
+        with run.hold_lock():
             assert other.state == "running"
-            with pytest.raises(UsageError, match="another process"), other.asking():
+            with pytest.raises(UsageError, match="another process"), other.hold_lock():
                 pass
         assert other.state == "interrupted"
-        assert [each.run for each in all_runs()] == [run.facts.run]
+        assert [each.run for each in list_runs()] == [run.facts.run]
 
 
 def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):

@@ -9,12 +9,12 @@ from tests.sweep.runs import Scripted, answered, runner
 from pondero.canon import Usage
 from pondero.sweep.arms import arms_of
 from pondero.sweep.data import questions_of
-from pondero.sweep.engine import Settled
+from pondero.sweep.engine import TrialResult
 from pondero.sweep.kinds import by_kind
-from pondero.sweep.runs import Facts, Run
+from pondero.sweep.runs import Run, RunFacts
 from pondero.sweep.spec import spec_of
 from pondero.sweep.standing import Scores, every_ask
-from pondero.sweep.verdicts import results_of
+from pondero.sweep.verdicts import compute_results
 
 ARMS = arms_of(["claude-opus-5"], "low,high")
 
@@ -51,7 +51,7 @@ def found(count, kinds, right, looks=1, **options):
 
     with Run.create(spec, asked, ARMS, reference=1, looks=looks) as run:
         asyncio.run(runner(run, Scripted(answer, looks=looks)).finish())
-        return results_of(run)
+        return compute_results(run)
 
 
 def number(question):
@@ -115,7 +115,7 @@ class Written:
         self.facts, self._questions = facts, asked
         usage = Usage(input=1, output=1)
         keys = (ask.key for every in asks.values() for ask in every)
-        self._answers = {key: Settled(key=key, text="", usage=usage) for key in keys}
+        self._answers = {key: TrialResult(key=key, text="", usage=usage) for key in keys}
         self.scores = {}
 
     def questions(self):
@@ -132,7 +132,9 @@ def test_the_kinds_share_the_error_that_one_run_may_have():
     """Each of four kinds is worse by the margin: how often is any of them passed?"""
     asked = questions(400, ["a", "b", "c", "d"])
     spec = spec_of(models=("claude-opus-5",), levels="low,high", judge="numeric", margin=0.1)
-    facts = Facts(run="r", started=0.0, spec=spec, arms=ARMS, reference=1, looks=1, data="d" * 32)
+    facts = RunFacts(
+        run="r", started=0.0, spec=spec, arms=ARMS, reference=1, looks=1, data="d" * 32
+    )
     asks = every_ask(facts, asked)
     run, passed = Written(facts, asked, asks), 0
     random, rounds = Random(7), 300

@@ -11,14 +11,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from pondero.errors import MissingKey, RateLimited
 from pondero.exchange import RateLimit
 from pondero.store import load_catalog
-from pondero.sweep.engine import Ask, Purse, Spent
+from pondero.sweep.engine import BudgetSpent, CostBudget, Trial
 from pondero.sweep.leases import (
     REQUESTS,
     TOKENS,
-    Budget,
+    KeyBudget,
     Lease,
-    LeasePurse,
-    taken,
+    LeaseCostBudget,
+    take_lease,
     tokens_of,
 )
 
@@ -35,11 +35,11 @@ class Ledger:
 
 def ask_of(number, bound=1, **options):
     bound = None if bound is None else Decimal(bound)
-    return Ask(f"k{number}", 0, number, 0, "m", "low", "hi", bound=bound, **options)
+    return Trial(f"k{number}", 0, number, 0, "m", "low", "hi", bound=bound, **options)
 
 
 def purse_of(cap=None):
-    return Purse(Ledger(), cap=cap, spent=Decimal(0))
+    return CostBudget(Ledger(), cap=cap, spent=Decimal(0))
 
 
 class Held:
@@ -48,7 +48,9 @@ class Held:
     def __init__(self, lease, budget):
         self.lease = lease
         self.attempts = dict.fromkeys((ask.key for ask in lease.asks), 0)
-        self.purse = LeasePurse(lambda key: budget.refused(lease.number, key, self.attempts[key]))
+        self.purse = LeaseCostBudget(
+            lambda key: budget.refused(lease.number, key, self.attempts[key])
+        )
         self.left = {ask.key: ask for ask in lease.asks}
         self.flying = {}
 
@@ -62,7 +64,7 @@ class Leasing(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.purse, self.budget = purse_of(CAP), Budget(start=8)
+        self.purse, self.budget = purse_of(CAP), KeyBudget(start=8)
         self.todo = [ask_of(n, bound=1 + n % 4) for n in range(40)]
         self.held, self.charged, self.leased = [], Decimal(0), 0
 
@@ -70,8 +72,8 @@ class Leasing(RuleBasedStateMachine):
     def lease(self, wanted):
         places = self.budget.admit("m", wanted, 0.0)
         try:
-            asks = taken(self.todo, self.purse, places)
-        except Spent:
+            asks = take_lease(self.todo, self.purse, places)
+        except BudgetSpent:
             asks = []
         self.budget.leave("m", places - len(asks))
         if asks:
@@ -97,13 +99,13 @@ class Leasing(RuleBasedStateMachine):
             return
         try:
             assert held.purse.take(ask)
-        except Spent:  # an attempt was charged: it goes back to the driver
+        except BudgetSpent:  # an attempt was charged: it goes back to the driver
             self.land(held, ask)
             self.budget.leave("m", 1)
             self.todo.append(ask)
             return
         held.attempts[ask.key] += 1
-        assert self.budget.sending(held.lease.number, ask.key, held.attempts[ask.key])
+        assert self.budget.record_send(held.lease.number, ask.key, held.attempts[ask.key])
         held.flying[ask.key] = ask
 
     @precondition(lambda self: self.held)
@@ -145,7 +147,7 @@ class Leasing(RuleBasedStateMachine):
             self.todo.append(ask)
         self.budget.leave("m", len(held.left))
         for key in held.left:  # a worker that was given up while it lives sends nothing more
-            assert not self.budget.sending(held.lease.number, key, 99)
+            assert not self.budget.record_send(held.lease.number, key, 99)
 
     @invariant()
     def the_books_cover_what_is_charged_and_the_cap_holds(self):
@@ -172,7 +174,7 @@ def test_a_lease_has_so_many_asks_and_tokens_at_most(lengths, places):
     todo, purse = list(reversed(asks)), purse_of()
     leases = []
     while todo:
-        leases.append(taken(todo, purse, min(places, REQUESTS)))
+        leases.append(take_lease(todo, purse, min(places, REQUESTS)))
     assert [ask for lease in leases for ask in lease] == asks
     for lease in leases:
         assert len(lease) <= min(places, REQUESTS)
@@ -181,44 +183,44 @@ def test_a_lease_has_so_many_asks_and_tokens_at_most(lengths, places):
 
 def test_what_one_lease_holds_is_not_there_for_the_next():
     todo, purse = [ask_of(n, bound=2) for n in range(4)], purse_of(Decimal(5))
-    first = taken(todo, purse, REQUESTS)
+    first = take_lease(todo, purse, REQUESTS)
     assert len(first) == 2
-    assert taken(todo, purse, REQUESTS) == []  # for now
+    assert take_lease(todo, purse, REQUESTS) == []  # for now
     purse.settle(first[0], Decimal("0.5"))
-    assert len(taken(todo, purse, REQUESTS)) == 1
+    assert len(take_lease(todo, purse, REQUESTS)) == 1
     for ask in (first[1], ask_of(9, bound=2)):
         purse.give_back(ask, charged=True)
-    with pytest.raises(Spent, match="max-cost"):
-        taken(todo, purse, REQUESTS)
+    with pytest.raises(BudgetSpent, match="max-cost"):
+        take_lease(todo, purse, REQUESTS)
 
 
 def test_a_charged_attempt_goes_back_to_the_driver_and_a_refused_one_does_not():
     refused = []
-    purse = LeasePurse(refused.append)
+    purse = LeaseCostBudget(refused.append)
     for _ in range(3):
         assert purse.take(ask_of(1))
         purse.give_back(ask_of(1), charged=False)
     assert refused == ["k1"] * 3
     purse.take(ask_of(1))
     purse.give_back(ask_of(1), charged=True)
-    with pytest.raises(Spent, match="charged"):
+    with pytest.raises(BudgetSpent, match="charged"):
         purse.take(ask_of(1))
     assert purse.landing("k1").charged
     assert not purse.landing("k2").charged  # never begun
 
 
 def test_without_a_cap_there_is_no_bound_to_use_up():
-    purse = LeasePurse(lambda _key: None)
+    purse = LeaseCostBudget(lambda _key: None)
     purse.take(ask_of(1, bound=None))
     purse.give_back(ask_of(1, bound=None), charged=True)
     assert purse.take(ask_of(1, bound=None))
 
 
 def test_a_late_word_of_a_refusal_does_not_hide_the_next_attempt():
-    budget = Budget()
-    budget.sending(7, "k", 1)
-    budget.sending(7, "k", 2)
-    budget.refused(7, "k", 1)
+    budget = KeyBudget()
+    budget.record_send(7, "k", 1)
+    budget.record_send(7, "k", 2)
+    budget.record_rejection(7, "k", 1)
     assert budget.close(7) == {"k"}
 
 
@@ -226,7 +228,7 @@ def test_a_late_word_of_a_refusal_does_not_hide_the_next_attempt():
 
 
 def test_workers_share_what_a_key_allows():
-    budget = Budget(start=10)
+    budget = KeyBudget(start=10)
     assert [budget.admit("m", 6, 0.0) for _ in range(3)] == [6, 4, 0]
     assert budget.admit("another", 6, 0.0) == 6
     budget.slow("m", 30.0, 0.0)  # one worker was refused: all wait
@@ -239,7 +241,7 @@ def test_workers_share_what_a_key_allows():
 
 
 def test_each_key_of_a_provider_is_an_account_and_is_never_shown(monkeypatch):
-    from pondero.sweep.ray_workers import Place, Post
+    from pondero.sweep.ray_workers import DriverLocation, WorkerSetup
 
     pytest.importorskip("ray")
     from pondero.sweep.ray_engine import accounts_of
@@ -252,7 +254,7 @@ def test_each_key_of_a_provider_is_an_account_and_is_never_shown(monkeypatch):
     accounts = accounts_of(provider, offline=False)
     assert [each.key for each in accounts] == ["sk-one", "sk-two"]
     assert [each.name for each in accounts] == ["anthropic", "anthropic 2"]
-    post = Post(tuple(accounts), {}, Place("/", ()), offline=False, seed=0)
+    post = WorkerSetup(tuple(accounts), {}, DriverLocation("/", ()), offline=False, seed=0)
     assert "sk-" not in repr(accounts) + repr(post) + str(post)
     assert [each.name for each in accounts_of(provider, offline=True)] == ["anthropic"]
 

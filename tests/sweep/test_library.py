@@ -10,7 +10,7 @@ import pytest
 import pondero
 from pondero.errors import BadParameter, UsageError
 from pondero.exchange import Calibration
-from pondero.sweep import Results, jsonl_of, report_of
+from pondero.sweep import Results, iter_jsonl, render_report
 
 ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
 OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}
@@ -88,5 +88,5 @@ def test_half_of_a_surrogate_pair_is_asked_answered_and_kept(data_dir):
     assert half in results.rows[0].question.input
     again = pondero.sweep(resume=results.run)
     assert again.to_json() == results.to_json()
-    report_of(results).encode()
-    assert len([json.loads(line) for line in jsonl_of(results)]) == 6
+    render_report(results).encode()
+    assert len([json.loads(line) for line in iter_jsonl(results)]) == 6

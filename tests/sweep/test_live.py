@@ -15,10 +15,10 @@ from pondero.emulator import Emulator, Fallible, serving
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import RateLimit
 from pondero.store import price_usage
-from pondero.sweep.engine import Ask, Purse, Spent, key_of
+from pondero.sweep.engine import BudgetSpent, CostBudget, Trial, trial_key
 from pondero.sweep.limiter import Limiter
-from pondero.sweep.runner import bound_of
-from pondero.sweep.standing import Scores, standing
+from pondero.sweep.runner import max_answer_cost
+from pondero.sweep.standing import Scores, replay_looks
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +30,11 @@ def _own_data(data_dir):
 
 
 def test_a_key_is_that_of_model_fields_messages_and_repeat():
-    one = key_of("m", {"a": 1, "b": 2}, "hi", 0)
-    assert one == key_of("m", {"b": 2, "a": 1}, "hi", 0)
+    one = trial_key("m", {"a": 1, "b": 2}, "hi", 0)
+    assert one == trial_key("m", {"b": 2, "a": 1}, "hi", 0)
     others = [("n", {"a": 1, "b": 2}, "hi", 0), ("m", {"a": 1}, "hi", 0),
               ("m", {"a": 1, "b": 2}, "ho", 0), ("m", {"a": 1, "b": 2}, "hi", 1)]  # fmt: skip
-    assert len({one, *(key_of(*each) for each in others)}) == 5
+    assert len({one, *(trial_key(*each) for each in others)}) == 5
 
 
 # -- a whole run -----------------------------------------------------------------------------------
@@ -197,18 +197,18 @@ class Spending(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.purse = Purse(Ledger(), cap=Decimal(10), spent=Decimal(0))
+        self.purse = CostBudget(Ledger(), cap=Decimal(10), spent=Decimal(0))
         self.flying = []
 
     @rule(bound=st.integers(0, 12))
     def take(self, bound):
-        ask = Ask("k", 0, 0, 0, "m", "low", "hi", bound=Decimal(bound))
+        ask = Trial("k", 0, 0, 0, "m", "low", "hi", bound=Decimal(bound))
         try:
             if self.purse.take(ask):
                 self.flying.append(ask)
             else:
                 assert self.flying
-        except Spent:
+        except BudgetSpent:
             assert not self.flying or self.purse.closed
 
     @rule(share=st.floats(0, 1))
@@ -237,7 +237,9 @@ def test_no_answer_costs_more_than_its_bound(level):
     with begun(20, levels=level, looks=1, max_tokens=400, max_cost=100) as run:
         asyncio.run(runner(run).finish())
         arm = run.facts.arms[0]
-        bound = min(bound_of(arm, each, system=None, max_tokens=400) for each in run.questions())
+        bound = min(
+            max_answer_cost(arm, each, system=None, max_tokens=400) for each in run.questions()
+        )
         assert all(Decimal(each.cost) <= bound for each in run.answers().values())
 
 
@@ -245,7 +247,7 @@ def test_a_bound_is_the_price_of_all_the_bytes_and_the_longest_answer():
     (question,) = sums(1)
     with begun(1) as run:
         arm = run.facts.arms[0]
-    bound = bound_of(arm, question, system="x" * 100, max_tokens=1_000)
+    bound = max_answer_cost(arm, question, system="x" * 100, max_tokens=1_000)
     words = len(question.input) + 2 + 100 + 512
     assert bound == price_usage("anthropic", "claude-opus-5", Usage(input=words, output=1_000))
 
@@ -253,7 +255,7 @@ def test_a_bound_is_the_price_of_all_the_bytes_and_the_longest_answer():
 def test_what_was_in_flight_when_a_process_was_killed_counts_as_spent():
     with begun(4, max_cost=1, max_tokens=100) as run:
         run.begin("a key", Decimal("0.25"))
-        with run.asking():
+        with run.hold_lock():
             assert run.spent == Decimal("0.25")
             assert run.lost == (1, Decimal("0.25"))
 
@@ -374,4 +376,4 @@ def test_a_run_that_is_told_to_stop_keeps_what_is_in_flight_and_goes_on_later():
         asyncio.run(runner(run, engine(emulator)).finish())
         assert run.state == "done"
         assert len(emulator.log.entries) == 80 - kept
-        assert standing(Scores(run, "numeric")).is_over
+        assert replay_looks(Scores(run, "numeric")).is_over

@@ -21,7 +21,7 @@ from tests.sweep.runs import begun
 
 from pondero.emulator import Emulator, Fallible, Fault, serving
 from pondero.errors import MissingExtra, UsageError
-from pondero.sweep.judges import judge_of
+from pondero.sweep.judges import make_judge
 from pondero.sweep.live import LiveEngine
 from pondero.sweep.runner import Runner
 from pondero.sweep.spec import spec_of
@@ -113,7 +113,7 @@ class Service(Emulator):
 
 
 def driver(run, engine, **options):
-    return Runner(run, engine, judge_of(run.facts.spec.judge), **options)
+    return Runner(run, engine, make_judge(run.facts.spec.judge), **options)
 
 
 def what(answers):
@@ -188,7 +188,7 @@ async def the_cap_is_never_passed(engine, service):
 async def what_is_stopped_or_dropped_goes_on_later(engine, service):
     with begun(40, looks=1, max_cost=50, max_tokens=4_000) as run:
         service.asked.clear()
-        with run.asking():
+        with run.hold_lock():
             work, task = await with_an_answer(run, engine)
             work.stop("enough")
             await task
@@ -196,7 +196,7 @@ async def what_is_stopped_or_dropped_goes_on_later(engine, service):
         assert 0 < stopped == len(service.asked) < 80
         assert work.purse.flights == 0
 
-        with run.asking():
+        with run.hold_lock():
             assert run.lost == (0, 0)
             work, task = await with_an_answer(run, engine)
             task.cancel()
@@ -206,7 +206,7 @@ async def what_is_stopped_or_dropped_goes_on_later(engine, service):
         assert stopped < dropped < 80
         assert work.purse.flights == 0
 
-        with run.asking():
+        with run.hold_lock():
             assert sent - dropped <= run.lost[0] <= 80 - dropped
             await driver(run, engine).finish()
         assert len(run.answers()) == 80
@@ -232,7 +232,7 @@ async def judges_grade_on_the_cluster(engine, folder):
     (folder / "heavy.py").write_text(text)
     with begun(12, looks=1, judge="python:heavy:judge") as run:
         await driver(run, engine).finish()
-        graded = run.graded("python:heavy:judge").values()
+        graded = run.grades_by("python:heavy:judge").values()
     notes = {each.note for each in graded if each.score is not None}
     assert len(graded) == 24
     assert {each.question for each in graded if each.score is None} == {"q3"}
@@ -287,20 +287,20 @@ def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, 
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch):
-    from pondero.sweep import engine_of, ray_engine
+    from pondero.sweep import make_engine, ray_engine
 
     monkeypatch.setattr(ray_engine, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'pondero\[ray\]'"):
-        engine_of(spec_of(models="claude-opus-5", engine="ray"))
+        make_engine(spec_of(models="claude-opus-5", engine="ray"))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     with pytest.raises(MissingExtra, match=r"none for Python 3\.14"):
-        engine_of(spec_of(models="claude-opus-5", engine="ray"))
+        make_engine(spec_of(models="claude-opus-5", engine="ray"))
 
 
 @needs_ray
 def test_an_address_of_rays_client_is_refused_before_anything_is_asked():
-    from pondero.sweep import engine_of
+    from pondero.sweep import make_engine
 
     spec = spec_of(models="claude-opus-5", engine="ray", ray_address="ray://there:10001")
     with pytest.raises(UsageError, match="machine of the cluster"):
-        engine_of(spec)
+        make_engine(spec)

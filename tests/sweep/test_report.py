@@ -11,12 +11,12 @@ from tests.sweep.reports import answered, results, sweep_of
 from tests.sweep.runs import begun, found
 
 from pondero.canon import Usage, escape_controls
-from pondero.sweep import amount_axis, report_of, results_of, share_axis, sweep
+from pondero.sweep import amount_axis, compute_results, render_report, share_axis, sweep
 from pondero.sweep.agreement import Agreement
-from pondero.sweep.engine import Settled
+from pondero.sweep.engine import TrialResult
 from pondero.sweep.report.markup import cut, element
 from pondero.sweep.report.questions import LISTED, kind_of, state_of
-from pondero.sweep.results import Cell, Row
+from pondero.sweep.results import Cell, QuestionRow
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def said(words):
 )
 def test_the_words_of_the_terminal_come_first_and_are_the_same(made):
     told = made()
-    page = Page(report_of(told))
+    page = Page(render_report(told))
     at = -1
     for label, words in told.findings():
         now = page.text.find(said(f"{label}{words}") if not label else said(words))
@@ -82,7 +82,7 @@ def test_the_words_of_the_terminal_come_first_and_are_the_same(made):
 
 def test_every_section_has_what_the_run_has():
     told = sweep_of(120, levels="all")
-    page = Page(report_of(told))
+    page = Page(render_report(told))
     assert "minimal and low send the same to anthropic:claude-opus-5: they are one arm" in page.text
     assert '"effort": "high"' in page.text
     for words in ("the seed 0", told.facts.data, "O'Brien and Fleming", "30 (z 3.466), 60 (z 2.451)", "sign test",
@@ -97,12 +97,12 @@ def test_every_section_has_what_the_run_has():
 def test_what_was_adjusted_is_said_with_its_reason():
     told = sweep_of(30, models=("gemini-3-pro-preview",), levels="off,high")
     (changed,) = told.facts.arms[0].adjustments
-    sent = Page(report_of(told)).text.partition("What was asked and sent")[2]
+    sent = Page(render_report(told)).text.partition("What was asked and sent")[2]
     assert f"{changed.what}: off became {changed.got} {changed.why}" in sent
 
 
 def test_each_chart_has_a_name_a_description_and_every_arm():
-    page = Page(report_of(results(60)))
+    page = Page(render_report(results(60)))
     charts = [attrs for tag, attrs in page.elements if attrs.get("class") == "chart"]
     assert len(charts) == 3
     ids = {attrs.get("id") for _, attrs in page.elements}
@@ -113,7 +113,7 @@ def test_each_chart_has_a_name_a_description_and_every_arm():
 
 def test_without_prices_the_chart_of_cost_is_a_sentence():
     told = results(60, answer=lambda ask: answered(ask, cost=None))
-    page = Page(report_of(told))
+    page = Page(render_report(told))
     assert "No price of any arm is known." in page.text
     assert "Of some arms no price is known" in page.text
     assert sum(attrs.get("class") == "chart" for _, attrs in page.elements) == 2
@@ -126,7 +126,7 @@ def test_an_arm_that_does_not_count_thinking_is_named_below_the_chart():
 
     assert (
         "Not drawn, because this is not known of them: low."
-        in Page(report_of(results(60, answer=uncounted))).text
+        in Page(render_report(results(60, answer=uncounted))).text
     )
 
 
@@ -136,7 +136,7 @@ def test_models_repeats_clusters_and_a_judge_are_told_apart():
         answer=lambda ask: answered(replace(ask, arm=ask.arm % 3)),
     )  # fmt: skip
     told = replace(told, judge="model:gpt-5.5/low", judging=3, agreement=Agreement(20, 19, 0.9))
-    page = Page(report_of(told))
+    page = Page(render_report(told))
     assert "A anthropic:claude-opus-5" in page.text
     assert "B openai:gpt-5.5" in page.text
     for words in ("B high", "always right", "2 times each", "Holm's rule", "over clusters of the field",
@@ -146,7 +146,7 @@ def test_models_repeats_clusters_and_a_judge_are_told_apart():
 
 
 def test_a_run_that_has_not_ended_recommends_nothing():
-    page = Page(report_of(results(60, finish=False)))
+    page = Page(render_report(results(60, finish=False)))
     assert "Nothing is recommended" in page.text
     assert "the run has not ended (0 of 4 looks)" in page.text
     assert "not asked yet" in page.text
@@ -154,7 +154,7 @@ def test_a_run_that_has_not_ended_recommends_nothing():
 
 def test_a_run_in_which_nothing_was_asked_has_a_report_all_the_same():
     with begun(10) as run:
-        page = Page(report_of(results_of(run)))
+        page = Page(render_report(compute_results(run)))
     assert "Nothing is recommended" in page.text
     assert "No answer has come yet." in page.text
     assert "not asked yet (10)" in page.text
@@ -165,14 +165,14 @@ def test_the_method_of_kinds_is_told_where_there_are_some():
             for n in range(80)]  # fmt: skip
     told = sweep(rows, "claude-opus-5", levels="low,high", judge="numeric", offline=True)
     assert told.kinds
-    page = Page(report_of(told)).text
+    page = Page(render_report(told)).text
     assert "A kind of questions is decided by its own alone, 30 at least" in page
-    assert "A kind of questions" not in Page(report_of(results(60))).text
+    assert "A kind of questions" not in Page(render_report(results(60))).text
     assert "would have been spent" in page
 
 
 def test_against_the_best_the_method_says_so():
-    text = Page(report_of(results(60, against="best"))).text
+    text = Page(render_report(results(60, against="best"))).text
     assert "not worse than any other arm by more than 5 points" in text
     assert "An arm must hold against every other one" in text
     assert "fixed sequence" not in text
@@ -195,13 +195,13 @@ def cells(*scores):
     ],
 )  # fmt: skip
 def test_a_question_says_what_thinking_did_to_it(scores, kind):
-    question = found(30, lambda ask: Settled(key=ask.key, text="1")).rows[0].question
-    assert kind_of(Row(question, cells(*scores)), [[0, 1, 2]]) == kind
+    question = found(30, lambda ask: TrialResult(key=ask.key, text="1")).rows[0].question
+    assert kind_of(QuestionRow(question, cells(*scores)), [[0, 1, 2]]) == kind
 
 
 def test_two_models_are_not_compared_with_each_other():
-    question = found(30, lambda ask: Settled(key=ask.key, text="1")).rows[0].question
-    row = Row(question, cells(1, 1, 0, 0))
+    question = found(30, lambda ask: TrialResult(key=ask.key, text="1")).rows[0].question
+    row = QuestionRow(question, cells(1, 1, 0, 0))
     assert kind_of(row, [[0, 1], [2, 3]]) == "partly"
     assert kind_of(row, [[0, 2], [1, 3]]) == "hurt"
 
@@ -217,7 +217,7 @@ def test_refused_exhausted_and_missing_are_apart():
     assert states.count("refused") == sum(arm.refused for arm in told.arms) > 0
     assert states.count("exhausted") == sum(arm.exhausted for arm in told.arms) > 0
     assert states.count("missing") == 3
-    page = Page(report_of(told))
+    page = Page(render_report(told))
     assert "missing, left out of every arm (1)" in page.text
     lost = [attrs for tag, attrs in page.elements if tag == "details" and "data-lost" in attrs]
     rows = sum(bool({state_of(c) for c in row.cells} & {"refused", "exhausted", "missing"})
@@ -226,7 +226,7 @@ def test_refused_exhausted_and_missing_are_apart():
 
 
 def test_the_questions_that_differ_are_listed_first():
-    page = Page(report_of(results(60)))
+    page = Page(render_report(results(60)))
     kinds = [attrs["data-kind"] for tag, attrs in page.elements if tag == "details"]
     order = list(dict.fromkeys(kinds))
     assert len(kinds) == 60
@@ -237,7 +237,7 @@ def test_the_questions_that_differ_are_listed_first():
 def test_thousands_of_questions_are_folded_and_that_is_said():
     told = results(60)
     many = replace(told, rows=told.rows * 84)
-    html = report_of(many)
+    html = render_report(many)
     page = Page(html)
     assert page.count("details") == LISTED
     assert f"{LISTED} of 5,040 are listed, some of every kind" in page.text
@@ -254,14 +254,14 @@ def test_thousands_of_questions_are_folded_and_that_is_said():
 def test_what_is_long_is_cut_and_that_is_said():
     assert cut("abc", 3) == "abc"
     assert cut("abcde", 3) == "abc… (2 more characters)"
-    assert "more characters)" in Page(report_of(results(30))).text
+    assert "more characters)" in Page(render_report(results(30))).text
 
 
 # -- what it must not do ---------------------------------------------------------------------------
 
 
 def test_nothing_from_outside_becomes_markup():
-    html = report_of(results(60))
+    html = render_report(results(60))
     page = Page(html)
     assert page.count("script") == 1
     assert page.count("img") == 0

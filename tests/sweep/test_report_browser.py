@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 from tests.sweep.reports import EVIL, results, sweep_of
 
-from pondero.sweep import report_of
+from pondero.sweep import render_report
 
 MODELS = ("claude-opus-5", "gpt-5.5", "gemini-2.5-flash", "grok-4.3")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -48,7 +48,7 @@ def shown(browser, told, tmp_path):
 
     def opened(which, *, width=1280, scheme="light", script=True):
         path = tmp_path / "report.html"
-        path.write_text(report_of(told[which]), "utf-8")
+        path.write_text(render_report(told[which]), "utf-8")
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,

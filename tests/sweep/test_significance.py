@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.sweep.intervals import paired
+from pondero.sweep.intervals import paired_difference
 from pondero.sweep.planner import (
     pass_all,
     pass_at,
@@ -72,10 +72,12 @@ def test_repeats_help_only_within_a_question():
 
 def test_what_is_missing_shrinks_with_what_is_known():
     def undecided(count):
-        return paired([-1.0] * (count // 20) + [0.0] * (count - count // 20))
+        return paired_difference([-1.0] * (count // 20) + [0.0] * (count - count // 20))
 
     assert questions_missing(undecided(100), 0.07) > questions_missing(undecided(400), 0.07)
-    assert questions_missing(paired([-1.0] * 6 + [0.0] * 112), 0.05) is None  # on the margin
+    assert (
+        questions_missing(paired_difference([-1.0] * 6 + [0.0] * 112), 0.05) is None
+    )  # on the margin
 
 
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import pytest
 
-from pondero.sweep.decision import Chain, Field, Rule, looked, looked_for_best
-from pondero.sweep.intervals import Estimate, paired, student
+from pondero.sweep.decision import BestArmField, Chain, DecisionRule, decide_best_look, decide_look
+from pondero.sweep.intervals import Estimate, paired_difference, student
 from pondero.sweep.looks import boundaries, positions
 from pondero.sweep.planner import questions_needed
 from pondero.sweep.significance import holm
@@ -62,7 +62,7 @@ def test_looks_are_at_quarters_and_the_last_has_everything():
 def accepted(count, discordance, margin=0.05):
     """The probability to accept an arm that is worse by the margin: every table, by its weight."""
     gain, loss = (discordance - margin) / 2, (discordance + margin) / 2
-    rule = Rule(margin=margin, looks=1)
+    rule = DecisionRule(margin=margin, looks=1)
     logs = [math.lgamma(n + 1) for n in range(count + 1)]
     total = 0.0
     for gained in range(count + 1):
@@ -74,7 +74,7 @@ def accepted(count, discordance, margin=0.05):
                 + same * math.log(1 - gain - loss)
             )  # fmt: skip
             if weight > 1e-9:
-                found = paired([1.0] * gained + [-1.0] * lost + [0.0] * same)
+                found = paired_difference([1.0] * gained + [-1.0] * lost + [0.0] * same)
                 total += weight * rule.passes(found, Z)
     return total
 
@@ -95,7 +95,7 @@ def answers(accuracies, count, draw):
 
 
 def estimate(differences):
-    """``paired`` for an array: the same sums, so that a simulation is quick."""
+    """``paired_difference`` for an array: the same sums, so that a simulation is quick."""
     count, total = len(differences), float(differences.sum())
     inside = float(numpy.square(differences).sum()) + 1 - total * total / (count + 2)
     centre = total / (count + 2)
@@ -105,14 +105,14 @@ def estimate(differences):
 def test_the_quick_sums_are_those_of_paired():
     found = answers((0.9, 0.8), 77, numpy.random.default_rng(5))
     differences = found[:, 0] - found[:, 1]
-    ours, quick = paired(list(differences)), estimate(differences)
+    ours, quick = paired_difference(list(differences)), estimate(differences)
     assert (ours.centre, ours.error) == pytest.approx((quick.centre, quick.error))
 
 
 def swept(accuracies, *, looks=4, count=600, runs=1_000, seed=0):
     """The number of arms below the reference that passed, and the share of money spent, per run."""
     draw = numpy.random.default_rng(seed)
-    rule, reference = Rule(looks=looks), len(accuracies) - 1
+    rule, reference = DecisionRule(looks=looks), len(accuracies) - 1
     outcomes = []
     for _ in range(runs):
         found = answers(accuracies, count, draw)
@@ -121,7 +121,7 @@ def swept(accuracies, *, looks=4, count=600, runs=1_000, seed=0):
             here = count * look // looks
             spent += (here - before) * sum(COSTS[arm] for arm in (*chain.asked, reference))
             before = here
-            (chain,) = looked(
+            (chain,) = decide_look(
                 [chain],
                 lambda arm, n=here, x=found: estimate(x[:n, arm] - x[:n, reference]),
                 look=look,
@@ -162,7 +162,7 @@ def test_four_looks_accept_an_arm_on_the_margin_one_time_in_twenty():
 
 
 def test_what_the_planner_plans_has_its_power():
-    count, rule = questions_needed(0.13, 0.05), Rule(looks=1)
+    count, rule = questions_needed(0.13, 0.05), DecisionRule(looks=1)
     assert count == 322
     draw = numpy.random.default_rng(11)
     steps = draw.choice([-1.0, 0.0, 1.0], p=[0.065, 0.87, 0.065], size=(4_000, count))
@@ -181,10 +181,10 @@ def accepted_in_clusters(clusters, size, alike, runs=4_000):
     latent = shared + math.sqrt(1 - alike) * draw.standard_normal((runs, clusters, size))
     found = numpy.where(latent < cuts[0], -1.0, numpy.where(latent > cuts[1], 1.0, 0.0))
     names = [number for number in range(clusters) for _ in range(size)]
-    rule = Rule()
+    rule = DecisionRule()
     rows = found.reshape(runs, -1)
     ignored = sum(rule.passes(estimate(row), Z) for row in rows)
-    heeded = sum(rule.passes(paired(row.tolist(), names), Z) for row in rows)
+    heeded = sum(rule.passes(paired_difference(row.tolist(), names), Z) for row in rows)
     return heeded / runs, ignored / runs
 
 
@@ -215,19 +215,19 @@ def fixed(values):
 )
 def test_models_with_one_arm_each_are_decided_by_holm(values):
     chains = [Chain((number,)) for number in range(len(values))]
-    found = looked(chains, fixed(values).__getitem__, look=1, rule=Rule(looks=1))
+    found = decide_look(chains, fixed(values).__getitem__, look=1, rule=DecisionRule(looks=1))
     assert tuple(chain.is_whole for chain in found) == holm(values, 0.05)
 
 
 def test_models_together_err_one_time_in_twenty():
     """Three models whose next arm is on the margin: one wrong acceptance in all is an error."""
     draw, wrong, runs = numpy.random.default_rng(8), 0, 2_000
-    rule = Rule(looks=2)
+    rule = DecisionRule(looks=2)
     for _ in range(runs):
         found = answers((0.85, 0.85, 0.85, 0.90), 300, draw)
         chains = [Chain((0,)), Chain((1,)), Chain((2,))]
         for look in (1, 2):
-            chains = looked(
+            chains = decide_look(
                 chains,
                 lambda arm, n=150 * look, x=found: estimate(x[:n, arm] - x[:n, 3]),
                 look=look,
@@ -243,7 +243,7 @@ def test_an_arm_passes_against_the_best_only_if_it_passes_against_every_other():
     def versus(one, other):
         return Estimate(0.0, scores[one] - scores[other], 0.01, 1_000)
 
-    field = looked_for_best(Field((0, 1, 2, 3)), versus, look=4, rule=Rule())
+    field = decide_best_look(BestArmField((0, 1, 2, 3)), versus, look=4, rule=DecisionRule())
     assert field.passed == {1, 2, 3}
     assert field.worse == {0}
     assert field.is_closed
@@ -254,13 +254,13 @@ def test_against_the_best_an_arm_on_the_margin_is_accepted_at_most_one_time_in_t
     draw, wrong, runs = numpy.random.default_rng(21), 0, 2_000
     for _ in range(runs):
         found = answers((0.85, 0.90, 0.90), 400, draw)
-        field = Field((0, 1, 2))
+        field = BestArmField((0, 1, 2))
         for look in (1, 2, 3, 4):
-            field = looked_for_best(
+            field = decide_best_look(
                 field,
                 lambda a, b, n=100 * look, x=found: estimate(x[:n, a] - x[:n, b]),
                 look=look,
-                rule=Rule(),
+                rule=DecisionRule(),
             )
         wrong += 0 in field.passed
     assert wrong / runs < 0.06
@@ -270,21 +270,21 @@ def test_against_the_best_an_arm_on_the_margin_is_accepted_at_most_one_time_in_t
 
 
 def test_a_run_of_arms_that_passed_is_asked_only_at_its_lowest():
-    rule = Rule(looks=1)
+    rule = DecisionRule(looks=1)
     chain = Chain((3, 2, 1, 0))
-    (after,) = looked([chain], fixed((0.9, 0.4, 1e-4, 1e-4)).__getitem__, look=1, rule=rule)
+    (after,) = decide_look([chain], fixed((0.9, 0.4, 1e-4, 1e-4)).__getitem__, look=1, rule=rule)
     assert after.passed == 2
     assert after.asked == (2, 1, 0)
 
 
 def test_an_arm_below_one_that_is_worse_is_out_of_reach():
-    rule = Rule(looks=1)
-    (after,) = looked(
+    rule = DecisionRule(looks=1)
+    (after,) = decide_look(
         [Chain((3, 2, 1, 0))], fixed((1e-9, 1 - 1e-9, 0.5, 0.5)).__getitem__, look=1, rule=rule
     )
     assert after.worse == {1}
     assert after.asked == (3, 2)
     assert not after.is_closed
-    (later,) = looked([after], fixed((1e-9, 1e-9, 1e-9, 1e-9)).__getitem__, look=1, rule=rule)
+    (later,) = decide_look([after], fixed((1e-9, 1e-9, 1e-9, 1e-9)).__getitem__, look=1, rule=rule)
     assert later.passed == 2
     assert later.is_closed

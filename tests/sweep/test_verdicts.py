@@ -10,13 +10,13 @@ import pytest
 from tests.sweep.runs import Scripted, answered, begun, found, runner
 
 from pondero.canon import Usage
-from pondero.sweep.engine import Settled
-from pondero.sweep.judges import judge_of
+from pondero.sweep.engine import TrialResult
+from pondero.sweep.judges import make_judge
 from pondero.sweep.looks import boundaries
 from pondero.sweep.runner import Runner
-from pondero.sweep.runs import folder
-from pondero.sweep.standing import Scores, standing
-from pondero.sweep.verdicts import results_of
+from pondero.sweep.runs import runs_folder
+from pondero.sweep.standing import Scores, replay_looks
+from pondero.sweep.verdicts import compute_results
 
 LADDER = "off,low,medium,high"
 PRICES = (0.001, 0.002, 0.004, 0.008)
@@ -82,7 +82,7 @@ def test_arms_that_are_decided_are_not_asked_on():
     with begun(400, levels=LADDER) as run:
         engine = Scripted(ladder(0.4, 0.9, 0.9, 0.9))
         asyncio.run(runner(run, engine).finish())
-        now = standing(Scores(run, "numeric"))
+        now = replay_looks(Scores(run, "numeric"))
     counts = [sum(arm == each for each, _, _ in engine.asked) for arm in range(4)]
     assert counts[0] == 100  # shown to be worse at the first look
     assert counts[3] == now.questions == max(counts)
@@ -95,13 +95,13 @@ def test_a_look_that_could_recommend_nothing_decides_nothing():
 
     def answer(ask):
         if (ask.arm, ask.position) == (1, 30):
-            return Settled(key=ask.key, finish="error", error="ServerFailed: broken")
+            return TrialResult(key=ask.key, finish="error", error="ServerFailed: broken")
         return answered(ask, right=True)
 
     with begun(80, levels=LADDER) as run:
         engine = Scripted(answer)
         asyncio.run(runner(run, engine).finish())
-        results = results_of(run)
+        results = compute_results(run)
     assert results.looks == 3
     assert results.recommend().level == "off"
     assert len(engine.asked) == 4 * 60
@@ -123,7 +123,7 @@ def test_more_than_two_percent_missing_is_too_many(failures, recommended):
 
     def answer(ask):
         if ask.arm == 0 and ask.position % 40 == 7 and ask.position < 40 * failures:
-            return Settled(key=ask.key, finish="error", error="ServerFailed: broken")
+            return TrialResult(key=ask.key, finish="error", error="ServerFailed: broken")
         return ladder(0.89, 0.95)(ask)
 
     results = found(200, answer, levels="low,high")
@@ -137,9 +137,9 @@ def test_more_than_two_percent_missing_is_too_many(failures, recommended):
 def test_exhausted_answers_and_refusals_are_wrong_and_listed_apart():
     def answer(ask):
         if ask.arm == 1 and ask.position < 3:
-            return Settled(key=ask.key, finish="length", verdict="exhausted", cost="0.1")
+            return TrialResult(key=ask.key, finish="length", verdict="exhausted", cost="0.1")
         if ask.arm == 0 and ask.position < 2:
-            return Settled(key=ask.key, finish="refusal", cost="0.1")
+            return TrialResult(key=ask.key, finish="refusal", cost="0.1")
         return answered(ask, right=True)
 
     results = found(40, answer, levels="low,high")
@@ -228,14 +228,14 @@ def clustered(count, groups):
 def test_clusters_are_what_is_counted(groups, why):
     with clustered(300, groups) as run:
         asyncio.run(runner(run, Scripted(ladder(0.9, 0.9))).finish())
-        results = results_of(run)
+        results = compute_results(run)
     assert results.why.startswith(why)
 
 
 def test_one_cluster_has_no_bounds_and_says_so():
     with clustered(60, 1) as run:
         asyncio.run(runner(run, Scripted(ladder(0.9, 0.9))).finish())
-        results = results_of(run)
+        results = compute_results(run)
     assert results.why == "1 cluster is too few to recommend by; 30 are the least"
     low = results.arms[0]
     assert (low.lower, low.upper, low.verdict) == (None, None, "undecided")
@@ -262,8 +262,8 @@ def test_the_figures_are_those_of_the_raw_file(data_dir):
     """The file is read with sqlite3 and json alone, and every figure is worked out in plain sums."""
     with begun(150, levels=LADDER) as run:
         asyncio.run(runner(run, Scripted(ladder(0.6, 0.86, 0.88, 0.9, seed=5))).finish())
-        results = results_of(run)
-    raw = sqlite3.connect(folder() / f"{results.run}.db")
+        results = compute_results(run)
+    raw = sqlite3.connect(runs_folder() / f"{results.run}.db")
     answers = {k: json.loads(b) for k, b in raw.execute("SELECT key, body FROM answers")}
     graded = {k: (q, s) for q, k, s in raw.execute("SELECT question, key, score FROM grades")}
     raw.close()
@@ -319,11 +319,11 @@ def test_another_judge_grades_the_same_answers_and_nothing_is_asked(tmp_path, mo
     with begun(40, levels="low,high") as run:
         engine = Scripted(ladder(0.5, 0.9))
         asyncio.run(runner(run, engine).finish())
-        before, asked = results_of(run), len(engine.asked)
-        again = Runner(run, engine, judge_of("regex:it is"))
+        before, asked = compute_results(run), len(engine.asked)
+        again = Runner(run, engine, make_judge("regex:it is"))
         asyncio.run(again.judge())
-        after = results_of(run, judge="regex:it is")
-        assert results_of(run) == before
+        after = compute_results(run, judge="regex:it is")
+        assert compute_results(run) == before
     assert len(engine.asked) == asked
     assert [arm.accuracy for arm in after.arms] == [1.0, 1.0]
 
@@ -364,7 +364,7 @@ def test_the_json_has_the_keys_that_are_promised():
 def test_unknown_counts_are_unknown_and_not_nothing():
     def answer(ask):
         settled = answered(ask, right=True, thinking=None, cost=None)
-        return Settled(key=settled.key, text=settled.text, usage=Usage(), seconds=1.0)
+        return TrialResult(key=settled.key, text=settled.text, usage=Usage(), seconds=1.0)
 
     results = found(40, answer, levels="low,high")
     assert results.arms[0].thinking_tokens is None
@@ -375,7 +375,7 @@ def test_unknown_counts_are_unknown_and_not_nothing():
 
 def test_what_was_not_compared_is_not_said_to_lie_on_the_margin():
     with begun(40, levels="off,low,high") as run:
-        told = "\n".join(results_of(run).lines())
+        told = "\n".join(compute_results(run).lines())
     assert "undecided  low  not compared yet" in told
     assert "it lies on the margin" not in told
 

@@ -55,11 +55,11 @@ def adopt(
     from msgspec import to_builtins
 
     from ..store import calibration_file, save_calibration
-    from ..sweep import Run, named, results_of
+    from ..sweep import Run, compute_results, find_run
 
     path = calibration_file(name)
-    with Run.open(named(run)) as found:
-        results = results_of(found, judge=judge)
+    with Run.open(find_run(run)) as found:
+        results = compute_results(found, judge=judge)
     made = results.calibration(name, level=level, by_kind=by_kind)
     save_calibration(made, force=force or _may_replace(path))
     if as_json:

@@ -64,10 +64,10 @@ def _checked(schema: dict[str, Json]) -> dict[str, Json]:
 
 def _problem(schema: dict[str, Json], value: Json) -> str | None:
     """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
-    from ..sweep import problem
+    from ..sweep import find_problem
 
     try:
-        return problem(schema, value)
+        return find_problem(schema, value)
     except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
         message = f"this is no JSON schema: {error!r}"
         raise BadParameter(message) from None

@@ -124,23 +124,23 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
     SWEEP.toml has the same options by their names, and data. What was answered is kept on disk, and
     'pondero sweep resume' goes on after anything.
     """
-    from ..sweep import PILOT, begin, engine_of, judge_of, outlined
+    from ..sweep import PILOT, create_run, make_engine, make_judge, make_outline
     from .sweep_output import print_outline
 
     models = options.pop("models") or None
-    outline = outlined(data, {**options, "models": models})
+    outline = make_outline(data, {**options, "models": models})
     print_outline(outline, err=as_json or not dry_run)
     if dry_run:
         if as_json:
             print_json(outline.to_json())
         return 0
-    engine = engine_of(outline.spec)
+    engine = make_engine(outline.spec)
     asks_first = not yes and not outline.spec.offline
     pilots = asks_first and not engine.outlives  # a pilot of a batch may take a day
     if asks_first:
         _confirm_first(outline, PILOT if pilots else None)
-    with begin(outline, engine) as begun:
-        judge = judge_of(outline.spec.judge)
+    with create_run(outline, engine) as begun:
+        judge = make_judge(outline.spec.judge)
         return _driven(begun, engine, judge, outline if pilots else None, as_json=as_json)
 
 
@@ -153,16 +153,16 @@ def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> i
     """Go on with a run; what was answered is not asked again."""
     from msgspec.structs import replace
 
-    from ..sweep import Run, engine_of, judge_of, named
+    from ..sweep import Run, find_run, make_engine, make_judge
 
-    with Run.open(named(name)) as begun:
+    with Run.open(find_run(name)) as begun:
         spec = begun.facts.spec
         if ray_address is not None:
             spec = replace(spec, ray_address=ray_address)
         left = f"{len(begun.answers()):,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             _confirm(f"{left}; ask the rest?")
-        return _driven(begun, engine_of(spec), judge_of(spec.judge), None, as_json=as_json)
+        return _driven(begun, make_engine(spec), make_judge(spec.judge), None, as_json=as_json)
 
 
 @sweep.command("list")
@@ -172,12 +172,12 @@ def list_(*, adopted: bool, as_json: bool) -> None:
     """List the runs on this disk, the newest first."""
     from msgspec import to_builtins
 
-    from ..sweep import all_runs
+    from ..sweep import list_runs
 
     if adopted:
         print_adopted(as_json=as_json)
         return
-    found = all_runs()
+    found = list_runs()
     if as_json:
         print_json({"runs": to_builtins(found)})
         return
@@ -194,10 +194,10 @@ def list_(*, adopted: bool, as_json: bool) -> None:
 @_JSON
 def show(name: str, *, judge: str | None, as_json: bool) -> None:
     """Show what a run has found so far."""
-    from ..sweep import Run, named, results_of
+    from ..sweep import Run, compute_results, find_run
 
-    with Run.open(named(name)) as found:
-        _print(results_of(found, judge=judge), as_json=as_json)
+    with Run.open(find_run(name)) as found:
+        _print(compute_results(found, judge=judge), as_json=as_json)
 
 
 @sweep.command(
@@ -212,23 +212,23 @@ def show(name: str, *, judge: str | None, as_json: bool) -> None:
 @_JSON
 def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
     """Judge the answers of a run anew; the models are not asked again."""
-    from ..sweep import Run, Runner, check_judge, engine_of, judge_of, named, results_of
+    from ..sweep import Run, Runner, check_judge, compute_results, find_run, make_engine, make_judge
 
-    other = judge_of(kind)
-    with Run.open(named(name)) as found:
+    other = make_judge(kind)
+    with Run.open(find_run(name)) as found:
         check_judge(kind, found.questions())
         if kind.startswith("model") and not yes:
             _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
 
         async def graded() -> None:
-            engine = engine_of(found.facts.spec)
+            engine = make_engine(found.facts.spec)
             try:
                 await Runner(found, engine, other).judge()
             finally:
                 await engine.aclose()
 
         asyncio.run(graded())
-        _print(results_of(found, judge=kind), as_json=as_json)
+        _print(compute_results(found, judge=kind), as_json=as_json)
 
 
 # -- asking first ----------------------------------------------------------------------------------
@@ -236,10 +236,10 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
 
 def _confirm_first(outline: "Outline", pilot: int | None) -> None:
     """Ask before the first request: for a pilot or the whole, and the most that it can cost."""
-    from ..sweep import dollars
+    from ..sweep import format_cost
 
-    bound = outline.bound(pilot)
-    most = "" if bound is None else f", {dollars(bound)} at most"
+    bound = outline.max_cost(pilot)
+    most = "" if bound is None else f", {format_cost(bound)} at most"
     if pilot is None:
         _confirm(f"ask all {len(outline.questions):,} questions of every arm{most}?")
         return
@@ -288,10 +288,10 @@ def _driven(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, as_json: bool
 ) -> int:
     """Ask what a run needs, and print what it found; return the exit code."""
-    from ..sweep import results_of
+    from ..sweep import compute_results
 
     code = asked(begun, engine, grader, outline, shown=not as_json)
-    _print(results_of(begun), as_json=as_json)
+    _print(compute_results(begun), as_json=as_json)
     return code
 
 
@@ -309,7 +309,7 @@ async def _run(
     """Ask the pilot, where there is one, and the rest."""
     from ..sweep import Runner
 
-    with begun.asking(known=engine.begin(begun.facts.run)):
+    with begun.hold_lock(known=engine.begin(begun.facts.run)):
         begun.forget_errors()
         driver = Runner(begun, engine, grader)
         try:

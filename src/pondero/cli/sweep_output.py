@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from .output import echo, styled
 
 if TYPE_CHECKING:
-    from ..sweep import Outline, Progress, Results, Tally
+    from ..sweep import ArmProgress, Outline, Progress, Results
 
 _OFTEN = 0.1  # seconds between two drawings
 
 
 def print_outline(outline: "Outline", *, err: bool) -> None:
     """Print what would be asked: the arms first, then how many questions would decide."""
-    for line in outline.merged():
+    for line in outline.describe_merged_levels():
         echo(styled(line, fg="yellow"), err=err)
     width = max(len(arm.name) for arm in outline.arms)
     for number, arm in enumerate(outline.arms):
@@ -25,7 +25,7 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
         same = f"  also {', '.join(also)}" if also else ""
         star = "  the reference" if number == outline.reference else ""
         echo(styled(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
-    echo(outline.planned(), err=err)
+    echo(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)
     kind, _, model = outline.spec.judge.partition(":")
@@ -51,7 +51,7 @@ def progress_lines(*, shown: bool) -> "Iterator[Progress]":
     began, drawn = monotonic(), [0.0]
     with Live(console=Screen(stderr=True), transient=True, auto_refresh=False) as live:
 
-        def draw(tallies: "Sequence[Tally]") -> None:
+        def draw(tallies: "Sequence[ArmProgress]") -> None:
             now = monotonic()
             if now - drawn[0] >= _OFTEN:
                 drawn[0] = now
@@ -60,14 +60,14 @@ def progress_lines(*, shown: bool) -> "Iterator[Progress]":
         yield draw
 
 
-def _lines(tallies: "Sequence[Tally]", seconds: float) -> str:
+def _lines(tallies: "Sequence[ArmProgress]", seconds: float) -> str:
     """Return a line for each arm that is asked."""
     asked = [tally for tally in tallies if tally.wanted]
     width = max((len(tally.name) for tally in asked), default=0)
     return "\n".join(_line(tally, width, seconds) for tally in asked)
 
 
-def _line(tally: "Tally", width: int, seconds: float) -> str:
+def _line(tally: "ArmProgress", width: int, seconds: float) -> str:
     done, left = tally.settled, tally.wanted - tally.settled
     filled = round(16 * done / tally.wanted)
     bar = "━" * filled + "─" * (16 - filled)

@@ -31,7 +31,7 @@ class Spot(Struct):
 
 def print_plot(results: "Results") -> None:
     """Print accuracy against cost, if this is a terminal; arms that nothing beats are filled."""
-    from ..sweep import amount_axis, measure_of, share_axis
+    from ..sweep import amount_axis, choose_measure, share_axis
 
     known = [arm for arm in results.arms if arm.accuracy is not None]
     if not sys.stdout.isatty() or len(known) < 2:
@@ -45,8 +45,8 @@ def print_plot(results: "Results") -> None:
     if width < _LEAST:
         echo(f"a plot needs {_LEAST} columns, and there are {width}", err=True)
         return
-    measure = measure_of(known)
-    across = amount_axis([measure.taken(arm) for arm in known])
+    measure = choose_measure(known)
+    across = amount_axis([measure.value_of(arm) for arm in known])
     up = share_axis([arm.accuracy or 0.0 for arm in known])
     columns, rows = width - _FRAME[0], _HEIGHT - _FRAME[1]
     figure = plotext.figure
@@ -82,7 +82,7 @@ def spots(
     for name, arm in zip(results.labels(), results.arms, strict=True):
         if arm.accuracy is None or measure.get(arm) is None:
             continue
-        column = round(across.place(measure.taken(arm)) * (columns - 1))
+        column = round(across.place(measure.value_of(arm)) * (columns - 1))
         row = round((1 - up.place(arm.accuracy)) * (rows - 1))
         here = next((s for s in found if s.row == row and abs(s.column - column) < 2), None)
         if here is None:

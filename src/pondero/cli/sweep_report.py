@@ -56,7 +56,7 @@ def export(
 ) -> None:
     """Write the answers of a run for other programs."""
     from ..store import write_atomic
-    from ..sweep import inspect_logs, jsonl_of
+    from ..sweep import inspect_logs, iter_jsonl
 
     if jsonl is None and logs is None:
         message = "say what to write: --jsonl FILE, or --inspect FOLDER"
@@ -64,7 +64,7 @@ def export(
     check_free(jsonl, force=force)
     results = _found(name, judge)
     if jsonl is not None:
-        lines = list(jsonl_of(results))
+        lines = list(iter_jsonl(results))
         write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
         echo(f"wrote {len(lines):,} answers to {jsonl}", err=True)
     if logs is not None:
@@ -88,35 +88,42 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     The built-in emulator answers, which errs less the more it thinks. What is found is found by the
     same means as with real models, and says nothing about them.
     """
-    from ..sweep import begin, demo_outline, engine_of, folder, judge_of, results_of
+    from ..sweep import (
+        compute_results,
+        create_run,
+        demo_outline,
+        make_engine,
+        make_judge,
+        runs_folder,
+    )
     from .sweep import asked
     from .sweep_output import print_outline, print_results
 
     check_free(html, force=force)
     outline = demo_outline(seed)
     print_outline(outline, err=True)
-    engine = engine_of(outline.spec)
-    with begin(outline, engine) as begun:
-        code = asked(begun, engine, judge_of(outline.spec.judge), None, shown=not as_json)
-        results = results_of(begun)
+    engine = make_engine(outline.spec)
+    with create_run(outline, engine) as begun:
+        code = asked(begun, engine, make_judge(outline.spec.judge), None, shown=not as_json)
+        results = compute_results(begun)
     if as_json:
         print_json(results.to_json())
     else:
         print_results(results)
-    _write_report(results, html or folder() / f"{results.run}.html")
+    _write_report(results, html or runs_folder() / f"{results.run}.html")
     return code
 
 
 def _found(name: str, judge: str | None) -> "Results":
-    from ..sweep import Run, named, results_of
+    from ..sweep import Run, compute_results, find_run
 
-    with Run.open(named(name)) as run:
-        return results_of(run, judge=judge)
+    with Run.open(find_run(name)) as run:
+        return compute_results(run, judge=judge)
 
 
 def _write_report(results: "Results", path: Path) -> None:
     from ..store import write_atomic
-    from ..sweep import report_of
+    from ..sweep import render_report
 
-    write_atomic(path, report_of(results))
+    write_atomic(path, render_report(results))
     echo("the report is ", styled(str(path), fg="cyan"), err=True)

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from .batch import BatchEngine
     from .data import Data, Question, questions_of
     from .demo import demo_outline
-    from .engine import Ask, Engine, Purse, Settled
-    from .export import jsonl_of
+    from .engine import CostBudget, Engine, Trial, TrialResult
+    from .export import iter_jsonl
     from .inspect_log import inspect_logs
-    from .judges import KINDS, Grade, Judge, judge_of
-    from .library import ENGINES, asked, asweep, begin, check_judge, engine_of, sweep
+    from .judges import KINDS, Grade, Judge, make_judge
+    from .library import ENGINES, asweep, check_judge, create_run, make_engine, run_sweep, sweep
     from .live import LiveEngine
-    from .outline import Outline, outlined
-    from .report import report_of
-    from .results import ArmResult, Measure, Recommendation, Results, measure_of
-    from .runner import PILOT, Progress, Runner, Tally
-    from .runs import Listed, Run, all_runs, folder, named
-    from .schema_check import problem
-    from .verdicts import results_of
-    from .wording import dollars
+    from .outline import Outline, make_outline
+    from .report import render_report
+    from .results import ArmResult, Measure, Recommendation, Results, choose_measure
+    from .runner import PILOT, ArmProgress, Progress, Runner
+    from .runs import Run, RunSummary, find_run, list_runs, runs_folder
+    from .schema_check import find_problem
+    from .verdicts import compute_results
+    from .wording import format_cost
 
 _HOMES = {
     "Arm": "arms",
     "ArmResult": "results",
-    "Ask": "engine",
+    "Trial": "engine",
     "BatchEngine": "batch",
     "Axis": "axes",
     "Data": "data",
@@ -45,41 +45,41 @@ _HOMES = {
     "Grade": "judges",
     "Judge": "judges",
     "KINDS": "judges",
-    "Listed": "runs",
+    "RunSummary": "runs",
     "LiveEngine": "live",
     "Measure": "results",
     "Outline": "outline",
     "PILOT": "runner",
     "Progress": "runner",
-    "Purse": "engine",
+    "CostBudget": "engine",
     "Question": "data",
     "Recommendation": "results",
     "Results": "results",
     "Run": "runs",
     "Runner": "runner",
-    "Settled": "engine",
-    "Tally": "runner",
+    "TrialResult": "engine",
+    "ArmProgress": "runner",
     "amount_axis": "axes",
     "arms_of": "arms",
-    "asked": "library",
+    "run_sweep": "library",
     "asweep": "library",
-    "begin": "library",
+    "create_run": "library",
     "check_judge": "library",
     "demo_outline": "demo",
-    "dollars": "wording",
-    "engine_of": "library",
-    "folder": "runs",
+    "format_cost": "wording",
+    "make_engine": "library",
+    "runs_folder": "runs",
     "inspect_logs": "inspect_log",
-    "jsonl_of": "export",
-    "judge_of": "judges",
-    "measure_of": "results",
-    "named": "runs",
-    "outlined": "outline",
-    "problem": "schema_check",
+    "iter_jsonl": "export",
+    "make_judge": "judges",
+    "choose_measure": "results",
+    "find_run": "runs",
+    "make_outline": "outline",
+    "find_problem": "schema_check",
     "questions_of": "data",
-    "report_of": "report",
-    "results_of": "verdicts",
-    "all_runs": "runs",
+    "render_report": "report",
+    "compute_results": "verdicts",
+    "list_runs": "runs",
     "share_axis": "axes",
     "sweep": "library",
 }
@@ -89,50 +89,50 @@ __all__ = [
     "KINDS",
     "PILOT",
     "Arm",
+    "ArmProgress",
     "ArmResult",
-    "Ask",
     "Axis",
     "BatchEngine",
+    "CostBudget",
     "Data",
     "Engine",
     "Grade",
     "Judge",
-    "Listed",
     "LiveEngine",
     "Measure",
     "Outline",
     "Progress",
-    "Purse",
     "Question",
     "Recommendation",
     "Results",
     "Run",
+    "RunSummary",
     "Runner",
-    "Settled",
     "Spec",
     "SweepOptions",
-    "Tally",
-    "all_runs",
+    "Trial",
+    "TrialResult",
     "amount_axis",
     "arms_of",
-    "asked",
     "asweep",
-    "begin",
     "check_judge",
+    "choose_measure",
+    "compute_results",
+    "create_run",
     "demo_outline",
-    "dollars",
-    "engine_of",
-    "folder",
+    "find_problem",
+    "find_run",
+    "format_cost",
     "inspect_logs",
-    "jsonl_of",
-    "judge_of",
-    "measure_of",
-    "named",
-    "outlined",
-    "problem",
+    "iter_jsonl",
+    "list_runs",
+    "make_engine",
+    "make_judge",
+    "make_outline",
     "questions_of",
-    "report_of",
-    "results_of",
+    "render_report",
+    "run_sweep",
+    "runs_folder",
     "share_axis",
     "sweep",
 ]

@@ -12,7 +12,7 @@ from ..client import load_catalog
 from ..errors import UsageError
 from ..exchange import Calibration, LevelEvidence, fields_hash, fingerprint
 from ..thinking import parse_intent
-from .arms import Arm, named_arms, sweep_policy
+from .arms import Arm, find_arms, sweep_policy
 
 if TYPE_CHECKING:
     from .kinds import KindResult
@@ -60,7 +60,7 @@ def _chosen(results: "Results", level: str | None) -> "ArmResult":
         message = f"run {results.run} recommends nothing: {results.why}"
         raise UsageError(message)
     wanted = level or (found.name if found else "")
-    own = named_arms(results.facts.arms, wanted)
+    own = find_arms(results.facts.arms, wanted)
     if len(own) == 1:
         return results.arms[own[0]]
     names = " ".join(arm.name for arm in results.arms)

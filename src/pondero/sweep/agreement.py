@@ -33,11 +33,11 @@ def labels(questions: Iterable[Question]) -> list[Label]:
     return [
         Label(question, f"labelled {number}", each["answer"], each["right"])
         for question in questions
-        for number, each in enumerate(labelled(question), 1)
+        for number, each in enumerate(parse_labels(question), 1)
     ]
 
 
-def labelled(question: Question) -> Sequence[Json]:
+def parse_labels(question: Question) -> Sequence[Json]:
     """Return the labels of a question as they stand there, right or wrong."""
     found = question.metadata.get("labelled")
     return () if found is None else found if isinstance(found, list) else [found]

@@ -110,14 +110,14 @@ def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
     if wanted is None:
         first = [number for number, arm in enumerate(arms) if arm.model == arms[0].model]
         return first[-1]
-    if found := named_arms(arms, wanted):
+    if found := find_arms(arms, wanted):
         return found[0]
     names = " ".join(arm.level for arm in arms)
     message = f"the reference {wanted!r} is no arm of this sweep; use one of {names}"
     raise BadParameter(message)
 
 
-def named_arms(arms: Sequence[Arm], wanted: str) -> list[int]:
+def find_arms(arms: Sequence[Arm], wanted: str) -> list[int]:
     """Return which arms have this level, or this ``MODEL/LEVEL``."""
     return [n for n, arm in enumerate(arms) if wanted in arm.levels or wanted in _names(arm)]
 

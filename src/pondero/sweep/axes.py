@@ -77,7 +77,7 @@ def tokens(value: float) -> str:
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 
-def money(value: float) -> str:
+def format_axis_money(value: float) -> str:
     """Return dollars with the digits that they have."""
     return f"${value:,.10f}".rstrip("0").rstrip(".")
 

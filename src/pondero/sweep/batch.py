@@ -16,7 +16,7 @@ from ..errors import Refused
 from ..exchange import AsyncTransport
 from ..thinking import Policy
 from .arms import sweep_policy
-from .engine import Ask, Purse, Settled, Spent
+from .engine import BudgetSpent, CostBudget, Trial, TrialResult
 from .judges import Judge
 
 LOOKS = 2
@@ -60,7 +60,7 @@ class BatchEngine:
         """Return the judge: it grades in this process."""
         return judge
 
-    async def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+    async def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
         """Yield each ask as it is settled; see ``Engine``. Ends early where the purse is closed."""
         todo = {ask.key: ask for ask in asks}
         left = [self._reopened(file) for file in batches_of(self._owner)]
@@ -92,7 +92,7 @@ class BatchEngine:
         with file:
             return self._client(0).open_batch(file.facts.id)
 
-    async def _sent(self, repeat: int, asks: Sequence[Ask]) -> AsyncBatch:
+    async def _sent(self, repeat: int, asks: Sequence[Trial]) -> AsyncBatch:
         rows: list[dict[str, Any]] = [
             {
                 "id": ask.key,
@@ -107,8 +107,8 @@ class BatchEngine:
         return await self._client(repeat).batch(rows, owner=self._owner)
 
     async def _settled(
-        self, batches: Sequence[AsyncBatch], todo: dict[str, Ask], purse: Purse
-    ) -> AsyncIterator[Settled]:
+        self, batches: Sequence[AsyncBatch], todo: dict[str, Trial], purse: CostBudget
+    ) -> AsyncIterator[TrialResult]:
         """Yield what has ended until all has, or the purse is closed: the rest stays there."""
         told: set[str] = set()
         waiting, seconds = list(batches), self._every[0]
@@ -134,7 +134,7 @@ class BatchEngine:
         return self._clients[repeat]
 
 
-async def _slept(seconds: float, purse: Purse) -> bool:
+async def _slept(seconds: float, purse: CostBudget) -> bool:
     """Wait so long; False where the purse was closed meanwhile."""
     for _ in range(max(1, round(seconds / _TICK))):
         if purse.closed:
@@ -143,33 +143,33 @@ async def _slept(seconds: float, purse: Purse) -> bool:
     return not purse.closed
 
 
-def _taken(asks: Iterable[Ask], purse: Purse) -> list[Ask]:
+def _taken(asks: Iterable[Trial], purse: CostBudget) -> list[Trial]:
     """Return the first asks, as many as the purse pays for at once."""
-    taken: list[Ask] = []
+    taken: list[Trial] = []
     try:
         for ask in asks:
             if not purse.take(ask):
                 break
             taken.append(ask)
-    except Spent:
+    except BudgetSpent:
         pass
     return taken
 
 
-def _by_repeat(asks: Iterable[Ask]) -> dict[int, list[Ask]]:
+def _by_repeat(asks: Iterable[Trial]) -> dict[int, list[Trial]]:
     """Return the asks in groups: an emulator answers one repeat, so that repeats differ."""
-    groups: dict[int, list[Ask]] = {}
+    groups: dict[int, list[Trial]] = {}
     for ask in asks:
         groups.setdefault(ask.repeat, []).append(ask)
     return groups
 
 
-def _settle(ask: Ask, answer: BatchAnswer, purse: Purse) -> Settled:
+def _settle(ask: Trial, answer: BatchAnswer, purse: CostBudget) -> TrialResult:
     """Return how an ask ended, with its money: what expired or was refused was not billed."""
     reply, error = answer.reply, answer.error
     if reply is not None:
         purse.settle(ask, None if answer.cost is None else Decimal(answer.cost))
-        return Settled(
+        return TrialResult(
             key=ask.key,
             text=reply.text,
             finish=reply.finish,
@@ -181,7 +181,7 @@ def _settle(ask: Ask, answer: BatchAnswer, purse: Purse) -> Settled:
         )
     if isinstance(error, Refused):
         purse.settle(ask, Decimal(0))
-        return Settled(key=ask.key, finish="refusal", at=time(), text=str(error))
+        return TrialResult(key=ask.key, finish="refusal", at=time(), text=str(error))
     purse.give_back(ask, charged=answer.ending == "lost")
     said = f"{type(error).__name__}: {error}"
-    return Settled(key=ask.key, finish="error", error=said, at=time())
+    return TrialResult(key=ask.key, finish="error", error=said, at=time())

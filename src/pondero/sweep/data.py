@@ -75,7 +75,7 @@ def questions_of(data: Data) -> tuple[Question, ...]:
     return found
 
 
-def shuffled(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
+def shuffle(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
     """Return the questions in the order they are asked."""
     return tuple(Random(seed).sample(questions, len(questions)))  # noqa: S311 - the same every time
 

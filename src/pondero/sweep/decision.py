@@ -18,7 +18,7 @@ Versus = Callable[[int, int], Estimate]
 """The estimate of how much better one arm is than another."""
 
 
-class Rule(Struct, frozen=True):
+class DecisionRule(Struct, frozen=True):
     """What was declared before anything was asked: how much worse is still good enough."""
 
     margin: float = MARGIN
@@ -77,8 +77,8 @@ class Chain(Struct, frozen=True):
         return (*self.arms[max(0, self.passed - 1) : self.passed], *reach)
 
 
-def looked(
-    chains: Sequence[Chain], estimates: Callable[[int], Estimate], *, look: int, rule: Rule
+def decide_look(
+    chains: Sequence[Chain], estimates: Callable[[int], Estimate], *, look: int, rule: DecisionRule
 ) -> tuple[Chain, ...]:
     """Return the chains after one look; ``estimates`` compares an arm with the reference.
 
@@ -99,7 +99,9 @@ def _families(chains: Iterable[Chain]) -> int:
     return max(1, sum(not chain.is_whole for chain in chains))
 
 
-def _advanced(chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: Rule) -> Chain:
+def _advanced(
+    chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: DecisionRule
+) -> Chain:
     passed = chain.passed
     for arm in chain.arms[passed:]:
         if arm not in chain.asked or not rule.passes(estimates(arm), z):
@@ -109,14 +111,14 @@ def _advanced(chain: Chain, estimates: Callable[[int], Estimate], z: float, rule
 
 
 def _without_worse(
-    chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: Rule
+    chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: DecisionRule
 ) -> Chain:
     candidates = [arm for arm in chain.asked if arm in chain.arms[chain.passed :]]
     worse = {arm for arm in candidates if rule.fails(estimates(arm), z)}
     return replace(chain, worse=chain.worse | worse)
 
 
-class Field(Struct, frozen=True):
+class BestArmField(Struct, frozen=True):
     """Arms that are held against the best of them, whichever that is; cheapest first.
 
     An arm passes where it passes against every other one: an intersection-union test, which needs
@@ -145,7 +147,9 @@ class Field(Struct, frozen=True):
         return () if self.is_closed else self.left
 
 
-def looked_for_best(field: Field, versus: Versus, *, look: int, rule: Rule) -> Field:
+def decide_best_look(
+    field: BestArmField, versus: Versus, *, look: int, rule: DecisionRule
+) -> BestArmField:
     """Return the field after one look."""
     z, left = rule.z(look), field.left
     others = {arm: [versus(arm, other) for other in left if other != arm] for arm in left}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 from ..canon import Json
-from .outline import Outline, outlined
+from .outline import Outline, make_outline
 
 MODEL = "gemini-2.5-flash"
 QUESTIONS = 600
@@ -25,7 +25,7 @@ def demo_outline(seed: int = SEED) -> Outline:
         "offline": True,
         "seed": seed,
     }
-    return outlined(list(_sums(seed)), options)
+    return make_outline(list(_sums(seed)), options)
 
 
 def _sums(seed: int) -> Iterator[dict[str, Json]]:

@@ -22,7 +22,7 @@ from .judges import Judge
 REFUSALS = ("refusal", "content_filter")
 
 
-class Ask(Struct, frozen=True):
+class Trial(Struct, frozen=True):
     """One question to one arm. ``bound`` is the most it can cost; None where no price is known."""
 
     key: str
@@ -37,7 +37,7 @@ class Ask(Struct, frozen=True):
     bound: Decimal | None = None
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class TrialResult(Struct, frozen=True, kw_only=True):
     """How an ask ended: with an answer, or with an error that stayed. It is asked no more."""
 
     key: str
@@ -62,7 +62,7 @@ class Settled(Struct, frozen=True, kw_only=True):
         return self.finish in REFUSALS
 
 
-def key_of(model: str, fields: Json, messages: Json, repeat: int) -> str:
+def trial_key(model: str, fields: Json, messages: Json, repeat: int) -> str:
     """Return the key of an ask: the same one wherever the same thing is asked again."""
     whole = [model, fields, messages, repeat]
     try:
@@ -72,11 +72,11 @@ def key_of(model: str, fields: Json, messages: Json, repeat: int) -> str:
     return blake2b(text, digest_size=16).hexdigest()
 
 
-class Spent(PonderoError):
+class BudgetSpent(PonderoError):
     """No more may be asked: the money is spent, or the run was told to stop."""
 
 
-class Ledger(Protocol):
+class SpendJournal(Protocol):
     """Where money is written down before it can be spent; ``runs`` keeps it on disk."""
 
     def begin(self, key: str, bound: Decimal | None) -> None:
@@ -88,14 +88,14 @@ class Ledger(Protocol):
         ...
 
 
-class Purse:
+class CostBudget:
     """The money of a run: what is settled, and the most that what is in flight can cost.
 
     With a ``cap`` the two together never pass it. After ``close`` nothing more is begun, and what
     is in flight ends as it does.
     """
 
-    def __init__(self, ledger: Ledger, *, cap: Decimal | None = None, spent: Decimal) -> None:
+    def __init__(self, ledger: SpendJournal, *, cap: Decimal | None = None, spent: Decimal) -> None:
         self.spent: Decimal = spent
         self.flying: Decimal = Decimal(0)
         self.flights: int = 0
@@ -103,13 +103,13 @@ class Purse:
         self._ledger = ledger
         self._cap = cap
 
-    def take(self, ask: Ask) -> bool:
+    def take(self, ask: Trial) -> bool:
         """Return whether this may be sent now; raises Spent where it never may.
 
         False is for now: something in flight may turn out to cost less than it could have.
         """
         if self.closed:
-            raise Spent(self.closed)
+            raise BudgetSpent(self.closed)
         bound = ask.bound or Decimal(0)
         if self._cap is not None and self.spent + self.flying + bound > self._cap:
             if self.flights:
@@ -118,19 +118,19 @@ class Purse:
                 f"the next answer may cost ${bound:.4f}, and ${self.spent:.4f} of the "
                 f"${self._cap:g} of --max-cost are spent"
             )
-            raise Spent(self.closed)
+            raise BudgetSpent(self.closed)
         self._ledger.begin(ask.key, ask.bound)
         self.flying += bound
         self.flights += 1
         return True
 
-    def resume(self, ask: Ask) -> None:
+    def resume(self, ask: Trial) -> None:
         """Count what an earlier process sent, and is at a service still, as in flight again."""
         self._ledger.begin(ask.key, ask.bound)
         self.flying += ask.bound or Decimal(0)
         self.flights += 1
 
-    def settle(self, ask: Ask, cost: Decimal | None) -> None:
+    def settle(self, ask: Trial, cost: Decimal | None) -> None:
         """Take an answer's cost for its bound; an answer without a price counts as its bound."""
         bound = ask.bound or Decimal(0)
         self._land(bound)
@@ -138,7 +138,7 @@ class Purse:
             self._ledger.lose(ask.key, bound)
         self.spent += bound if cost is None else cost
 
-    def give_back(self, ask: Ask, *, charged: bool) -> None:
+    def give_back(self, ask: Trial, *, charged: bool) -> None:
         """End an attempt without an answer; ``charged`` is whether it may have cost something."""
         bound = ask.bound or Decimal(0)
         self._land(bound)
@@ -161,9 +161,9 @@ def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
     return first_of(found) if isinstance(found, BaseExceptionGroup) else found
 
 
-async def settling(
-    work: Callable[[], Awaitable[None]], done: "asyncio.Queue[Settled | None]"
-) -> AsyncIterator[Settled]:
+async def iter_results(
+    work: Callable[[], Awaitable[None]], done: "asyncio.Queue[TrialResult | None]"
+) -> AsyncIterator[TrialResult]:
     """Yield what some work puts into a queue until it ends, and raise the error that ended it."""
 
     async def run() -> None:
@@ -212,7 +212,7 @@ class Engine(Protocol):
         """Return the judge as this engine has it grade: here, or where there is more room."""
         ...
 
-    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
         """Yield each ask as it is settled, in any order; ends early where the purse is closed.
 
         What is cancelled while in flight is not yielded. Raises what would fail every ask alike.

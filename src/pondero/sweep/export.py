@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import msgspec
 
 from ..canon import Json, dump_json
-from .results import Answer, Results, Row
+from .results import QuestionRow, Results, TrialAnswer
 
 
-def jsonl_of(results: Results) -> Iterator[str]:
+def iter_jsonl(results: Results) -> Iterator[str]:
     """Yield one line for each answer, question by question in the order they were asked."""
     for row in results.rows:
         for number, cell in enumerate(row.cells):
@@ -19,7 +19,9 @@ def jsonl_of(results: Results) -> Iterator[str]:
                 yield dump_json(_record(results, row, number, answer))
 
 
-def _record(results: Results, row: Row, number: int, answer: Answer) -> dict[str, Json]:
+def _record(
+    results: Results, row: QuestionRow, number: int, answer: TrialAnswer
+) -> dict[str, Json]:
     arm, question, settled = results.arms[number], row.question, answer.settled
     grade = answer.grade
     return {

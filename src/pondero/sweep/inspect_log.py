@@ -16,7 +16,7 @@ import msgspec
 
 from ..canon import Json, Usage, dump_json
 from .data import Question
-from .results import Answer, ArmResult, Results
+from .results import ArmResult, Results, TrialAnswer
 
 TASK = "pondero-sweep"
 _STATUS = {"done": "success", "running": "started"}
@@ -132,7 +132,7 @@ def _samples(results: Results, number: int) -> Iterator[dict[str, Json]]:
 
 
 def _sample(
-    results: Results, arm: ArmResult, question: Question, answer: Answer
+    results: Results, arm: ArmResult, question: Question, answer: TrialAnswer
 ) -> dict[str, Json]:
     settled, model = answer.settled, _model(arm)
     asked, usage = _input(question), _usage(answer.settled.usage, answer.settled.cost)
@@ -180,7 +180,7 @@ def _input(question: Question) -> Json:
     )
 
 
-def _scores(results: Results, answer: Answer) -> Json:
+def _scores(results: Results, answer: TrialAnswer) -> Json:
     """Return the grade as a score; an answer that is missing has none."""
     if answer.score is None:
         return None

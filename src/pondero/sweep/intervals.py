@@ -94,7 +94,9 @@ def accuracy(
     return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
-def paired(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Estimate:
+def paired_difference(
+    differences: Sequence[float], clusters: Sequence[Hashable] | None = None
+) -> Estimate:
     """Return the mean difference of two arms over the same questions."""
     count = len(differences)
     total, more, freedom = math.fsum(differences), count + 2, None

@@ -32,9 +32,9 @@ from msgspec import Struct
 from ..canon import Json
 from ..client import AsyncClient, reply_cost
 from ..errors import BadParameter, PonderoError
-from .agreement import labelled
+from .agreement import parse_labels
 from .data import Question
-from .schema_check import problem
+from .schema_check import find_problem
 
 COMMAND_SECONDS = 120.0
 _AT_ONCE = 16  # grades of a judge that waits for another program or a model
@@ -48,7 +48,7 @@ class Grade(Struct, frozen=True):
     cost: str | None = None
 
 
-class Ungraded(PonderoError):
+class JudgeFailed(PonderoError):
     """The judge itself failed, so that nothing is known about the answer."""
 
 
@@ -71,7 +71,7 @@ class Judge(Struct, frozen=True):
         return self.name.partition(":")[0]
 
 
-def judge_of(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
+def make_judge(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
     """Return the judge of this name; raises BadParameter. ``client`` is for a model that judges."""
     kind, _, argument = name.partition(":")
     if kind not in KINDS:
@@ -244,7 +244,7 @@ def _json_schema(argument: str) -> Grader:
         except (ValueError, RecursionError) as error:
             return Grade(0.0, f"no JSON: {error}")
         try:
-            wrong = problem(schema, value)
+            wrong = find_problem(schema, value)
         except RecursionError:
             wrong = "nested too deeply to be checked"
         except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
@@ -301,7 +301,7 @@ def _python(argument: str) -> Grader:
             found = await found if inspect.isawaitable(found) else found
         except Exception as error:
             message = f"{argument} failed on question {question.id!r}: {error!r}"
-            raise Ungraded(message) from error
+            raise JudgeFailed(message) from error
         return found if isinstance(found, Grade) else Grade(_score(found, argument))
 
     return grade
@@ -311,7 +311,7 @@ def _score(found: object, where: str) -> float:
     if isinstance(found, bool | int | float) and 0 <= found <= 1:
         return float(found)
     message = f"{where} returned {found!r}; a judge returns a truth value, or a number from 0 to 1"
-    raise Ungraded(message)
+    raise JudgeFailed(message)
 
 
 def _command(argument: str) -> Grader:
@@ -335,19 +335,19 @@ def _command(argument: str) -> Grader:
             )
         except OSError as error:
             message = f"{words[0]!r} cannot be run: {error.strerror or error}"
-            raise Ungraded(message) from None
+            raise JudgeFailed(message) from None
         try:
             out, _ = await asyncio.wait_for(process.communicate(told), COMMAND_SECONDS)
         except TimeoutError:
             message = f"{words[0]!r} gave no verdict within {COMMAND_SECONDS:g} s"
-            raise Ungraded(message) from None
+            raise JudgeFailed(message) from None
         finally:
             if process.returncode is None:
                 process.kill()
         said = out.decode("utf-8", "replace").strip()[-500:]
         if process.returncode not in (0, 1):
             message = f"{words[0]!r} exited with {process.returncode}, not 0 or 1: {said}"
-            raise Ungraded(message)
+            raise JudgeFailed(message)
         return Grade(float(process.returncode == 0), said)
 
     return grade
@@ -385,11 +385,11 @@ def _model(model: str, client: Callable[[], AsyncClient]) -> Grader:
             reply = await shared[0].ask(model, asked)
         except PonderoError as error:
             message = f"{model} could not grade question {question.id!r}: {error}"
-            raise Ungraded(message) from error
+            raise JudgeFailed(message) from error
         found = _GRADE.findall(reply.text)
         if not found:
             message = f"{model} gave no grade to question {question.id!r}: {reply.text[-80:]!r}"
-            raise Ungraded(message)
+            raise JudgeFailed(message)
         return Grade(float(found[-1].upper() == "RIGHT"), cost=reply_cost(reply))
 
     return grade
@@ -437,7 +437,7 @@ def _check_schema(question: Question, argument: str) -> None:
 
 def _check_labels(question: Question, _: str) -> None:
     _targets(question)
-    for each in labelled(question):
+    for each in parse_labels(question):
         if (
             not isinstance(each, dict)
             or not isinstance(each.get("right"), bool)

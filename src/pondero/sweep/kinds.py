@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from ..thinking import parse_auto
-from .standing import LEAST, Scores, Standing, obstacle, standing
+from .standing import LEAST, Scores, SweepProgress, obstacle, replay_looks
 
 FIELD = "kind"
 
@@ -61,11 +61,11 @@ def _can_be_said(kind: str) -> bool:
     return auto is not None and auto.kind == kind
 
 
-def _standings(views: Mapping[str, Scores]) -> dict[str, Standing]:
+def _standings(views: Mapping[str, Scores]) -> dict[str, SweepProgress]:
     """Return where each kind stands; one whose arms have all passed hands its share to others."""
     share = len(views)
     while True:
-        found = {kind: standing(view, families=share) for kind, view in views.items()}
+        found = {kind: replay_looks(view, families=share) for kind, view in views.items()}
         left = max(1, sum(not now.is_whole for now in found.values()))
         if left >= share:
             return found
@@ -75,16 +75,16 @@ def _standings(views: Mapping[str, Scores]) -> dict[str, Standing]:
 def _result(
     kind: str,
     view: Scores,
-    now: Standing,
+    now: SweepProgress,
     chosen: int,
     dearness: Callable[[int], tuple[float, bool]],
 ) -> KindResult:
     upto, reference = now.questions, view.facts.reference
     arm = None if obstacle(view, upto) else _enough(view, now, chosen, dearness)
     if arm is None:
-        return KindResult(kind=kind, n=len(view.shared(upto)), arm=None)
+        return KindResult(kind=kind, n=len(view.shared_positions(upto)), arm=None)
     upto = now.looks[now.look_of(arm) - 1] if now.look_of(arm) else upto
-    places = view.shared(upto, arm)
+    places = view.shared_positions(upto, arm)
     alone = KindResult(
         kind=kind,
         n=len(places),
@@ -106,7 +106,7 @@ def _result(
 
 
 def _enough(
-    view: Scores, now: Standing, chosen: int, dearness: Callable[[int], tuple[float, bool]]
+    view: Scores, now: SweepProgress, chosen: int, dearness: Callable[[int], tuple[float, bool]]
 ) -> int | None:
     """Return the cheapest arm that passed; the reference where what all are given is worse."""
     arms, reference = view.facts.arms, view.facts.reference

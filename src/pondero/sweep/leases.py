@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..canon import dump_json
 from ..exchange import RateLimit
-from .engine import Ask, Purse, Settled, Spent
+from .engine import BudgetSpent, CostBudget, Trial, TrialResult
 from .limiter import START, Limiter
 
 REQUESTS = 50
@@ -31,7 +31,7 @@ class Lease(Struct, frozen=True):
     number: int
     account: str
     model: str
-    asks: tuple[Ask, ...]
+    asks: tuple[Trial, ...]
 
     @property
     def money(self) -> Decimal:
@@ -39,7 +39,7 @@ class Lease(Struct, frozen=True):
         return sum((ask.bound or Decimal(0) for ask in self.asks), Decimal(0))
 
 
-class Landing(Struct, frozen=True):
+class LeaseResult(Struct, frozen=True):
     """How a worker was done with an ask of its lease.
 
     ``cost`` is what the answer cost, where it has a price. Without an answer, ``charged`` is
@@ -47,12 +47,12 @@ class Landing(Struct, frozen=True):
     """
 
     key: str
-    settled: Settled | None = None
+    settled: TrialResult | None = None
     answered: bool = False
     cost: Decimal | None = None
     charged: bool = False
 
-    def land(self, ask: Ask, purse: Purse) -> None:
+    def land(self, ask: Trial, purse: CostBudget) -> None:
         """Do to the run's purse what the worker did to its own."""
         if self.answered:
             purse.settle(ask, self.cost)
@@ -70,46 +70,46 @@ class _Nowhere:
         pass
 
 
-class LeasePurse(Purse):
+class LeaseCostBudget(CostBudget):
     """A worker's purse for one lease: the bound of each ask, once.
 
     An attempt that may have been charged has used the bound up. Whether there is money for another
-    one is the driver's to say, so the ask goes back to it. ``refused`` is told of each attempt that
-    cannot have been.
+    one is the driver's to say, so the ask goes back to it. ``record_rejection`` is told of each
+    attempt that cannot have been.
     """
 
     def __init__(self, refused: Callable[[str], None]) -> None:
         super().__init__(_Nowhere(), spent=Decimal(0))
         self._refused = refused
-        self._landings: dict[str, Landing] = {}
+        self._landings: dict[str, LeaseResult] = {}
 
-    def take(self, ask: Ask) -> bool:
+    def take(self, ask: Trial) -> bool:
         """Return True; raises Spent where the bound was used up, or the lease is closed."""
         last = self._landings.get(ask.key)
         if last is not None and last.charged and ask.bound:
             message = "an attempt may have been charged, and there was money for one"
-            raise Spent(message)
+            raise BudgetSpent(message)
         return super().take(ask)
 
-    def settle(self, ask: Ask, cost: Decimal | None) -> None:
+    def settle(self, ask: Trial, cost: Decimal | None) -> None:
         """Keep what an answer cost, for the driver."""
         super().settle(ask, cost)
-        self._landings[ask.key] = Landing(ask.key, answered=True, cost=cost)
+        self._landings[ask.key] = LeaseResult(ask.key, answered=True, cost=cost)
 
-    def give_back(self, ask: Ask, *, charged: bool) -> None:
+    def give_back(self, ask: Trial, *, charged: bool) -> None:
         """Keep whether an attempt may have been charged, for the driver."""
         super().give_back(ask, charged=charged)
-        self._landings[ask.key] = Landing(ask.key, charged=charged)
+        self._landings[ask.key] = LeaseResult(ask.key, charged=charged)
         if not charged:
             self._refused(ask.key)
 
-    def landing(self, key: str, settled: Settled | None = None) -> Landing:
+    def landing(self, key: str, settled: TrialResult | None = None) -> LeaseResult:
         """Return how an ask ended; one that was never begun is free."""
-        last = self._landings.get(key, Landing(key))
-        return Landing(key, settled, last.answered, last.cost, last.charged)
+        last = self._landings.get(key, LeaseResult(key))
+        return LeaseResult(key, settled, last.answered, last.cost, last.charged)
 
 
-class Budget:
+class KeyBudget:
     """The budget of one key: how many may be in flight to each model, and what was sent.
 
     All workers share it, so that together they keep to what one key is allowed.
@@ -152,7 +152,7 @@ class Budget:
         """Take what a worker was told is left."""
         self.limiter(model).hint(allowances, now)
 
-    def sending(self, lease: int, key: str, attempt: int) -> bool:
+    def record_send(self, lease: int, key: str, attempt: int) -> bool:
         """Write down that a worker is about to send this, and return True: it waits for that.
 
         False is for a worker that was given up while it lives: its asks are no longer its own.
@@ -162,7 +162,7 @@ class Budget:
         self._sent.setdefault(lease, {})[key] = attempt
         return True
 
-    def refused(self, lease: int, key: str, attempt: int) -> None:
+    def record_rejection(self, lease: int, key: str, attempt: int) -> None:
         """Write down that an attempt was refused; nobody waits, so a later one may be known."""
         sent = self._sent.get(lease, {})
         if sent.get(key) == attempt:
@@ -174,12 +174,12 @@ class Budget:
         return frozenset(self._sent.pop(lease, ()))
 
 
-def taken(asks: list[Ask], purse: Purse, most: int) -> list[Ask]:
+def take_lease(asks: list[Trial], purse: CostBudget, most: int) -> list[Trial]:
     """Move from the end of ``asks`` what fits into one lease and the purse pays for; return it.
 
     Raises Spent where the purse pays for nothing more, now or later.
     """
-    found: list[Ask] = []
+    found: list[Trial] = []
     tokens = 0
     while asks and len(found) < most:
         tokens += tokens_of(asks[-1])
@@ -188,7 +188,7 @@ def taken(asks: list[Ask], purse: Purse, most: int) -> list[Ask]:
         try:
             if not purse.take(asks[-1]):
                 break
-        except Spent:
+        except BudgetSpent:
             if found:
                 break
             raise
@@ -196,7 +196,7 @@ def taken(asks: list[Ask], purse: Purse, most: int) -> list[Ask]:
     return found
 
 
-def tokens_of(ask: Ask) -> int:
+def tokens_of(ask: Trial) -> int:
     """Return about the most tokens that an ask takes: a byte of its prompt is one at most."""
     prompt = len(dump_json(ask.prompt).encode()) + len((ask.system or "").encode())
     return prompt + (ask.max_tokens or _USUAL_ANSWER)

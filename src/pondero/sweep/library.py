@@ -14,14 +14,14 @@ from .arms import sweep_policy
 from .batch import BatchEngine
 from .data import Data, Question
 from .engine import Engine
-from .judges import Judge, check_questions, judge_of
+from .judges import Judge, check_questions, make_judge
 from .live import OFFLINE_AT_ONCE, LiveEngine, emulators
-from .outline import Outline, outlined
+from .outline import Outline, make_outline
 from .results import Results
 from .runner import Progress, Runner
-from .runs import Run, named
+from .runs import Run, find_run
 from .spec import Spec, SweepOptions
-from .verdicts import results_of
+from .verdicts import compute_results
 
 
 def _live(spec: Spec) -> Engine:
@@ -43,7 +43,7 @@ def _ray(spec: Spec) -> Engine:
 ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch, "ray": _ray}
 
 
-def engine_of(spec: Spec) -> Engine:
+def make_engine(spec: Spec) -> Engine:
     """Return the engine that a sweep names; raises BadParameter."""
     if spec.engine not in ENGINES:
         message = f"unknown engine {spec.engine!r}; use {' '.join(ENGINES)}"
@@ -51,7 +51,7 @@ def engine_of(spec: Spec) -> Engine:
     return ENGINES[spec.engine](spec)
 
 
-def begin(outline: Outline, engine: Engine) -> Run:
+def create_run(outline: Outline, engine: Engine) -> Run:
     """Begin a run on disk; nothing is asked yet. Raises MissingKey before there is a run."""
     if not outline.spec.offline:
         client = AsyncClient(policy=sweep_policy())
@@ -77,15 +77,15 @@ def check_judge(name: str, questions: Iterable[Question]) -> None:
         AsyncClient().prepare(name.partition(":")[2], "?")
 
 
-async def asked(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
+async def run_sweep(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
     """Ask all that a run still needs, and return what it found."""
     try:
-        with run.asking(known=engine.begin(run.facts.run)):
+        with run.hold_lock(known=engine.begin(run.facts.run)):
             run.forget_errors()
             runner = Runner(run, engine, judge, progress=progress)
             await runner.finish()
             await runner.compare()
-        return results_of(run)
+        return compute_results(run)
     except BaseException:
         run.end("stopped")
         raise
@@ -114,14 +114,14 @@ async def asweep(
     ('done', ['off', 'low'])
     """
     if resume is not None:
-        with Run.open(named(resume)) as run:
+        with Run.open(find_run(resume)) as run:
             spec = run.facts.spec
-            return await asked(run, engine_of(spec), judge_of(spec.judge), progress)
+            return await run_sweep(run, make_engine(spec), make_judge(spec.judge), progress)
     chosen = (models,) if isinstance(models, str) else tuple(models)
-    outline = outlined(data, {**options, "models": chosen or None})
-    engine = engine_of(outline.spec)
-    with begin(outline, engine) as run:
-        return await asked(run, engine, judge_of(outline.spec.judge), progress)
+    outline = make_outline(data, {**options, "models": chosen or None})
+    engine = make_engine(outline.spec)
+    with create_run(outline, engine) as run:
+        return await run_sweep(run, engine, make_judge(outline.spec.judge), progress)
 
 
 def sweep(

@@ -36,7 +36,7 @@ from ..errors import (
 from ..exchange import AsyncResponse, AsyncTransport, Retry, Timeouts, parse_rate_limits
 from ..thinking import Policy, ThinkingLike
 from .arms import sweep_policy
-from .engine import Ask, Purse, Settled, Spent, settling
+from .engine import BudgetSpent, CostBudget, Trial, TrialResult, iter_results
 from .judges import Judge
 from .limiter import START, Limiter
 from .looks import LOOKS
@@ -78,7 +78,7 @@ class LiveEngine:
         stream: bool = True,
         keys: Mapping[str, str] | None = None,
         limiter: Callable[[str], Limiter] | None = None,
-        sending: Callable[[Ask], Awaitable[None]] | None = None,
+        sending: Callable[[Trial], Awaitable[None]] | None = None,
     ) -> None:
         self._given = transport
         self._policy = policy or sweep_policy()
@@ -99,10 +99,10 @@ class LiveEngine:
         """Return the judge: it grades in this process."""
         return judge
 
-    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
         """Return each ask as it is settled; see ``Engine``."""
-        done: asyncio.Queue[Settled | None] = asyncio.Queue()
-        lanes: dict[str, list[Ask]] = {}
+        done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
+        lanes: dict[str, list[Trial]] = {}
         for ask in asks:
             lanes.setdefault(ask.model, []).append(ask)
 
@@ -111,7 +111,7 @@ class LiveEngine:
                 for model, own in lanes.items():
                     group.create_task(self._pump(self._lane(model), own, purse, done))
 
-        return settling(ask_all, done)
+        return iter_results(ask_all, done)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -124,13 +124,13 @@ class LiveEngine:
     async def _pump(
         self,
         lane: "_Lane",
-        asks: Iterable[Ask],
-        purse: Purse,
-        done: "asyncio.Queue[Settled | None]",
+        asks: Iterable[Trial],
+        purse: CostBudget,
+        done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
         """Begin one ask after the other as the lane and the purse allow, and wait for them all."""
         async with asyncio.TaskGroup() as group:
-            with suppress(Spent):
+            with suppress(BudgetSpent):
                 for ask in asks:
                     await lane.admitted()
                     while not purse.take(ask):
@@ -139,7 +139,11 @@ class LiveEngine:
                     group.create_task(self._settle(lane, ask, purse, done))
 
     async def _settle(
-        self, lane: "_Lane", ask: Ask, purse: Purse, done: "asyncio.Queue[Settled | None]"
+        self,
+        lane: "_Lane",
+        ask: Trial,
+        purse: CostBudget,
+        done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
         settled = await self._asked(lane, ask, purse)
         if settled is None or settled.error is not None:
@@ -149,7 +153,7 @@ class LiveEngine:
         if settled is not None:
             done.put_nowait(settled)
 
-    async def _asked(self, lane: "_Lane", ask: Ask, purse: Purse) -> Settled | None:
+    async def _asked(self, lane: "_Lane", ask: Trial, purse: CostBudget) -> TrialResult | None:
         """Return how an ask ended; None where the purse has nothing for another attempt."""
         tries = waits = 0
         while True:
@@ -173,7 +177,7 @@ class LiveEngine:
                 await lane.again(self._retry.wait(error, tries, random))
             except Refused as error:
                 purse.settle(ask, Decimal(0))
-                return Settled(key=ask.key, finish="refusal", at=time(), text=str(error))
+                return TrialResult(key=ask.key, finish="refusal", at=time(), text=str(error))
             except _FATAL:
                 purse.give_back(ask, charged=False)
                 raise
@@ -190,11 +194,11 @@ class LiveEngine:
                 return None
 
     def _failed(
-        self, ask: Ask, error: PonderoError, purse: Purse, *, charged: bool = False
-    ) -> Settled:
+        self, ask: Trial, error: PonderoError, purse: CostBudget, *, charged: bool = False
+    ) -> TrialResult:
         purse.give_back(ask, charged=charged)
         said = f"{type(error).__name__}: {error}"
-        return Settled(key=ask.key, finish="error", error=said, at=time())
+        return TrialResult(key=ask.key, finish="error", error=said, at=time())
 
     def _lane(self, model: str) -> "_Lane":
         if model not in self._lanes:
@@ -228,7 +232,7 @@ class _Lane:
         self._clients: dict[int, AsyncClient] = {}
         self._change = change  # of all lanes: they share one purse
 
-    async def ask(self, ask: Ask, *, stream: bool) -> Reply:
+    async def ask(self, ask: Trial, *, stream: bool) -> Reply:
         client = self._clients.get(ask.repeat)
         if client is None:
             client = self._clients[ask.repeat] = self._make(ask.repeat, self._heard)
@@ -246,12 +250,12 @@ class _Lane:
         while seconds := self._limiter.wait(monotonic()):
             await self.changed(seconds)
 
-    async def taken(self, ask: Ask, purse: Purse) -> bool:
+    async def taken(self, ask: Trial, purse: CostBudget) -> bool:
         """Wait until the purse pays for another attempt; False where it never will."""
         try:
             while not purse.take(ask):
                 await self.changed()
-        except Spent:
+        except BudgetSpent:
             return False
         return True
 
@@ -277,7 +281,7 @@ class _Lane:
         self._limiter.fail()
         self._change.set()
 
-    def end(self, settled: Settled) -> None:
+    def end(self, settled: TrialResult) -> None:
         self._limiter.end(settled.usage.known_total or None)
         self._change.set()
 
@@ -313,7 +317,7 @@ class _Listening:
         await self._inner.aclose()
 
 
-async def _nothing(_ask: Ask) -> None:
+async def _nothing(_ask: Trial) -> None:
     """Do nothing before an attempt."""
 
 
@@ -339,8 +343,8 @@ def _network() -> AsyncTransport:
     return FastTransport()
 
 
-def _settled(ask: Ask, reply: Reply, cost: str | None, seconds: float) -> Settled:
-    return Settled(
+def _settled(ask: Trial, reply: Reply, cost: str | None, seconds: float) -> TrialResult:
+    return TrialResult(
         key=ask.key,
         text=reply.text,
         finish=reply.finish,

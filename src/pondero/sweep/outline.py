@@ -16,10 +16,10 @@ from ..canon import Json
 from ..errors import BadParameter
 from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
-from .data import Data, Question, questions_of, shuffled
-from .judges import check_questions, judge_of
+from .data import Data, Question, questions_of, shuffle
+from .judges import check_questions, make_judge
 from .planner import USUAL_DISCORDANCE, questions_needed
-from .runner import DISCOUNTED, bound_in, is_priced
+from .runner import DISCOUNTED, is_priced, max_trial_cost
 from .spec import Spec, from_toml, spec_of
 
 _DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2)
@@ -38,14 +38,14 @@ class Outline(Struct, frozen=True):
         """Return how many answers the whole of it has, where nothing is decided early."""
         return len(self.questions) * len(self.arms) * self.spec.repeats
 
-    def merged(self) -> Iterator[str]:
+    def describe_merged_levels(self) -> Iterator[str]:
         """Yield which levels become the same request, in words."""
         for arm in self.arms:
             if len(arm.levels) > 1:
                 *most, last = arm.levels
                 yield f"{', '.join(most)} and {last} send the same to {arm.model}: one arm"
 
-    def planned(self) -> str:
+    def describe_sample_size(self) -> str:
         """Return in words how many questions would decide at this margin."""
         few, usual, many = (questions_needed(each, self.spec.margin) for each in _DISCORDANCES)
         margin = f"{100 * self.spec.margin:g} points"
@@ -54,12 +54,12 @@ class Outline(Struct, frozen=True):
             f"about {usual:,} where 10 of 100 answers differ ({few:,} for 5, {many:,} for 20)"
         )
 
-    def bound(self, questions: int | None = None) -> Decimal | None:
+    def max_cost(self, questions: int | None = None) -> Decimal | None:
         """Return the most that the first questions, or all, can cost; None where that is open."""
         spec = self.spec
         try:
             bounds = (
-                bound_in(spec, arm, question)
+                max_trial_cost(spec, arm, question)
                 for question in self.questions[:questions]
                 for arm in self.arms
             )
@@ -82,10 +82,10 @@ class Outline(Struct, frozen=True):
             for number, arm in enumerate(self.arms)
         ]
         return {"run": None, "arms": [{**arm, "n": 0} for arm in arms], "recommend": None,
-                "why": self.planned()}  # fmt: skip
+                "why": self.describe_sample_size()}  # fmt: skip
 
 
-def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
+def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     """Return the outline of a sweep over data, or over what a SWEEP.toml says; raises UsageError.
 
     ``options`` are those of ``Spec``; they win over those of the file.
@@ -97,8 +97,8 @@ def outlined(data: Data, options: Mapping[str, Json]) -> Outline:
     spec = spec_of(**options)
     if spec.offline and spec.judge.startswith("model:"):
         raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
-    judge_of(spec.judge)
-    questions = shuffled(questions_of(data), spec.seed)
+    make_judge(spec.judge)
+    questions = shuffle(questions_of(data), spec.seed)
     check_questions(spec.judge, questions)
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = f"no question has the metadata {spec.cluster!r} to be clustered by"
@@ -126,7 +126,7 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
     if spec.max_cost is None:
         return
     for arm in arms:
-        bound = bound_in(spec, arm, question)
+        bound = max_trial_cost(spec, arm, question)
         if bound > Decimal(str(spec.max_cost)):
             message = (
                 f"one answer of {arm.name} may cost ${bound:.2f}, more than --max-cost; "

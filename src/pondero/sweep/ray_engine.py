@@ -22,13 +22,13 @@ from ..catalog import Provider
 from ..errors import MissingExtra, PonderoError, UsageError
 from ..store import Credentials, load_catalog
 from .data import Question
-from .engine import Ask, Purse, Settled, Spent, settling
+from .engine import BudgetSpent, CostBudget, Trial, TrialResult, iter_results
 from .judges import Grade, Judge
-from .leases import REQUESTS, Landing, Lease, taken
+from .leases import REQUESTS, Lease, LeaseResult, take_lease
 from .limiter import START
 from .live import ATTEMPTS, OFFLINE_AT_ONCE
 from .looks import LOOKS
-from .ray_workers import Account, BudgetActor, Place, Post, Worker, graded
+from .ray_workers import Account, BudgetActor, DriverLocation, Worker, WorkerSetup, grade_answer
 
 GRADED_THERE = ("python", "command")
 """Judges that may take a processor's time, and so grade on the cluster."""
@@ -42,7 +42,7 @@ _WORKERS = (2, 64)  # at least and at most, else one for each machine
 _TICK = 0.2
 
 
-class WorkerFailed(PonderoError):
+class ClusterFailed(PonderoError):
     """The cluster could not do it: workers die, or a part of it is gone."""
 
 
@@ -59,7 +59,7 @@ class _Crewed(Struct):
 class _Todo(Struct):
     """What is still to be asked of one model: in reverse, and how many are leased."""
 
-    asks: list[Ask]
+    asks: list[Trial]
     leased: int = 0
 
 
@@ -103,7 +103,7 @@ class RayEngine:
         self._losses: dict[str, int] = {}  # attempts that may have been charged, by ask
         self._manning = asyncio.Lock()
         self._change = asyncio.Event()
-        self._place = Place(str(Path.cwd()), tuple(sys.path))
+        self._place = DriverLocation(str(Path.cwd()), tuple(sys.path))
 
     def begin(self, _run: str) -> bool:
         """Return False: an answer that nobody waits for is lost."""
@@ -120,7 +120,7 @@ class RayEngine:
             return judge
 
         async def grade(question: Question, answer: str) -> Grade:
-            task = self._started().remote(num_cpus=1)(graded)
+            task = self._started().remote(num_cpus=1)(grade_answer)
             found: Grade | PonderoError = await task.remote(
                 judge.name, question, answer, self._place
             )
@@ -130,9 +130,9 @@ class RayEngine:
 
         return Judge(judge.name, grade, _GRADES)
 
-    def answers(self, asks: Sequence[Ask], purse: Purse) -> AsyncIterator[Settled]:
+    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
         """Return each ask as it is settled; see ``Engine``."""
-        done: asyncio.Queue[Settled | None] = asyncio.Queue()
+        done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
         todo: dict[str, _Todo] = {}
         for ask in reversed(asks):
             todo.setdefault(ask.model, _Todo([])).asks.append(ask)
@@ -147,7 +147,7 @@ class RayEngine:
                             pumps.create_task(self._pump(account, model, own, purse, done))
                 watch.cancel()
 
-        return settling(ask_all, done)
+        return iter_results(ask_all, done)
 
     async def aclose(self) -> None:
         """End the workers and budgets, and the cluster where it was started here."""
@@ -168,8 +168,8 @@ class RayEngine:
         account: Account,
         model: str,
         todo: _Todo,
-        purse: Purse,
-        done: "asyncio.Queue[Settled | None]",
+        purse: CostBudget,
+        done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
         """Lease what is to be asked of a model with one key, until all of it has landed."""
         budget = self._budgets[account.name]
@@ -180,8 +180,8 @@ class RayEngine:
                     continue
                 places = await _of(budget.admit.remote(model, min(len(todo.asks), REQUESTS)))
                 try:
-                    asks = taken(todo.asks, purse, places)
-                except Spent:
+                    asks = take_lease(todo.asks, purse, places)
+                except BudgetSpent:
                     asks = []
                 if places > len(asks):
                     budget.leave.remote(model, places - len(asks))
@@ -193,7 +193,11 @@ class RayEngine:
                     await self._changed()  # the purse waits for what is in flight
 
     async def _follow(
-        self, lease: Lease, todo: _Todo, purse: Purse, done: "asyncio.Queue[Settled | None]"
+        self,
+        lease: Lease,
+        todo: _Todo,
+        purse: CostBudget,
+        done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
         """Give a lease to a worker, and land what comes of it."""
         left = {ask.key: ask for ask in lease.asks}
@@ -202,7 +206,7 @@ class RayEngine:
         try:
             worker = await self._idlest()
             async for reference in worker.handle.ask.options(num_returns="streaming").remote(lease):
-                landing: Landing | PonderoError = await reference
+                landing: LeaseResult | PonderoError = await reference
                 if isinstance(landing, PonderoError):
                     error = landing
                 else:
@@ -210,7 +214,7 @@ class RayEngine:
         except self._ray.exceptions.RayActorError:
             self._bury(worker)
         except self._ray.exceptions.RayError as failed:
-            raise WorkerFailed(f"a worker failed: {failed}") from failed
+            raise ClusterFailed(f"a worker failed: {failed}") from failed
         except asyncio.CancelledError:
             self._kill(worker)
             raise
@@ -224,11 +228,11 @@ class RayEngine:
     def _land(
         self,
         lease: Lease,
-        ask: Ask,
-        landing: Landing,
+        ask: Trial,
+        landing: LeaseResult,
         todo: _Todo,
-        purse: Purse,
-        done: "asyncio.Queue[Settled | None]",
+        purse: CostBudget,
+        done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
         """Take how an ask ended: into the purse, and to whoever waits or back to be asked again."""
         landing.land(ask, purse)
@@ -237,7 +241,7 @@ class RayEngine:
             self._losses[ask.key] = self._losses.get(ask.key, 0) + 1
             if self._losses[ask.key] >= ATTEMPTS:
                 said = f"no answer came of {ATTEMPTS} attempts that may have been charged"
-                settled = Settled(key=ask.key, finish="error", error=said, at=time())
+                settled = TrialResult(key=ask.key, finish="error", error=said, at=time())
         budget = self._budgets[lease.account]
         if settled is None or settled.error is not None:
             budget.leave.remote(lease.model, 1)
@@ -252,7 +256,7 @@ class RayEngine:
         self._change.set()
 
     async def _close(
-        self, lease: Lease, left: Mapping[str, Ask], todo: _Todo, purse: Purse
+        self, lease: Lease, left: Mapping[str, Trial], todo: _Todo, purse: CostBudget
     ) -> None:
         """End a lease: what its worker left is free, or paid for where it was sent; ask it again.
 
@@ -278,7 +282,7 @@ class RayEngine:
             async with asyncio.timeout(_TICK):
                 await self._change.wait()
 
-    async def _watch(self, purse: Purse) -> None:
+    async def _watch(self, purse: CostBudget) -> None:
         """Tell the workers where the purse is closed, so that none begins another attempt."""
         while not purse.closed:  # noqa: ASYNC110 - nobody is told when a purse is closed
             await asyncio.sleep(_TICK)
@@ -322,7 +326,7 @@ class RayEngine:
         try:
             return _Crewed(handle, await self._begun(handle), node)
         except self._ray.exceptions.RayError as error:
-            raise WorkerFailed(f"a worker could not begin: {error}") from error
+            raise ClusterFailed(f"a worker could not begin: {error}") from error
 
     def _actor(self, made: type, node: str, *, soft: bool) -> Any:
         """Return an actor to be started on a node: one that waits more than it works."""
@@ -333,7 +337,7 @@ class RayEngine:
     async def _begun(self, handle: Any) -> int:
         """Give a worker its keys: as arguments of a call, which Ray neither keeps nor logs."""
         accounts = {each.name: each for own in self._accounts.values() for each in own}
-        post = Post(
+        post = WorkerSetup(
             tuple(accounts.values()), self._environment, self._place, self._offline, self._seed
         )
         pid: int = await handle.begin.remote(post, self._budgets)
@@ -357,7 +361,7 @@ class RayEngine:
         self._deaths += 1
         if self._deaths > DEATHS:
             message = f"{self._deaths} workers died one after the other without an answer"
-            raise WorkerFailed(message)
+            raise ClusterFailed(message)
 
     def _kill(self, worker: _Crewed | None) -> None:
         """End a worker whose answers nobody waits for, so that it sends nothing more."""
@@ -412,7 +416,7 @@ def _connected(address: str | None) -> tuple[Any, bool]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"the cluster at {address}" if address else "a cluster on this machine"
         message = f"{where} cannot be used: {error}"
-        raise WorkerFailed(message) from error
+        raise ClusterFailed(message) from error
     return ray, True
 
 
@@ -422,7 +426,7 @@ async def _of(reference: Any) -> int:
         admitted: int = await reference
     except Exception as error:
         message = "the budget of a key is gone, and with it what was sent; 'resume' goes on"
-        raise WorkerFailed(message) from error
+        raise ClusterFailed(message) from error
     return admitted
 
 

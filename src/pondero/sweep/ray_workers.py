@@ -18,9 +18,9 @@ from msgspec import Struct
 from ..errors import PonderoError
 from ..exchange import RateLimit
 from .data import Question
-from .engine import Ask, Spent
-from .judges import Grade, Judge, judge_of
-from .leases import Budget, Landing, Lease, LeasePurse
+from .engine import BudgetSpent, Trial
+from .judges import Grade, Judge, make_judge
+from .leases import KeyBudget, Lease, LeaseCostBudget, LeaseResult
 from .limiter import MOST, Limiter
 from .live import LiveEngine, emulators
 
@@ -38,7 +38,7 @@ class Account(Struct, frozen=True):
         return f"Account({self.name!r})"
 
 
-class Place(Struct, frozen=True):
+class DriverLocation(Struct, frozen=True):
     """Where the driver is: the folder it works in, and where it finds modules."""
 
     folder: str
@@ -51,13 +51,13 @@ class Place(Struct, frozen=True):
         sys.path.extend(each for each in self.path if each not in sys.path)
 
 
-class Post(Struct, frozen=True):
+class WorkerSetup(Struct, frozen=True):
     """What a worker is told before it works; it is sent from process to process, and never kept."""
 
     accounts: tuple[Account, ...]
     environment: Mapping[str, str]
     """Addresses of services; no keys."""
-    place: Place
+    place: DriverLocation
     offline: bool
     seed: int
 
@@ -73,9 +73,9 @@ class Worker:
         self._budgets: Mapping[str, Any] = {}
         self._leases: dict[str, Lease] = {}  # by the keys of their asks
         self._attempts: dict[str, int] = {}
-        self._purses: set[LeasePurse] = set()
+        self._purses: set[LeaseCostBudget] = set()
 
-    async def begin(self, post: Post, budgets: Mapping[str, Any]) -> int:
+    async def begin(self, post: WorkerSetup, budgets: Mapping[str, Any]) -> int:
         """Make ready to ask with these accounts; return the process's id."""
         post.place.move_in()
         os.environ.update(post.environment)
@@ -84,9 +84,9 @@ class Worker:
             self._engines[account.name] = self._engine(account, post)
         return os.getpid()
 
-    async def ask(self, lease: Lease) -> AsyncIterator[Landing | PonderoError]:
+    async def ask(self, lease: Lease) -> AsyncIterator[LeaseResult | PonderoError]:
         """Yield how each ask of a lease landed; an error that fails them all comes last."""
-        purse = LeasePurse(lambda key: self._refused(lease, key))
+        purse = LeaseCostBudget(lambda key: self._refused(lease, key))
         left = {ask.key: ask for ask in lease.asks}
         self._leases.update(dict.fromkeys(left, lease))
         self._purses.add(purse)
@@ -112,7 +112,7 @@ class Worker:
         for purse in self._purses:
             purse.close(why)
 
-    def _engine(self, account: Account, post: Post) -> LiveEngine:
+    def _engine(self, account: Account, post: WorkerSetup) -> LiveEngine:
         def limiter(model: str) -> Limiter:
             return _Relay(self._budgets[account.name], model)
 
@@ -126,13 +126,13 @@ class Worker:
         keys = None if account.key is None else {account.provider: account.key}
         return LiveEngine(keys=keys, limiter=limiter, sending=self._sending)
 
-    async def _sending(self, ask: Ask) -> None:
+    async def _sending(self, ask: Trial) -> None:
         """Have it written down that this is sent, before it is."""
         lease = self._leases[ask.key]
         attempt = self._attempts[ask.key] = self._attempts.get(ask.key, 0) + 1
         budget = self._budgets[lease.account]
         if not await budget.sending.remote(lease.number, ask.key, attempt):
-            raise Spent("the lease was closed: this worker was given up")
+            raise BudgetSpent("the lease was closed: this worker was given up")
 
     def _refused(self, lease: Lease, key: str) -> None:
         budget, attempt = self._budgets[lease.account], self._attempts.get(key, 0)
@@ -161,10 +161,10 @@ class _Relay(Limiter):
 
 
 class BudgetActor:
-    """The budget of one key as all workers share it: ``Budget`` with a clock."""
+    """The budget of one key as all workers share it: ``KeyBudget`` with a clock."""
 
     def __init__(self, start: float) -> None:
-        self._budget = Budget(start)
+        self._budget = KeyBudget(start)
         self._change = asyncio.Event()
 
     async def admit(self, model: str, wanted: int) -> int:
@@ -182,37 +182,39 @@ class BudgetActor:
         return count
 
     async def leave(self, model: str, count: int) -> None:
-        """See ``Budget``; somebody may wait for the place."""
+        """See ``KeyBudget``; somebody may wait for the place."""
         self._budget.leave(model, count)
         self._change.set()
 
     async def end(self, model: str, tokens: int | None) -> None:
-        """See ``Budget``; somebody may wait for the place."""
+        """See ``KeyBudget``; somebody may wait for the place."""
         self._budget.end(model, tokens)
         self._change.set()
 
     async def slow(self, model: str, seconds: float | None) -> None:
-        """See ``Budget``."""
+        """See ``KeyBudget``."""
         self._budget.slow(model, seconds, monotonic())
 
     async def hint(self, model: str, allowances: tuple[RateLimit, ...]) -> None:
-        """See ``Budget``."""
+        """See ``KeyBudget``."""
         self._budget.hint(model, allowances, monotonic())
 
-    async def sending(self, lease: int, key: str, attempt: int) -> bool:
-        """See ``Budget``."""
-        return self._budget.sending(lease, key, attempt)
+    async def record_send(self, lease: int, key: str, attempt: int) -> bool:
+        """See ``KeyBudget``."""
+        return self._budget.record_send(lease, key, attempt)
 
-    async def refused(self, lease: int, key: str, attempt: int) -> None:
-        """See ``Budget``."""
-        self._budget.refused(lease, key, attempt)
+    async def record_rejection(self, lease: int, key: str, attempt: int) -> None:
+        """See ``KeyBudget``."""
+        self._budget.record_rejection(lease, key, attempt)
 
     async def close(self, lease: int) -> frozenset[str]:
-        """See ``Budget``."""
+        """See ``KeyBudget``."""
         return self._budget.close(lease)
 
 
-def graded(judge: str, question: Question, answer: str, place: Place) -> Grade | PonderoError:
+def grade_answer(
+    judge: str, question: Question, answer: str, place: DriverLocation
+) -> Grade | PonderoError:
     """Return a judge's grade, or why there is none."""
 
     async def grade() -> Grade:
@@ -225,6 +227,6 @@ def graded(judge: str, question: Question, answer: str, place: Place) -> Grade |
 
 
 @cache
-def _judge(name: str, place: Place) -> Judge:
+def _judge(name: str, place: DriverLocation) -> Judge:
     place.move_in()
-    return judge_of(name)
+    return make_judge(name)

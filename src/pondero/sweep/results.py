@@ -16,14 +16,14 @@ from ..exchange import Calibration
 from ..store import has_prices, save_calibration
 from .adoption import calibration_of
 from .agreement import Agreement
-from .axes import money, seconds, tokens
+from .axes import format_axis_money, seconds, tokens
 from .data import Question
-from .engine import Settled
+from .engine import TrialResult
 from .intervals import RESAMPLES, Interval, bootstrap_ratio
 from .kinds import KindResult
-from .runs import Facts, Graded, State
-from .significance import Check
-from .wording import dollars, letter_of, many, percent, points, rounded
+from .runs import RunFacts, State, StoredGrade
+from .significance import ThinkingCheck
+from .wording import format_cost, format_share_points, letter_of, many, percent, round_count
 
 Verdict = Literal[
     "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
@@ -67,7 +67,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     look: int = 0
     needed: int | None = None
     """How many more questions would decide, where that is undecided; None where none would."""
-    effect: Check = Check("unknown")
+    effect: ThinkingCheck = ThinkingCheck("unknown")
     neighbour: str | None = None
     p: float | None = None
     always_right: float | None = None
@@ -91,12 +91,12 @@ Outcome = Literal["right", "partly", "wrong", "exhausted", "refused", "failed", 
 """How one answer ended. ``failed`` and ``ungraded`` are missing: neither right nor wrong."""
 
 
-class Answer(Struct, frozen=True):
+class TrialAnswer(Struct, frozen=True):
     """One answer to one question, and what the judge said of it; ``repeat`` counts from 1."""
 
     repeat: int
-    settled: Settled
-    grade: Graded | None
+    settled: TrialResult
+    grade: StoredGrade | None
 
     @property
     def outcome(self) -> Outcome:
@@ -126,7 +126,7 @@ class Cell(Struct, frozen=True):
     thinking: float | None
     cost: float | None
     seconds: float
-    answers: tuple[Answer, ...]
+    answers: tuple[TrialAnswer, ...]
 
 
 _MEASURED: dict[str, Callable[[Cell], float | None]] = {
@@ -135,7 +135,7 @@ _MEASURED: dict[str, Callable[[Cell], float | None]] = {
 }
 
 
-class Row(Struct, frozen=True):
+class QuestionRow(Struct, frozen=True):
     """One question and what every arm made of it; None where an arm was not asked."""
 
     question: Question
@@ -172,11 +172,11 @@ class Results(Struct, frozen=True, kw_only=True):
 
     run: str
     state: State
-    facts: Facts
+    facts: RunFacts
     judge: str
     """Whose grades these are: the run's own judge, or another one that has graded it since."""
     arms: tuple[ArmResult, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[QuestionRow, ...]
     recommendation: Recommendation | None
     why: str
     questions: int
@@ -248,10 +248,10 @@ class Results(Struct, frozen=True, kw_only=True):
         left out.
         """
         graded = [arm for arm in self.arms if arm.accuracy is not None]
-        chosen = measure or measure_of(graded)
+        chosen = measure or choose_measure(graded)
         known = [arm for arm in graded if chosen.get(arm) is not None]
         kept = [arm for arm in known if not any(_beats(other, arm, chosen) for other in known)]
-        return tuple(sorted(kept, key=chosen.taken))
+        return tuple(sorted(kept, key=chosen.value_of))
 
     def ratio(
         self, arm: int, what: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
@@ -329,7 +329,7 @@ class Results(Struct, frozen=True, kw_only=True):
         arm = self.arms[found.arm]
         said = f"{found.kind}  {_short(arm, self.reference)} is enough: {percent(found.accuracy)}"
         if found.lower is not None:
-            said += f", difference {points(found.difference)}, lower bound {points(found.lower)}"
+            said += f", {_difference(found.difference, found.lower)}"
         return f"{said}; {found.n:,} questions"
 
     def _evidence(self, found: Recommendation) -> str:
@@ -338,8 +338,8 @@ class Results(Struct, frozen=True, kw_only=True):
         if arm == self.reference or arm.difference is None or arm.lower is None:
             return f"{percent(arm.accuracy)}; {seen}"
         return (
-            f"{percent(arm.accuracy)} vs {percent(self.reference.accuracy)}; difference "
-            f"{points(arm.difference)}, lower bound {points(arm.lower)}; {seen}"
+            f"{percent(arm.accuracy)} vs {percent(self.reference.accuracy)}; "
+            f"{_difference(arm.difference, arm.lower)}; {seen}"
         )
 
     def _apart(self) -> Iterator[tuple[str, str]]:
@@ -355,8 +355,8 @@ class Results(Struct, frozen=True, kw_only=True):
             yield "dropped", f"{count} {many(count, 'question')} failed, and left out of every arm"
         if self.lost[0]:
             what = f"{self.lost[0]} {many(self.lost[0], 'attempt')} brought no answer"
-            yield "lost", f"{what} and may have been charged, {dollars(self.lost[1])} at most"
-        judging = f", and {dollars(self.judging)} for the judge" if self.judging else ""
+            yield "lost", f"{what} and may have been charged, {format_cost(self.lost[1])} at most"
+        judging = f", and {format_cost(self.judging)} for the judge" if self.judging else ""
         offline = " as the service would charge; offline, nothing was paid"
         paid = offline if self.facts.spec.offline else judging
         asked = [arm for arm in self.arms if arm.n]
@@ -366,7 +366,7 @@ class Results(Struct, frozen=True, kw_only=True):
             yield "spent", f"not known: no arm has a price{cure}"
         else:
             beyond = "; of some arms no price is known" if unpriced else ""
-            yield "spent", dollars(self.spent) + paid + beyond
+            yield "spent", format_cost(self.spent) + paid + beyond
         if self.agreement is not None:
             told = self.agreement
             kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"
@@ -381,19 +381,19 @@ class Measure(Struct, frozen=True):
     write: Callable[[float], str]
     """How an amount of it is written beside an axis."""
 
-    def taken(self, arm: ArmResult) -> float:
+    def value_of(self, arm: ArmResult) -> float:
         """Return what an arm takes of it; 0 where that is not known."""
         return self.get(arm) or 0.0
 
 
 MEASURES = (
-    Measure("cost", lambda arm: arm.cost, money),
+    Measure("cost", lambda arm: arm.cost, format_axis_money),
     Measure("thinking tokens", lambda arm: arm.thinking_tokens, tokens),
     Measure("seconds", lambda arm: arm.seconds, seconds),
 )
 
 
-def measure_of(arms: Sequence[ArmResult]) -> Measure:
+def choose_measure(arms: Sequence[ArmResult]) -> Measure:
     """Return the first measure that is known of all arms: money, thinking tokens, or time."""
     known = (each for each in MEASURES if all(each.get(arm) is not None for arm in arms))
     return next(known, MEASURES[-1])
@@ -401,7 +401,7 @@ def measure_of(arms: Sequence[ArmResult]) -> Measure:
 
 def _beats(one: ArmResult, other: ArmResult, measure: Measure) -> bool:
     better = (one.accuracy or 0.0) - (other.accuracy or 0.0)
-    cheaper = measure.taken(other) - measure.taken(one)
+    cheaper = measure.value_of(other) - measure.value_of(one)
     return better >= 0 and cheaper >= 0 and (better > 0 or cheaper > 0)
 
 
@@ -440,10 +440,10 @@ def _row(arm: ArmResult) -> tuple[str, ...]:
         percent(arm.accuracy),
         f"{percent(arm.low)}..{percent(arm.high)}" if between else "-",
         "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}",
-        dollars(arm.cost),
+        format_cost(arm.cost),
         "-" if arm.seconds is None else f"{arm.seconds:.1f}",
-        points(arm.difference),
-        f"{points(arm.lower)}..{points(arm.upper)}" if bounds else "-",
+        format_share_points(arm.difference),
+        f"{format_share_points(arm.lower)}..{format_share_points(arm.upper)}" if bounds else "-",
         arm.verdict.replace("_", " "),
     )
 
@@ -457,16 +457,21 @@ def _sentence(arm: ArmResult, reference: ArmResult) -> str:
         return _thinking(arm)
     if arm.difference is None:
         return f"{_short(arm, reference)}  not compared yet"
-    said = f"{_short(arm, reference)}  {points(arm.difference)}"
+    said = f"{_short(arm, reference)}  {format_share_points(arm.difference)}"
     if arm.lower is None:
         return f"{said}: one cluster says nothing about the next"
-    said += f", bounds {points(arm.lower)}..{points(arm.upper)}"
+    said += f", bounds {format_share_points(arm.lower)}..{format_share_points(arm.upper)}"
     if arm.verdict == "worse":
         return said
     if arm.needed is None:
         return f"{said}: it lies on the margin, and no reasonable number would decide"
-    more = rounded(arm.needed)
+    more = round_count(arm.needed)
     return f"{said}: about {more:,} more {many(more, 'question')} would decide"
+
+
+def _difference(difference: float | None, lower: float) -> str:
+    share = format_share_points(difference)
+    return f"difference {share}, lower bound {format_share_points(lower)}"
 
 
 def _short(arm: ArmResult, reference: ArmResult) -> str:

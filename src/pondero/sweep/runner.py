@@ -18,11 +18,11 @@ from ..store import load_catalog, price_usage
 from .agreement import agreement, labels
 from .arms import Arm
 from .data import Question
-from .engine import Ask, Engine, Purse, Settled, first_of
+from .engine import CostBudget, Engine, Trial, TrialResult, first_of
 from .judges import Judge
-from .runs import Graded, Run
+from .runs import Run, StoredGrade
 from .spec import Spec
-from .standing import Asked, Scores, Standing, every_ask, standing
+from .standing import Scores, SweepProgress, TrialSlot, every_ask, replay_looks
 
 PILOT = 8
 """Questions that every arm is asked first, to tell what the whole will cost."""
@@ -30,7 +30,7 @@ PILOT = 8
 _ENVELOPE = 512  # tokens around a prompt: roles, borders, the service's own words
 
 
-class Tally(Struct):
+class ArmProgress(Struct):
     """How far an arm is: asks that are settled, of those begun with, and what they took."""
 
     name: str
@@ -48,7 +48,7 @@ class Tally(Struct):
         return sum(self.costs)
 
 
-Progress = Callable[[Sequence[Tally]], None]
+Progress = Callable[[Sequence[ArmProgress]], None]
 
 
 class Runner:
@@ -64,8 +64,8 @@ class Runner:
     ) -> None:
         spec = run.facts.spec
         cap = None if spec.max_cost is None else Decimal(str(spec.max_cost))
-        self.purse: Purse = Purse(run, cap=cap, spent=run.spent)
-        self.tallies: list[Tally] = [Tally(arm.name) for arm in run.facts.arms]
+        self.purse: CostBudget = CostBudget(run, cap=cap, spent=run.spent)
+        self.tallies: list[ArmProgress] = [ArmProgress(arm.name) for arm in run.facts.arms]
         self._run = run
         self._engine = engine
         self._judge = engine.judge(judge)
@@ -87,16 +87,16 @@ class Runner:
         await self._ask([ask for at in range(upto) for arm in arms for ask in scores.asks[arm, at]])
         return Scores(self._run, self._judge.name, self._asks)
 
-    async def finish(self) -> Standing:
+    async def finish(self) -> SweepProgress:
         """Ask look by look until all is decided, the questions are used up, or it is stopped."""
         scores = await self._caught_up()
-        now = standing(scores)
+        now = replay_looks(scores)
         while not now.is_over and not self.purse.closed:
             upto = now.looks[now.look]
             places = [(arm, at) for at in range(upto) for arm in now.asked]
             await self._ask([ask for place in places for ask in scores.asks[place]])
             scores = Scores(self._run, self._judge.name, self._asks)
-            now = standing(scores)
+            now = replay_looks(scores)
         self._run.end("done" if now.is_over else "stopped")
         return now
 
@@ -115,7 +115,7 @@ class Runner:
         async with _plainly(asyncio.TaskGroup()) as group:
             for each in labelled:
                 if (each.question.id, each.key) not in known:
-                    settled = Settled(key=each.key, text=each.answer)
+                    settled = TrialResult(key=each.key, text=each.answer)
                     group.create_task(self._grade(each.question, settled))
         grades = self._run.grades(name)
         scores = ((grades.get((each.question.id, each.key)), each.right) for each in labelled)
@@ -125,7 +125,7 @@ class Runner:
 
     # -- asking ------------------------------------------------------------------------------------
 
-    async def _ask(self, asked: Sequence[Asked]) -> None:
+    async def _ask(self, asked: Sequence[TrialSlot]) -> None:
         known = self._run.answers()
         todo = {each.key: each for each in asked if each.key not in known}
         self._count(known, asked)
@@ -135,7 +135,9 @@ class Runner:
                 async for settled in self._engine.answers(asks, self.purse):
                     await self._take(todo[settled.key], settled, grading)
 
-    async def _take(self, asked: Asked, settled: Settled, grading: asyncio.TaskGroup) -> None:
+    async def _take(
+        self, asked: TrialSlot, settled: TrialResult, grading: asyncio.TaskGroup
+    ) -> None:
         """Keep an answer and its grade; a judge that takes long grades while others are asked."""
         question = self._questions[asked.position]
         if self._judge.at_once > 1:
@@ -145,13 +147,13 @@ class Runner:
             self._run.settle(settled, await self._graded(question, settled))
         self._tell(asked.arm, settled)
 
-    def _whole(self, asked: Asked) -> Ask:
+    def _whole(self, asked: TrialSlot) -> Trial:
         spec, arm = self._run.facts.spec, self._run.facts.arms[asked.arm]
         question = self._questions[asked.position]
         bound = None
         if spec.max_cost is not None:
-            bound = bound_in(spec, arm, question)
-        return Ask(
+            bound = max_trial_cost(spec, arm, question)
+        return Trial(
             asked.key,
             asked.arm,
             asked.position,
@@ -164,7 +166,7 @@ class Runner:
             bound,
         )
 
-    def _count(self, known: dict[str, Settled], asked: Sequence[Asked]) -> None:
+    def _count(self, known: dict[str, TrialResult], asked: Sequence[TrialSlot]) -> None:
         """Begin the tallies with what an earlier process has settled."""
         for tally in self.tallies:
             tally.wanted = tally.settled if self._counted else 0
@@ -178,7 +180,7 @@ class Runner:
                 _add(self.tallies[each.arm], settled)
         self._counted = True
 
-    def _tell(self, arm: int, settled: Settled) -> None:
+    def _tell(self, arm: int, settled: TrialResult) -> None:
         _add(self.tallies[arm], settled)
         self.progress(self.tallies)
 
@@ -197,13 +199,13 @@ class Runner:
                         group.create_task(self._grade(question, settled))
         return Scores(self._run, self._judge.name, self._asks)
 
-    async def _grade(self, question: Question, settled: Settled) -> None:
+    async def _grade(self, question: Question, settled: TrialResult) -> None:
         async with self._limit:
             graded = await self._graded(question, settled)
         if graded is not None:
             self._run.grade(graded)
 
-    async def _graded(self, question: Question, settled: Settled) -> Graded | None:
+    async def _graded(self, question: Question, settled: TrialResult) -> StoredGrade | None:
         """Return the grade of an answer; None where there is no answer to grade."""
         if settled.error is not None or settled.is_exhausted or settled.is_refused:
             return None
@@ -213,8 +215,8 @@ class Runner:
         except BadParameter:
             raise  # the data and the judge do not fit: no other question would fare better
         except PonderoError as error:
-            return Graded(question.id, settled.key, name, None, str(error))
-        return Graded(question.id, settled.key, name, grade.score, grade.note, grade.cost)
+            return StoredGrade(question.id, settled.key, name, None, str(error))
+        return StoredGrade(question.id, settled.key, name, grade.score, grade.note, grade.cost)
 
 
 @asynccontextmanager
@@ -227,7 +229,7 @@ async def _plainly(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]
         raise first_of(errors) from None
 
 
-def _add(tally: Tally, settled: Settled) -> None:
+def _add(tally: ArmProgress, settled: TrialResult) -> None:
     tally.settled += 1
     tally.thinking += settled.usage.thinking or 0
     if settled.cost is not None:
@@ -238,7 +240,7 @@ def _add(tally: Tally, settled: Settled) -> None:
 # -- prices ----------------------------------------------------------------------------------------
 
 
-def bound_of(
+def max_answer_cost(
     arm: Arm, question: Question, *, system: str | None, max_tokens: int | None
 ) -> Decimal:
     """Return the most that one answer can cost; raises BadParameter where there is no most.
@@ -263,9 +265,9 @@ def bound_of(
     return price
 
 
-def bound_in(spec: Spec, arm: Arm, question: Question) -> Decimal:
+def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
     """Return the most that one answer can cost in a sweep, at its engine's price."""
-    bound = bound_of(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+    bound = max_answer_cost(arm, question, system=spec.system, max_tokens=spec.max_tokens)
     if spec.engine not in DISCOUNTED:
         return bound
     return bound * batch_discount(load_catalog().entry(arm.model).provider.name)

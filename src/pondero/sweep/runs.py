@@ -22,7 +22,7 @@ from ..store import FACTS, Database, Jobs, Schema, hold_lock
 from .agreement import Agreement
 from .arms import Arm
 from .data import Question, digest
-from .engine import Settled
+from .engine import TrialResult
 from .spec import Spec
 
 State = Literal["running", "interrupted", "stopped", "done"]
@@ -51,7 +51,7 @@ _RUNS = Jobs(
 _GRADE = "INSERT OR REPLACE INTO grades VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class Graded(Struct, frozen=True):
+class StoredGrade(Struct, frozen=True):
     """What one judge says of one answer; without a score, ``note`` says why there is none."""
 
     question: str
@@ -62,7 +62,7 @@ class Graded(Struct, frozen=True):
     cost: str | None = None
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class RunFacts(Struct, frozen=True, kw_only=True):
     """What was declared when a run began; it never changes."""
 
     run: str
@@ -75,7 +75,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The hash of the questions."""
 
 
-class Listed(Struct, frozen=True):
+class RunSummary(Struct, frozen=True):
     """A run as it is listed."""
 
     run: str
@@ -83,32 +83,32 @@ class Listed(Struct, frozen=True):
     state: State
 
 
-def folder() -> Path:
+def runs_folder() -> Path:
     """Return the folder of the runs."""
     return _RUNS.path()
 
 
-def all_runs() -> list[Listed]:
+def list_runs() -> list[RunSummary]:
     """Return every run, the newest first; a file that cannot be read is left out."""
     found = []
     for name in _RUNS.names():
         try:
             with Run.open(name) as run:
-                found.append(Listed(run.facts.run, run.facts.started, run.state))
+                found.append(RunSummary(run.facts.run, run.facts.started, run.state))
         except (StoreError, UsageError):
             continue
     return sorted(found, key=lambda each: each.started, reverse=True)
 
 
-def named(text: str) -> str:
+def find_run(text: str) -> str:
     """Return the whole name of a run from its beginning; ``last`` is the newest."""
-    return _RUNS.find(text, [each.run for each in all_runs()])
+    return _RUNS.find(text, [each.run for each in list_runs()])
 
 
 class Run:
     """One run's file. The process that asks holds its lock; others may read meanwhile."""
 
-    def __init__(self, database: Database, facts: Facts) -> None:
+    def __init__(self, database: Database, facts: RunFacts) -> None:
         self.facts = facts
         self._database = database
 
@@ -120,7 +120,7 @@ class Run:
         """Begin a run with these questions, in the order they are asked."""
         now = time.time()
         name = f"{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(3)}"
-        facts = Facts(
+        facts = RunFacts(
             run=name,
             started=now,
             spec=spec,
@@ -140,7 +140,7 @@ class Run:
     def open(cls, name: str) -> "Run":
         """Return a run that is on disk."""
         database, facts = _RUNS.open(name)
-        return cls(database, load_json(facts, Facts))
+        return cls(database, load_json(facts, RunFacts))
 
     def __enter__(self) -> Self:
         return self
@@ -155,7 +155,7 @@ class Run:
     # -- who asks ----------------------------------------------------------------------------------
 
     @contextmanager
-    def asking(self, *, known: bool = False) -> Iterator[None]:
+    def hold_lock(self, *, known: bool = False) -> Iterator[None]:
         """Hold the run's lock; raises UsageError where another process has it.
 
         ``known`` is whether the engine knows what an earlier process had in flight; else all of
@@ -210,7 +210,7 @@ class Run:
             connection.execute("INSERT INTO losses VALUES (?, ?)", (key, str(bound)))
             connection.execute("DELETE FROM flights WHERE key = ?", (key,))
 
-    def settle(self, settled: Settled, grade: "Graded | None" = None) -> None:
+    def settle(self, settled: TrialResult, grade: "StoredGrade | None" = None) -> None:
         """Keep an answer, and its grade where there is one already."""
         with self._database.transaction() as connection:
             row = (settled.key, dump_json(settled))
@@ -254,12 +254,12 @@ class Run:
         rows = self._database.rows("SELECT body FROM questions ORDER BY position")
         return tuple(load_json(body, Question) for (body,) in rows)
 
-    def answers(self) -> dict[str, Settled]:
+    def answers(self) -> dict[str, TrialResult]:
         """Return every answer by its key."""
         rows = self._database.rows("SELECT body FROM answers")
-        return {(found := load_json(body, Settled)).key: found for (body,) in rows}
+        return {(found := load_json(body, TrialResult)).key: found for (body,) in rows}
 
-    def grade(self, grade: "Graded") -> None:
+    def grade(self, grade: "StoredGrade") -> None:
         """Keep a grade."""
         self._rows(_GRADE, *msgspec.structs.astuple(grade))
 
@@ -268,10 +268,10 @@ class Run:
         sql = "SELECT question, key, score FROM grades WHERE judge = ?"
         return {(question, key): score for question, key, score in self._rows(sql, judge)}
 
-    def graded(self, judge: str) -> dict[tuple[str, str], Graded]:
+    def grades_by(self, judge: str) -> dict[tuple[str, str], StoredGrade]:
         """Return all that a judge said, by question and key."""
         sql = "SELECT question, key, judge, score, note, cost FROM grades WHERE judge = ?"
-        return {(row[0], row[1]): Graded(*row) for row in self._rows(sql, judge)}
+        return {(row[0], row[1]): StoredGrade(*row) for row in self._rows(sql, judge)}
 
     def judging_cost(self, judge: str) -> Decimal:
         """Return what a judge's grades cost, those of labelled answers among them."""

@@ -27,7 +27,7 @@ _SILENT = {
 }  # fmt: skip
 
 
-def problem(schema: Json, value: Json) -> str | None:
+def find_problem(schema: Json, value: Json) -> str | None:
     """Return the first thing wrong with a value, and where; None where it fits the schema."""
     return next(_problems(schema, value, "$", schema), None)
 

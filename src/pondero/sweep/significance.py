@@ -15,14 +15,14 @@ Effect = Literal["more", "no_effect", "inverted", "unknown"]
 _SURE = 0.05
 
 
-class Check(Struct, frozen=True):
+class ThinkingCheck(Struct, frozen=True):
     """Whether an arm thinks more than its cheaper neighbour, and how sure that is."""
 
     effect: Effect
     p: float | None = None
 
 
-def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> Check:
+def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> ThinkingCheck:
     """Compare thinking tokens question by question: those of an arm, and of its cheaper neighbour.
 
     ``no_effect`` is where a one-sided sign test does not show more; ``inverted`` where one shows
@@ -31,15 +31,15 @@ def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> Check:
     """
     known = [(above, below) for above, below in pairs if above is not None and below is not None]
     if not known:
-        return Check("unknown")
+        return ThinkingCheck("unknown")
     more = sum(above > below for above, below in known)
     less = sum(above < below for above, below in known)
     p = sign_test(more, less)
     if p <= _SURE:
-        return Check("more", p)
+        return ThinkingCheck("more", p)
     if (other := sign_test(less, more)) <= _SURE:
-        return Check("inverted", other)
-    return Check("no_effect", p)
+        return ThinkingCheck("inverted", other)
+    return ThinkingCheck("no_effect", p)
 
 
 def sign_test(more: int, less: int) -> float:

@@ -1,7 +1,8 @@
 """Where a sweep stands: the scores so far, and what each look at them has decided.
 
-``standing`` plays the looks again from the answers alone. So a run that was interrupted, or judged
-anew, stands where one that was never interrupted would. ``runner`` asks what it says is needed.
+``replay_looks`` plays the looks again from the answers alone. So a run that was interrupted, or
+judged anew, stands where one that was never interrupted would. ``runner`` asks what it says is
+needed.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -12,11 +13,11 @@ from msgspec.structs import replace
 
 from .arms import Arm
 from .data import Question
-from .decision import Chain, Field, Rule, looked, looked_for_best
-from .engine import Settled, key_of
-from .intervals import Estimate, paired
+from .decision import BestArmField, Chain, DecisionRule, decide_best_look, decide_look
+from .engine import TrialResult, trial_key
+from .intervals import Estimate, paired_difference
 from .looks import ALPHA, positions
-from .runs import Facts, Run
+from .runs import Run, RunFacts
 
 LEAST = 30
 """Questions, or clusters of them, below which nothing is recommended."""
@@ -25,7 +26,7 @@ MISSING = 0.02
 """The share of questions that may be dropped."""
 
 
-class Asked(Struct, frozen=True):
+class TrialSlot(Struct, frozen=True):
     """One question to one arm, once: its place in the run and the key of its answer."""
 
     arm: int
@@ -34,25 +35,25 @@ class Asked(Struct, frozen=True):
     key: str
 
 
-Asks = Mapping[tuple[int, int], Sequence[Asked]]
+Asks = Mapping[tuple[int, int], Sequence[TrialSlot]]
 """All that a run may ask, by arm and position."""
 
 
-def every_ask(facts: Facts, questions: Sequence[Question]) -> Asks:
+def every_ask(facts: RunFacts, questions: Sequence[Question]) -> Asks:
     """Return all that a run may ask, by arm and position.
 
     Questions with the same words are asked apart: the second counts as further repeats.
     """
     spec, seen = facts.spec, dict[str, int]()
-    found: dict[tuple[int, int], list[Asked]] = {}
+    found: dict[tuple[int, int], list[TrialSlot]] = {}
     for position, question in enumerate(questions):
         said = (question.prompt, spec.system, spec.max_tokens)
-        words = key_of("", None, said, 0)
+        words = trial_key("", None, said, 0)
         before = seen.get(words, 0)
         seen[words] = before + spec.repeats
         for number, arm in enumerate(facts.arms):
             found[number, position] = [
-                Asked(number, position, repeat, key_of(arm.model, arm.fields, said, repeat))
+                TrialSlot(number, position, repeat, trial_key(arm.model, arm.fields, said, repeat))
                 for repeat in range(before, before + spec.repeats)
             ]
     return found
@@ -68,11 +69,11 @@ class Scores:
     """
 
     def __init__(self, run: Run, judge: str, asks: Asks | None = None) -> None:
-        self.facts: Facts = run.facts
+        self.facts: RunFacts = run.facts
         self.is_done: bool = run.state == "done"
         self.questions: tuple[Question, ...] = run.questions()
         self.asks: Asks = asks or every_ask(run.facts, self.questions)
-        self.answers: Mapping[str, Settled] = run.answers()
+        self.answers: Mapping[str, TrialResult] = run.answers()
         grades = run.grades(judge)
         self._within: frozenset[int] | None = None
         self._known: dict[tuple[int, int], float | None] = {}
@@ -90,12 +91,12 @@ class Scores:
         view._within = places  # noqa: SLF001 - a copy of this very class
         return view
 
-    def counted(self, upto: int) -> list[int]:
+    def counted_positions(self, upto: int) -> list[int]:
         """Return the positions of the first questions that count here."""
         return [at for at in range(upto) if self._within is None or at in self._within]
 
     def _score(
-        self, ask: Asked, grades: Mapping[tuple[str, str], float | None], question: str
+        self, ask: TrialSlot, grades: Mapping[tuple[str, str], float | None], question: str
     ) -> "float | _Unknown | None":
         settled = self.answers.get(ask.key)
         if settled is None:
@@ -111,7 +112,7 @@ class Scores:
         outside = self._within is not None and position not in self._within
         return outside or (arm, position) in self._known
 
-    def settled(self, arm: int, position: int) -> list[Settled]:
+    def arm_answers(self, arm: int, position: int) -> list[TrialResult]:
         """Return the answers of an arm to a question, those that came."""
         asks = self.asks[arm, position]
         return [self.answers[ask.key] for ask in asks if ask.key in self.answers]
@@ -120,7 +121,7 @@ class Scores:
         """Return an arm's score on a question; None where it is missing or not known yet."""
         return self._known.get((arm, position))
 
-    def dropped(self, upto: int) -> frozenset[int]:
+    def dropped_questions(self, upto: int) -> frozenset[int]:
         """Return the questions that some arm misses: they are dropped from all arms."""
         return frozenset(
             position
@@ -130,12 +131,12 @@ class Scores:
             and (self._within is None or position in self._within)
         )
 
-    def shared(self, upto: int, *arms: int) -> list[int]:
+    def shared_positions(self, upto: int, *arms: int) -> list[int]:
         """Return the positions that all of these arms have a score for, and nobody misses."""
-        dropped = self.dropped(upto)
+        dropped = self.dropped_questions(upto)
         return [
             position
-            for position in self.counted(upto)
+            for position in self.counted_positions(upto)
             if position not in dropped
             and all(self.score(arm, position) is not None for arm in arms)
         ]
@@ -148,10 +149,10 @@ class Scores:
 
     def versus(self, arm: int, other: int, upto: int) -> Estimate:
         """Return how much better one arm is than another over the first questions."""
-        places = self.shared(upto, arm, other)
+        places = self.shared_positions(upto, arm, other)
         values = [(self.score(arm, at) or 0.0) - (self.score(other, at) or 0.0) for at in places]
         clusters = [self.cluster(at) for at in places] if self.facts.spec.cluster else None
-        return paired(values, clusters)
+        return paired_difference(values, clusters)
 
 
 class _Unknown:
@@ -161,7 +162,7 @@ class _Unknown:
 _UNKNOWN = _Unknown()
 
 
-class Standing(Struct, frozen=True):
+class SweepProgress(Struct, frozen=True):
     """What the looks have decided. ``look`` counts those that are complete, of ``looks``.
 
     ``passed`` are arms that are good enough, ``worse`` those that are not, ``asked`` those that
@@ -198,11 +199,11 @@ class Standing(Struct, frozen=True):
         return self.looks[self.look - 1] if self.look else 0
 
 
-def standing(scores: Scores, *, families: int = 1) -> Standing:
+def replay_looks(scores: Scores, *, families: int = 1) -> SweepProgress:
     """Play every look that is complete, in order; so many such families share the error."""
     facts = scores.facts
     places = positions(len(scores.questions), facts.looks)
-    rule = Rule(margin=facts.spec.margin, alpha=ALPHA / families, looks=len(places))
+    rule = DecisionRule(margin=facts.spec.margin, alpha=ALPHA / families, looks=len(places))
     table = _Best(facts) if facts.spec.against == "best" else _Chains(facts)
     look, last = 0, dict[int, tuple[int, float]]()
     first = rule.z(1, table.families)
@@ -219,7 +220,7 @@ def standing(scores: Scores, *, families: int = 1) -> Standing:
             continue  # nothing could be recommended from this look, so it decides nothing
         table.look(scores, look, upto, rule)
         last |= dict.fromkeys(compared, (look, rule.z(look, table.families)))
-    return Standing(
+    return SweepProgress(
         look,
         places,
         table.passed,
@@ -233,7 +234,7 @@ def standing(scores: Scores, *, families: int = 1) -> Standing:
 
 def obstacle(scores: Scores, upto: int) -> str:
     """Return what forbids a recommendation from the first questions, or nothing."""
-    dropped, counted = scores.dropped(upto), scores.counted(upto)
+    dropped, counted = scores.dropped_questions(upto), scores.counted_positions(upto)
     kept = [at for at in counted if at not in dropped]
     if len(dropped) > MISSING * len(counted):
         share = f"{100 * len(dropped) / len(counted):.1f}%"
@@ -252,7 +253,7 @@ def obstacle(scores: Scores, upto: int) -> str:
 class _Chains:
     """Every model's arms in their fixed sequence, against the reference."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: RunFacts) -> None:
         self._reference = facts.reference
         above = _above(facts.arms, facts.reference)
         self._others = above
@@ -296,8 +297,8 @@ class _Chains:
         )
         self._others = () if every else tuple(arm for arm in self._others if arm not in arms)
 
-    def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
-        self._chains = looked(
+    def look(self, scores: Scores, look: int, upto: int, rule: DecisionRule) -> None:
+        self._chains = decide_look(
             self._chains,
             lambda arm: scores.versus(arm, self._reference, upto),
             look=look,
@@ -322,8 +323,10 @@ class _Best:
 
     families = 1
 
-    def __init__(self, facts: Facts) -> None:
-        self._field = Field(tuple(sorted(range(len(facts.arms)), key=lambda n: facts.arms[n].rank)))
+    def __init__(self, facts: RunFacts) -> None:
+        self._field = BestArmField(
+            tuple(sorted(range(len(facts.arms)), key=lambda n: facts.arms[n].rank))
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -344,7 +347,7 @@ class _Best:
     def leave_out(self, arms: set[int]) -> None:
         self._field = replace(self._field, absent=self._field.absent | arms)
 
-    def look(self, scores: Scores, look: int, upto: int, rule: Rule) -> None:
-        self._field = looked_for_best(
+    def look(self, scores: Scores, look: int, upto: int, rule: DecisionRule) -> None:
+        self._field = decide_best_look(
             self._field, lambda one, other: scores.versus(one, other, upto), look=look, rule=rule
         )

@@ -1,6 +1,6 @@
 """Verdicts: from the answers and grades of a run to its results.
 
-``results_of`` is the only way to them. It never recommends on fewer than 30 questions (or
+``compute_results`` is the only way to them. It never recommends on fewer than 30 questions (or
 clusters), where more than 2 % are missing, or before the looks are over.
 """
 
@@ -10,23 +10,32 @@ from statistics import fmean
 
 from msgspec.structs import replace
 
-from .engine import Settled
+from .engine import TrialResult
 from .intervals import accuracy
 from .kinds import by_kind
 from .planner import pass_all, pass_at, questions_missing
-from .results import Answer, ArmResult, Cell, Recommendation, Results, Row, Verdict, measure_of
-from .runs import Graded, Run
-from .significance import Check, mcnemar, thinks_more
-from .standing import Scores, Standing, obstacle, standing
+from .results import (
+    ArmResult,
+    Cell,
+    QuestionRow,
+    Recommendation,
+    Results,
+    TrialAnswer,
+    Verdict,
+    choose_measure,
+)
+from .runs import Run, StoredGrade
+from .significance import ThinkingCheck, mcnemar, thinks_more
+from .standing import Scores, SweepProgress, obstacle, replay_looks
 
 
-def results_of(run: Run, *, judge: str | None = None) -> Results:
+def compute_results(run: Run, *, judge: str | None = None) -> Results:
     """Return what a run found so far, by its own judge or another that has graded it."""
     name = judge or run.facts.spec.judge
     scores = Scores(run, name)
-    now = standing(scores)
+    now = replay_looks(scores)
     arms = [_measured(scores, now, number) for number in range(len(run.facts.arms))]
-    dropped = len(scores.dropped(now.questions))
+    dropped = len(scores.dropped_questions(now.questions))
     against = _Against(scores, now, arms)
     forbidden = against.obstacle()
     chosen = None if forbidden else against.chosen()
@@ -38,7 +47,7 @@ def results_of(run: Run, *, judge: str | None = None) -> Results:
         facts=run.facts,
         judge=name,
         arms=tuple(replace(arm, verdict=word) for arm, word in zip(arms, verdicts, strict=True)),
-        rows=tuple(_rows(scores, run.graded(name))),
+        rows=tuple(_rows(scores, run.grades_by(name))),
         recommendation=found,
         why=forbidden or (found.why if found else "no arm is good enough against every other"),
         questions=now.questions - dropped,
@@ -55,17 +64,17 @@ def results_of(run: Run, *, judge: str | None = None) -> Results:
 # -- one arm ---------------------------------------------------------------------------------------
 
 
-def _measured(scores: Scores, now: Standing, arm: int) -> ArmResult:
+def _measured(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
     """Return what is known of an arm by itself and against the reference."""
     facts = scores.facts
     own = facts.arms[arm]
     look = now.look_of(arm)
     upto = now.looks[look - 1] if look else len(scores.questions)
-    places = scores.shared(upto, arm)
+    places = scores.shared_positions(upto, arm)
     values = [scores.score(arm, at) or 0.0 for at in places]
     clusters = [scores.cluster(at) for at in places] if facts.spec.cluster else None
     within = accuracy(values, clusters, repeats=facts.spec.repeats)
-    settled = [each for at in places for each in scores.settled(arm, at)]
+    settled = [each for at in places for each in scores.arm_answers(arm, at)]
     always, ever = _passes(scores, arm, places)
     below = _neighbour(scores, arm)
     alone = ArmResult(
@@ -94,7 +103,7 @@ def _measured(scores: Scores, now: Standing, arm: int) -> ArmResult:
 def _compared(alone: ArmResult, scores: Scores, arm: int, *, upto: int, z: float) -> ArmResult:
     """Return an arm with its figures against the reference; the reference itself has none."""
     reference = scores.facts.reference
-    places = scores.shared(upto, arm, reference)
+    places = scores.shared_positions(upto, arm, reference)
     if arm == reference or not places:
         return alone
     found = scores.versus(arm, reference, upto)
@@ -111,27 +120,27 @@ def _compared(alone: ArmResult, scores: Scores, arm: int, *, upto: int, z: float
     )
 
 
-def _paid(settled: Settled) -> float | None:
+def _paid(settled: TrialResult) -> float | None:
     return None if settled.cost is None else float(settled.cost)
 
 
-def _thought(settled: Settled) -> float | None:
+def _thought(settled: TrialResult) -> float | None:
     return settled.usage.thinking
 
 
-Grades = Mapping[tuple[str, str], Graded]
+Grades = Mapping[tuple[str, str], StoredGrade]
 
 
-def _rows(scores: Scores, grades: Grades) -> Iterator[Row]:
+def _rows(scores: Scores, grades: Grades) -> Iterator[QuestionRow]:
     for at, question in enumerate(scores.questions):
         cells = (_cell(scores, arm, at, grades) for arm in range(len(scores.facts.arms)))
-        yield Row(question, tuple(cells))
+        yield QuestionRow(question, tuple(cells))
 
 
 def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
     question = scores.questions[at].id
     answers = tuple(
-        Answer(repeat, scores.answers[ask.key], grades.get((question, ask.key)))
+        TrialAnswer(repeat, scores.answers[ask.key], grades.get((question, ask.key)))
         for repeat, ask in enumerate(scores.asks[arm, at], 1)
         if ask.key in scores.answers
     )
@@ -146,16 +155,18 @@ def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
     )
 
 
-def _mean(settled: Sequence[Settled], get: Callable[[Settled], float | None]) -> float | None:
+def _mean(
+    settled: Sequence[TrialResult], get: Callable[[TrialResult], float | None]
+) -> float | None:
     known = [value for each in settled if (value := get(each)) is not None]
     return fmean(known) if known else None
 
 
 def _total(
-    scores: Scores, arm: int, at: int, get: Callable[[Settled], float | None]
+    scores: Scores, arm: int, at: int, get: Callable[[TrialResult], float | None]
 ) -> float | None:
     """Return the sum over a question's repeats; None where one of them is not known."""
-    values = [get(each) for each in scores.settled(arm, at)]
+    values = [get(each) for each in scores.arm_answers(arm, at)]
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
@@ -181,14 +192,14 @@ def _neighbour(scores: Scores, arm: int) -> int | None:
     return max(own)[1] if own else None
 
 
-def _effect(scores: Scores, arm: int, below: int | None) -> Check:
+def _effect(scores: Scores, arm: int, below: int | None) -> ThinkingCheck:
     if below is None:
-        return Check("unknown")
+        return ThinkingCheck("unknown")
 
     def tokens(which: int, at: int) -> float | None:
         return _total(scores, which, at, _thought)
 
-    places = scores.shared(len(scores.questions), arm, below)
+    places = scores.shared_positions(len(scores.questions), arm, below)
     return thinks_more([(tokens(arm, at), tokens(below, at)) for at in places])
 
 
@@ -198,7 +209,7 @@ def _effect(scores: Scores, arm: int, below: int | None) -> Check:
 class _Against:
     """The arms as they stand, and what may be said of them."""
 
-    def __init__(self, scores: Scores, now: Standing, arms: Sequence[ArmResult]) -> None:
+    def __init__(self, scores: Scores, now: SweepProgress, arms: Sequence[ArmResult]) -> None:
         self._scores = scores
         self._now = now
         self._arms = arms
@@ -228,7 +239,7 @@ class _Against:
 
     def dearness(self, arm: int) -> tuple[float, bool]:
         """Return what an arm takes, as measured; where two take the same, the reference is last."""
-        taken = measure_of(self._arms).taken(self._arms[arm])
+        taken = choose_measure(self._arms).value_of(self._arms[arm])
         return taken, arm == self._facts.reference
 
     def why(self, chosen: int) -> str:

@@ -9,12 +9,12 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}%"
 
 
-def points(difference: float | None) -> str:
+def format_share_points(difference: float | None) -> str:
     """Return a difference of two shares in percentage points."""
     return "-" if difference is None else f"{100 * difference:+.1f}"
 
 
-def dollars(amount: Decimal | float | None) -> str:
+def format_cost(amount: Decimal | float | None) -> str:
     """Return an amount of money, small ones with the digits that tell them apart."""
     if amount is None:
         return "-"
@@ -29,7 +29,7 @@ def letter_of(number: int) -> str:
     return (letter_of(before - 1) if before else "") + ascii_uppercase[at]
 
 
-def rounded(count: int) -> int:
+def round_count(count: int) -> int:
     """Return a count as people say it: two digits that matter."""
     if count < 100:
         return count

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ..axes import Axis, amount_axis, share_axis
 from ..results import ArmResult, Measure, Results
-from ..wording import percent, points
-from .markup import Html, element, joined
+from ..wording import format_share_points, percent
+from .markup import Html, element, join_markup
 
 _WIDTH, _HEIGHT = 440, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 14, 44
@@ -65,14 +65,14 @@ def scatter(results: Results, plot: Plot) -> Html:
     known = _drawable(results, plot.measure)
     if not known:
         return element("p", plot.without, class_="none")
-    across = amount_axis([plot.measure.taken(arm) for _, arm in known])
+    across = amount_axis([plot.measure.value_of(arm) for _, arm in known])
     reference = results.reference.accuracy
     floor = [] if reference is None else [reference - results.facts.spec.margin]
     up = share_axis([*(arm.low or 0.0 for _, arm in known), *floor])
     spots = [_spot(number, arm, plot.measure, across, up) for number, arm in known]
     front = results.pareto(plot.measure)
     name = plot.unit.replace(" ", "-")
-    drawing = joined(
+    drawing = join_markup(
         (
             element("title", f"Right answers against {plot.title}", id=f"title-{name}"),
             element("desc", _described(results, plot, known), id=f"desc-{name}"),
@@ -108,8 +108,9 @@ def _drawable(results: Results, measure: Measure) -> list[tuple[int, ArmResult]]
 
 def _described(results: Results, plot: Plot, known: Sequence[tuple[int, ArmResult]]) -> str:
     names = results.labels()
+    measure = plot.measure
     return "; ".join(
-        f"{names[number]} {percent(arm.accuracy)} at {plot.measure.write(plot.measure.taken(arm))}"
+        f"{names[number]} {percent(arm.accuracy)} at {measure.write(measure.value_of(arm))}"
         for number, arm in known
     )
 
@@ -128,7 +129,7 @@ def _y(axis: Axis, value: float) -> float:
 def _spot(number: int, arm: ArmResult, measure: Measure, across: Axis, up: Axis) -> _Spot:
     share = arm.accuracy or 0.0
     ends = (share if end is None else end for end in (arm.high, arm.low))
-    x = _x(across, measure.taken(arm))
+    x = _x(across, measure.value_of(arm))
     return _Spot(number, arm, x, _y(up, share), *(_y(up, end) for end in ends))
 
 
@@ -142,7 +143,7 @@ def _band(results: Results, up: Axis) -> Html:
         return Html()
     top, bottom = _y(up, share), _y(up, max(up.low, share - results.facts.spec.margin))
     right = _WIDTH - _RIGHT
-    return joined(
+    return join_markup(
         (
             element(
                 "rect", class_="band", x=_LEFT, y=top, width=right - _LEFT, height=bottom - top
@@ -192,7 +193,7 @@ def _drawn(spot: _Spot, results: Results) -> Html:
             element("line", class_="whisker", x1=spot.x - 4, x2=spot.x + 4, y1=end, y2=end)
             for end in (spot.high, spot.low)
         ),
-        mark(results.model_number(spot.number), spot.x, spot.y, f"mark tone-{tone}"),
+        draw_marker(results.model_number(spot.number), spot.x, spot.y, f"mark tone-{tone}"),
     )
 
 
@@ -206,7 +207,7 @@ def tone_of(results: Results, number: int) -> int:
     return round((_TONES - 1) * own.index(number) / steps) if len(own) > 1 else _TONES - 2
 
 
-def mark(model: int, x: float, y: float, tone: str) -> Html:
+def draw_marker(model: int, x: float, y: float, tone: str) -> Html:
     """Return the mark of an arm: every model has its own shape."""
     r, wide = _MARK, 1.3 * _MARK
     shapes: tuple[Callable[[], Html], ...] = (
@@ -274,7 +275,8 @@ def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
     def at(value: float) -> float:
         return _SPAN / 2 + max(-reach, min(reach, value)) / reach * (_SPAN / 2 - 5)
 
-    said = f"{points(arm.difference)} points, bounds {points(arm.lower)} to {points(arm.upper)}"
+    difference, *bounds = map(format_share_points, (arm.difference, arm.lower, arm.upper))
+    said = f"{difference} points, bounds {bounds[0]} to {bounds[1]}"
     return element(
         "svg",
         element("title", said),

@@ -31,7 +31,7 @@ def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:
     One that is None or False is left out, True stands alone.
     """
     said = "".join(_attribute(key, value) for key, value in attributes.items())
-    inside = joined(children)
+    inside = join_markup(children)
     if not inside and kind in _ALONE:
         return Html(f"<{kind}{said}/>")
     return Html(f"<{kind}{said}>{inside}</{kind}>")
@@ -40,7 +40,7 @@ def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:
 _ALONE = frozenset({"br", "circle", "input", "line", "path", "polygon", "rect"})
 
 
-def joined(pieces: Iterable[str]) -> Html:
+def join_markup(pieces: Iterable[str]) -> Html:
     """Return texts and markup one after another."""
     return Html("".join(piece if isinstance(piece, Html) else text(piece) for piece in pieces))
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
-from ..decision import Rule
+from ..decision import DecisionRule
 from ..looks import ALPHA, positions
 from ..results import Results
 from ..standing import LEAST, MISSING
-from ..wording import dollars
+from ..wording import format_cost
 
 Entry = tuple[str, str]
 
@@ -93,7 +93,7 @@ def _intervals(results: Results) -> str:
 
 def _looks(results: Results) -> str:
     places = positions(len(results.rows), results.facts.looks)
-    rule = Rule(margin=results.facts.spec.margin, looks=len(places))
+    rule = DecisionRule(margin=results.facts.spec.margin, looks=len(places))
     steps = (f"{at:,} (z {rule.z(n):.3f})" for n, at in enumerate(places, 1))
     done = f"{results.looks} of {len(places)} were made"
     return (
@@ -121,7 +121,7 @@ def _judge(results: Results) -> str:
     if results.judge != results.facts.spec.judge:
         said += f" The run was asked with {results.facts.spec.judge!r}, and judged anew."
     if results.judging:
-        said += f" It cost {dollars(results.judging)}, apart from the answers."
+        said += f" It cost {format_cost(results.judging)}, apart from the answers."
     if (told := results.agreement) is not None:
         kappa = "" if told.kappa is None else f" (kappa {told.kappa:.2f})"
         said += f" It agrees with people on {told.agreed} of {told.count} labelled answers{kappa}."
@@ -133,7 +133,7 @@ def _judge(results: Results) -> str:
 def _money(results: Results) -> str:
     spec = results.facts.spec
     cap = "No cap was set." if spec.max_cost is None else (
-        f"The cap was {dollars(spec.max_cost)}: what is paid, and the most that everything in "
+        f"The cap was {format_cost(spec.max_cost)}: what is paid, and the most that everything in "
         "flight can cost, never pass it together."
     )  # fmt: skip
     unpriced = any(arm.cost is None and arm.n for arm in results.arms)
@@ -145,7 +145,7 @@ def _money(results: Results) -> str:
         else ""
     )
     verb = "would have been" if spec.offline else "were"
-    return f"{dollars(results.spent)} {verb} spent. {cap}{unknown}{asked}"
+    return f"{format_cost(results.spent)} {verb} spent. {cap}{unknown}{asked}"
 
 
 def colophon(results: Results, *, version: str, now: float) -> str:

@@ -14,9 +14,9 @@ import msgspec
 from ..data import Question
 from ..intervals import RESAMPLES
 from ..results import MEASURES, ArmResult, Results
-from ..wording import dollars, letter_of, percent, points
-from .charts import Plot, mark, scatter, span, tone_of, undrawn
-from .markup import Html, cut, element, joined
+from ..wording import format_cost, format_share_points, letter_of, percent
+from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn
+from .markup import Html, cut, element, join_markup
 from .method import colophon, method
 from .questions import gains, section
 
@@ -31,7 +31,7 @@ _DRAWS, _RESAMPLES = 200_000, 200  # questions drawn again for one ratio, and th
 _WORDS = 1_500  # characters of an example
 
 
-def report_of(results: Results) -> str:
+def render_report(results: Results) -> str:
     """Return a run's report as one HTML page."""
     style, script = _own("style.css"), _own("script.js")
     title = f"{_headline(results)} · run {results.run}"
@@ -80,7 +80,7 @@ def _top(results: Results) -> Html:
 def _main(results: Results) -> Html:
     made = colophon(results, version=metadata.version("pondero"), now=time.time())
     entries = (
-        joined((element("dt", name), element("dd", words))) for name, words in method(results)
+        join_markup((element("dt", name), element("dd", words))) for name, words in method(results)
     )
     return element(
         "main",
@@ -119,7 +119,7 @@ def _found(results: Results) -> Html:
 
 def _finding(label: str, words: str) -> Html:
     kind = f"say-{label.replace(' ', '-')}"
-    return joined((element("dt", label, class_=kind), element("dd", words)))
+    return join_markup((element("dt", label, class_=kind), element("dd", words)))
 
 
 # -- charts and arms -------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _models(results: Results) -> Html:
 
 
 def _key(model: int) -> Html:
-    shape = mark(model, 9, 9, "mark tone-4")
+    shape = draw_marker(model, 9, 9, "mark tone-4")
     return element("svg", shape, viewbox="0 0 18 18", class_="shape", aria_hidden="true")
 
 
@@ -183,14 +183,14 @@ def _arms(results: Results) -> Html:
         "reference's, with a 95 % interval of questions drawn again. 'Better, worse' counts the "
         "questions on which an arm did better or worse than the reference, with McNemar's p."
     )
-    return joined((element("div", table, class_="scroll"), element("p", note, class_="aside")))
+    return join_markup((element("div", table, class_="scroll"), element("p", note, class_="aside")))
 
 
 def _cells(
     results: Results, number: int, counts: tuple[int, int], *, margin: float, reach: float
 ) -> Iterator[Html]:
     arm = results.arms[number]
-    shape = mark(results.model_number(number), 9, 9, f"mark tone-{tone_of(results, number)}")
+    shape = draw_marker(results.model_number(number), 9, 9, f"mark tone-{tone_of(results, number)}")
     drawn = element("svg", shape, viewbox="0 0 18 18", class_="shape", aria_hidden="true")
     same = [level for level in arm.levels if level != arm.level]
     also = element("small", f" also {', '.join(same)}") if same else Html()
@@ -207,7 +207,7 @@ def _cells(
     yield _cell("better, worse", both, element("small", p), value=better - worse)
     thought = "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}"
     yield _cell("thinking", thought, _times(results, number, "thinking"), value=arm.thinking_tokens)
-    yield _cell("cost", dollars(arm.cost) if arm.cost is not None else "unknown",
+    yield _cell("cost", format_cost(arm.cost) if arm.cost is not None else "unknown",
                 _times(results, number, "cost"), value=arm.cost)  # fmt: skip
     spent = "–" if arm.seconds is None else _SECONDS.write(float(f"{arm.seconds:.3g}"))
     yield _cell("time", spent, value=arm.seconds)
@@ -222,9 +222,11 @@ def _cell(name: str, *inside: str, value: float | None = None) -> Html:
 def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
     if arm.difference is None:
         return _cell("difference", "–")
-    bounds = element("small", f"{points(arm.lower)} to {points(arm.upper)}")
+    bounds = element(
+        "small", f"{format_share_points(arm.lower)} to {format_share_points(arm.upper)}"
+    )
     drawn = span(arm, margin=margin, reach=reach)
-    figures = element("span", points(arm.difference), bounds)
+    figures = element("span", format_share_points(arm.difference), bounds)
     return _cell("difference", element("div", drawn, figures), value=arm.difference)
 
 
@@ -243,7 +245,9 @@ def _repeated(arm: ArmResult) -> Html:
     if arm.always_right is None or arm.ever_right is None:
         return Html()
     always, ever = percent(arm.always_right), percent(arm.ever_right)
-    return joined((element("small", f"always right {always}"), element("small", f"ever {ever}")))
+    return join_markup(
+        (element("small", f"always right {always}"), element("small", f"ever {ever}"))
+    )
 
 
 # -- what was sent ---------------------------------------------------------------------------------
@@ -268,7 +272,7 @@ def _sent(results: Results) -> Iterator[Html]:
     yield element(
         "h3", f"The first {len(shown)} of {len(results.rows):,} prompts, as they were sent"
     )
-    yield joined(_example(row.question) for row in shown)
+    yield join_markup(_example(row.question) for row in shown)
 
 
 def _fields(results: Results, number: int) -> Html:
@@ -285,7 +289,7 @@ def _fields(results: Results, number: int) -> Html:
 
 def _example(question: Question) -> Html:
     name = element("p", element("code", cut(question.id, 80)))
-    return joined((name, element("pre", cut(question.words, _WORDS))))
+    return join_markup((name, element("pre", cut(question.words, _WORDS))))
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Literal
 
-from ..results import Answer, Cell, Results, Row
-from ..wording import dollars, points
-from .markup import Html, cut, element, joined
+from ..results import Cell, QuestionRow, Results, TrialAnswer
+from ..wording import format_cost, format_share_points
+from .markup import Html, cut, element, join_markup
 
 LISTED = 600
 _SHARE = LISTED // 8  # of each kind, before any has more
@@ -61,7 +61,7 @@ def state_of(cell: Cell | None) -> State:
     return "refused" if "refused" in outcomes else "wrong"
 
 
-def kind_of(row: Row, models: Sequence[Sequence[int]]) -> Kind:
+def kind_of(row: QuestionRow, models: Sequence[Sequence[int]]) -> Kind:
     """Return what thinking did to a question; ``models`` are the arms of each, cheapest first."""
     if any(state_of(cell) == "missing" for cell in row.cells):
         return "missing"
@@ -76,7 +76,7 @@ def kind_of(row: Row, models: Sequence[Sequence[int]]) -> Kind:
     return "right" if min(known) == 1 else "partly" if max(known) else "wrong"
 
 
-def _scores(row: Row, arms: Sequence[int]) -> list[float]:
+def _scores(row: QuestionRow, arms: Sequence[int]) -> list[float]:
     cells = (row.cells[arm] for arm in arms)
     return [cell.score for cell in cells if cell is not None and cell.score is not None]
 
@@ -95,7 +95,7 @@ def section(results: Results) -> Html:
     ranked = list(_ranked(kinds))
     width = "many" if len(results.arms) > _MANY else None
     listed = (_listed(kind, row, results) for kind, row in ranked[:LISTED])
-    return joined(
+    return join_markup(
         (
             _summary(counts, results),
             _picture(results),
@@ -107,7 +107,7 @@ def section(results: Results) -> Html:
     )  # fmt: skip
 
 
-def _ranked(kinds: Sequence[tuple[Kind, Row]]) -> Iterator[tuple[Kind, Row]]:
+def _ranked(kinds: Sequence[tuple[Kind, QuestionRow]]) -> Iterator[tuple[Kind, QuestionRow]]:
     """Yield the questions in the order they are listed, so many of each kind before the rest."""
     groups = {kind: [each for each in kinds if each[0] == kind] for kind in KINDS}
     room = LISTED - sum(min(len(group), _SHARE) for group in groups.values())
@@ -132,7 +132,7 @@ def _summary(counts: Counter[Kind], results: Results) -> Html:
     return element("p", f"{many}: {said}. {caution}", class_="aside")
 
 
-def _folded(ranked: Sequence[tuple[Kind, Row]]) -> str:
+def _folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
     rest = Counter(kind for kind, _ in ranked[LISTED:])
     cuts = f"Prompts are cut after {_PROMPT:,} characters and answers after {_ANSWER}"
     if not rest:
@@ -156,7 +156,7 @@ def _picture(results: Results) -> Html:
     states = [[state_of(cell) for cell in row.cells] for row in order]
     used = {state for line in states for state in line}
     lines = [
-        joined((element("span", name), _strip([line[n] for line in states], name)))
+        join_markup((element("span", name), _strip([line[n] for line in states], name)))
         for n, name in enumerate(results.labels())
     ]
     key = [element("span", STATES[state][1].partition(":")[0], class_=f"key {state}")
@@ -232,7 +232,7 @@ def _head(results: Results) -> Html:
     )
 
 
-def _listed(kind: Kind, row: Row, results: Results) -> Html:
+def _listed(kind: Kind, row: QuestionRow, results: Results) -> Html:
     states = [state_of(cell) for cell in row.cells]
     marks = (_mark(name, state) for name, state in zip(results.labels(), states, strict=True))
     asked = " ".join(row.question.words.split())
@@ -262,7 +262,7 @@ def _tag(kind: Kind) -> Html:
     return element("em", KINDS[kind].partition(",")[0], class_=f"tag {kind}") if shown else Html()
 
 
-def _opened(row: Row, results: Results) -> Html:
+def _opened(row: QuestionRow, results: Results) -> Html:
     """Return what a question shows when it is opened: its words, what is right, the answers."""
     question = row.question
     right = element("p", "right: ", element("code", cut(" | ".join(question.target), 300)))
@@ -285,15 +285,15 @@ def _opened(row: Row, results: Results) -> Html:
 def _answer(name: str, cell: Cell) -> Html:
     told = [STATES[state_of(cell)][1].partition(":")[0]]
     if len(cell.answers) > 1 and cell.score is not None:
-        told = [f"{points(cell.score).lstrip('+')}% of {len(cell.answers)} answers"]
+        told = [f"{format_share_points(cell.score).lstrip('+')}% of {len(cell.answers)} answers"]
     told.append("thinking unknown" if cell.thinking is None else f"{cell.thinking:,.0f} thinking")
-    told += [dollars(cell.cost)] if cell.cost is not None else []
+    told += [format_cost(cell.cost)] if cell.cost is not None else []
     if cell.seconds:
         told.append(f"{cell.seconds:.3g} s")
     shown = (_said(answer) for answer in cell.answers[:_ANSWERS])
     more = len(cell.answers) - _ANSWERS
     rest = element("p", f"{more} more answers", class_="none") if more > 0 else Html()
-    return joined(
+    return join_markup(
         (
             element("dt", element("b", name), element("small", f" {' · '.join(told)}")),
             element("dd", *shown, rest),
@@ -301,7 +301,7 @@ def _answer(name: str, cell: Cell) -> Html:
     )
 
 
-def _said(answer: Answer) -> Html:
+def _said(answer: TrialAnswer) -> Html:
     """Return an answer's words, and why it has no grade or a bad one."""
     words = cut(answer.settled.text.strip(), _ANSWER) or "(no words)"
     note = answer.settled.error or (answer.grade.note if answer.grade else "")
