@@ -1,7 +1,7 @@
-"""Makes our docstrings Markdown, for the API reference; griffe loads it (see mkdocs.yml).
+"""Convert our docstrings to Markdown for the API reference; griffe loads it (see mkdocs.yml).
 
-Examples become blocks of code, and so do lines that are set in columns, such as those of Policy. A
-class tells its fields.
+Examples and lines in columns, such as those of Policy, become code blocks. A class gets a table
+of its fields.
 """
 
 import re
@@ -37,10 +37,10 @@ def _cell(code: Any) -> str:
 
 
 class Docstrings(griffe.Extension):
-    """Rewrites every docstring as it is read."""
+    """Rewrites every docstring when griffe reads it."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Rewrite one; an alias has that of what it stands for."""
+        """Rewrite one docstring; an alias has the docstring of its target."""
         if obj.docstring is not None:
             told = fields(obj) if isinstance(obj, griffe.Class) else ""
             obj.docstring.value = markdown(obj.docstring.value) + told

@@ -1,6 +1,6 @@
-"""Writes what the documentation says of the catalog, from the catalog, and of the interfaces.
+"""Generate the tables of the documentation from the catalog and from the code.
 
-``make docs`` writes; a test compares. Text between ``<!-- NAME -->`` and ``<!-- /NAME -->``
+``make docs`` writes them; a test compares. Text between ``<!-- NAME -->`` and ``<!-- /NAME -->``
 is replaced in each file that has such marks.
 """
 
@@ -68,7 +68,7 @@ FEW = (
 
 
 def said(plan: Plan) -> str:
-    """Return what a plan sends in one cell: a figure, a word, or what it means."""
+    """Return what a plan sends, for one cell: a number of tokens, or a level."""
     star = "\\*" if plan.adjustments else ""
     if plan.budget is not None:
         return f"{plan.budget:,}{star}"
@@ -82,7 +82,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def ladder(models: list[str]) -> str:
-    """Return models by level; a star marks what the plan explains."""
+    """Return a table of models by level; a star marks an adjustment that the plan explains."""
     rows = [
         [f"`{model}`", *(said(pondero.plan(model, level)) for level in LEVELS)] for model in models
     ]
@@ -90,7 +90,7 @@ def ladder(models: list[str]) -> str:
 
 
 def providers() -> str:
-    """Return every provider: how it is reached and what speaks there."""
+    """Return a table of providers with their service, dialect and key variables."""
     rows = [
         [f"`{p.name}`", p.label, f"`{p.dialect}`", " ".join(f"`{key}`" for key in p.keys) or "-"]
         for p in load_shipped().providers.values()
@@ -99,7 +99,7 @@ def providers() -> str:
 
 
 def by_provider() -> str:
-    """Return the ladder of one model a family, provider by provider."""
+    """Return the levels of one model per family, provider by provider."""
     parts = []
     for provider in load_shipped().providers.values():
         rows = [row for entry in _one_a_family(provider.name) if (row := _row(entry))]
@@ -122,7 +122,7 @@ def _row(entry: ModelEntry) -> list[str]:
 
 
 def controls() -> str:
-    """Return by provider who takes a number, who can be off, whose thinking can be hidden."""
+    """Return which families of each provider take a number, can be off, or can hide thinking."""
     rows = []
     for provider in load_shipped().providers.values():
         thinking = [e for e in _one_a_family(provider.name) if e.capability.thinks]
@@ -132,11 +132,11 @@ def controls() -> str:
 
 
 CONTROLS: dict[str, Callable[[ModelEntry], bool]] = {
-    "takes a number of tokens": lambda entry: entry.capability.by_number,
+    "takes a token budget": lambda entry: entry.capability.by_number,
     "takes levels": lambda entry: bool(entry.capability.efforts),
     "can be off": lambda entry: entry.capability.off,
-    "shows thinking when asked": lambda entry: entry.capability.shown == "ask",
-    "shows it by itself": lambda entry: entry.capability.shown in ("full", "summary"),
+    "shows thinking on request": lambda entry: entry.capability.shown == "ask",
+    "shows it by default": lambda entry: entry.capability.shown in ("full", "summary"),
     "can hide it": lambda entry: (
         entry.placement.hide is not None or entry.capability.shown in ("ask", "never")
     ),
@@ -144,7 +144,7 @@ CONTROLS: dict[str, Callable[[ModelEntry], bool]] = {
 
 
 def _who(entries: list[ModelEntry], can: Callable[[ModelEntry], bool]) -> str:
-    """Return which families can: all, none, or their names where they are few."""
+    """Return the families that can: all, none, a few names, or a count."""
     names = [entry.family for entry in entries if can(entry)]
     if len(names) in (0, len(entries)):
         return "all" if names else "-"
@@ -163,7 +163,7 @@ def codes() -> str:
 
 
 def policies() -> str:
-    """Return the policy's fields and values, the default first."""
+    """Return the fields of the policy and their values, the default first."""
     rows = [
         [f"`{name}`", " ".join(f"`{word}`" for word in words)] for name, words in CHOICES.items()
     ]
@@ -172,7 +172,7 @@ def policies() -> str:
 
 
 def figures() -> str:
-    """Return which numbers of tokens mean which level, where a model takes only words."""
+    """Return which token budgets mean which level on a model that takes only words."""
     most = max(FIGURES.values())
     changes = [n for n in range(2, most + 1) if nearest_level(n) != nearest_level(n - 1)]
     starts = [1, *changes]
@@ -181,11 +181,11 @@ def figures() -> str:
         [f"{start:,} {end}", f"`{level}`", f"{figure:,}"]
         for start, end, (level, figure) in zip(starts, ends, FIGURES.items(), strict=True)
     ]
-    return table(["tokens", "level", "its figure"], rows)
+    return table(["tokens", "level", "nominal tokens"], rows)
 
 
 def contradictions() -> str:
-    """Return what real exchanges and the catalog disagree on, and why the catalog stays."""
+    """Return the facts on which exchanges and the catalog disagree, and why the catalog is kept."""
     text = (ROOT / "tests/catalog/explained.toml").read_text("utf-8")
     rows = [
         [row["kind"], f"`{row['provider']}:{row['model']}`", row["why"]]
@@ -200,18 +200,19 @@ def _compared() -> CatalogComparison:
 
 
 def agreement() -> str:
-    """Return how many of the list's live thinking models have the same control here."""
+    """Return how many live thinking models of the list have the same control here."""
     found, seconds = _compared(), second_list()
     share = 100 * found.right / found.models
     return (
         f"{found.source} of {found.date}, {len(provider_map())} providers: of {found.models:,} "
         f"live thinking models {found.right:,} ({share:.0f} %) have the same control here and "
-        f"{found.settled:,} another one, each for a reason below. {seconds.name} stands beside it."
+        f"{found.settled:,} another one, each for a reason below. "
+        f"The second list is {seconds.name}'s."
     )
 
 
 def disagreements() -> str:
-    """Return every settled row with the models it is about, and what each side says."""
+    """Return every settled difference with its models and the value of each list."""
     return "\n\n".join(map(_settled, load_explained()))
 
 
@@ -243,7 +244,7 @@ def _told(value: Any) -> str:
 
 
 def _second(each: CatalogDifference) -> str:
-    """Return what the second list says of the same field; it speaks of some words only."""
+    """Return the second list's value of the same field; it knows only some efforts."""
     entry = load_catalog().entry(f"{each.provider}:{each.model}")
     sold = second_list().providers.get(each.provider)
     listed = sold.models.get(each.model) if sold else None
@@ -271,7 +272,7 @@ def models_json() -> str:
 
 
 def size() -> str:
-    """Return how much the catalog knows."""
+    """Return how many providers, families and names the catalog has."""
     catalog = load_shipped()
     families = sum(len(group.family) for group in catalog.groups.values())
     names = len(load_catalog().entries())
@@ -279,7 +280,7 @@ def size() -> str:
 
 
 def scenarios() -> str:
-    """Return every scenario of the contract kit, in the order in which they are run."""
+    """Return every contract scenario, in the order in which they run."""
     rows = [[str(n), f"`{s.name}`", s.row or "-", s.shows] for n, s in enumerate(SCENARIOS, 1)]
     return table(["", "scenario", "row", "shows"], rows)
 
@@ -291,7 +292,7 @@ PARTS = {
     "C": "C: unified settings",
     "D": "D: effort on Gemini",
     "E": "E: a thinking abstraction",
-    "T": "T: traps of the second turn",
+    "T": "T: problems of the second turn",
     "G": "G: constraints that no requirement mentions",
 }
 
@@ -315,7 +316,7 @@ def _evidence(row: dict[str, Any]) -> str:
 
 
 def _node(name: str) -> str:
-    """Return a test as it is called; ``NAME:SCENARIO`` is one case of it."""
+    """Return the name of a test; ``NAME:SCENARIO`` is one case of it."""
     if "::" in name:
         return f"`{name}`"
     alias, _, scenario = name.partition(":")
@@ -336,18 +337,18 @@ def account() -> str:
 
 
 def clients() -> str:
-    """Return the clients that can be launched: what is set for each, and what installs it."""
+    """Return the clients that can be launched, with their settings and install commands."""
     rows = []
     for row in known_clients().values():
         flags = [each for each in (*row.arguments, *row.model_arguments) if each.startswith("-")]
         said = [*row.env, *row.model_env, *dict.fromkeys(flags)]
         ways = " ".join(f"`{each}`" for each in said)
         rows.append([row.label, f"`pondero launch {row.name}`", ways, f"`{row.install}`"])
-    return table(["client", "command", "what is set for it", "what installs it"], rows)
+    return table(["client", "command", "settings", "install with"], rows)
 
 
 def pairs() -> str:
-    """Return what each wire takes of what a client may ask."""
+    """Return which features of a request each API dialect supports."""
     tried = runpy.run_path(str(ROOT / "docs" / "pairs.py"))
     return table(["", *tried["WIRES"]], tried["rows"]())
 
@@ -376,7 +377,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
 
 
 def generated(text: str) -> str:
-    """Return a file's text with every marked block made anew."""
+    """Return a file's text with every marked block generated again."""
     for name, make in BLOCKS.items():
         marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if marks.search(text):

@@ -1,6 +1,6 @@
-"""Tables about the interfaces of pondero, made of the code itself; ``generate.py`` writes them.
+"""Tables about the interfaces of pondero, generated from the code; ``generate.py`` writes them.
 
-The command line comes from click, settings from what checks them, events, errors and gateway.toml
+The command line comes from click, settings from their validators, events, errors and gateway.toml
 from their classes.
 """
 
@@ -22,32 +22,32 @@ from pondero.store import SETTINGS, Settings, ToolServer
 from pondero.thinking import CHOICES, TOKENS, Policy
 
 SAID_OF_SETTINGS = {
-    "model": "the model of `ask` and `chat` where none is named; `PONDERO_MODEL` wins",
-    "thinking": "the wish for a model that is named without a level",
-    "save": "whether `ask` and `chat` keep threads",
+    "model": "the default model of `ask` and `chat`; `PONDERO_MODEL` overrides it",
+    "thinking": "the level for a model that is named without one",
+    "save": "whether `ask` and `chat` save threads",
     "theme": "the colours of the chat; `/theme` lists them",
     "tools.approved": "tools that the chat runs without asking you",
-    "policy.unsupported": "what happens where a model cannot do exactly what was asked",
+    "policy.unsupported": "what happens if a model cannot do exactly what you request",
     "policy.off": "what `off` sends to a model that cannot be off",
-    "policy.budgets": "how a level becomes a number of tokens",
-    "policy.unknown": "what is sent to a model that no family of the catalog fits",
+    "policy.budgets": "how a level becomes a token budget",
+    "policy.unknown": "what is sent to a model that matches no family of the catalog",
     "policy.show": "whether the service is asked to show its thinking",
-    "policy.foreign": "what becomes of another model's thinking at a handoff",
-    "policy.answer_room": "tokens that are left for the answer below `max_tokens`",
-    "policy.context_cap": "the most thinking tokens once the context is long; 0 is no cap",
+    "policy.foreign": "what happens to another model's thinking at a handoff",
+    "policy.answer_room": "tokens below `max_tokens` that are reserved for the answer",
+    "policy.context_cap": "maximum thinking tokens once the context is long; 0 means no cap",
 }
 
 VALUES = {
     "model": "a name, such as `claude-opus-5/high`",
-    "thinking": "a level or a number",
+    "thinking": "a level or a token budget",
     "save": "`true` or `false`",
     "theme": "a name",
     "tools.approved": 'a list of `"SOURCE/TOOL"`',
 }
-"""What a setting that is no part of the policy may be."""
+"""The possible values of settings outside the policy."""
 
 _INNER = {"Dial": "thinking", "Budget": "budget", "Limit": "limit"}
-"""The tables inside of tables of gateway.toml, by their classes."""
+"""The inline tables of gateway.toml, by their classes."""
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -57,7 +57,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as code that may stand in a table."""
+    """Return text as code for a table cell."""
     if "|" not in text:
         return f"`{text}`"
     safe = text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
@@ -65,7 +65,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a docstring or help text as one paragraph that may stand in a table."""
+    """Return a docstring or help text as one paragraph for a table cell."""
     plain = re.sub(r"``(.+?)``", r"`\1`", " ".join(text.split()))
     return re.sub(r"(?<!`)\|(?!`)", "&#124;", plain).replace("<", "&lt;")
 
@@ -74,7 +74,7 @@ def prose(text: str) -> str:
 
 
 def commands() -> str:
-    """Return every command: what it does, its usage, its options and its examples."""
+    """Return every command with its description, usage, options and examples."""
     context = click.Context(cli.app, info_name="pondero")
     return "\n\n".join(part for each in _below(cli.app, context) for part in _command(*each))
 
@@ -128,7 +128,7 @@ def _options(
 
 
 def settings() -> str:
-    """Return what can stand in config.toml, with defaults."""
+    """Return the settings of config.toml, with defaults."""
     return table(
         ["setting", "values", "default", "meaning"],
         [[f"`{name}`", _values(name), _usual(name), SAID_OF_SETTINGS[name]] for name in SETTINGS],
@@ -182,16 +182,16 @@ def parts() -> str:
 
 
 def endings() -> str:
-    """Return how an answer can end, and how it can compare with its plan."""
+    """Return the values of ``finish`` and ``verdict``."""
     rows = [
         ["`finish`", " ".join(f"`{word}`" for word in get_args(Finish))],
         ["`verdict`", " ".join(f"`{word}`" for word in get_args(Verdict))],
     ]
-    return table(["field", "words"], rows)
+    return table(["field", "values"], rows)
 
 
 def counts() -> str:
-    """Return the buckets of a usage, and the fields of a reply."""
+    """Return the token counts of a usage, and the fields of a reply."""
     return f"{_value(Usage)}\n\n{_value(Reply)}"
 
 
@@ -234,7 +234,7 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 
 
 def _type(kind: Any) -> str:
-    """Return an annotation as people write it."""
+    """Return an annotation in its usual notation."""
     if isinstance(kind, str):
         return kind
     if kind is None or kind is type(None):
@@ -256,12 +256,12 @@ def _type(kind: Any) -> str:
 
 
 def error_tree() -> str:
-    """Return every error below the one it is a kind of, with its exit code."""
+    """Return the tree of errors, with exit codes."""
     rows = []
     for depth, kind in _kinds(errors.PonderoError, 0):
         name = f"{'&emsp;' * depth}`{kind.__name__}`"
         rows.append([name, prose(_said(kind)), f"`{kind.category}`", _exit_code(kind)])
-    return table(["error", "means", "`category`", "exit code"], rows)
+    return table(["error", "meaning", "`category`", "exit code"], rows)
 
 
 def _kinds(kind: type, depth: int) -> Iterator[tuple[int, type]]:
@@ -276,7 +276,7 @@ def _exit_code(kind: type) -> str:
 
 
 def statuses() -> str:
-    """Return what an HTTP status means where the service says nothing finer."""
+    """Return the error for an HTTP status if the service gives no more detail."""
     found: dict[str, list[str]] = {}
     for status in range(400, 600):
         found.setdefault(errors.error_for_status(status).__name__, []).append(str(status))
@@ -288,10 +288,10 @@ def statuses() -> str:
 
 
 def exit_codes() -> str:
-    """Return the exit codes, as the command line says them of itself."""
+    """Return the exit codes from the help text of the command line."""
     said = (cli.__doc__ or "").partition("Exit codes: ")[2].strip().rstrip(".")
     rows = [each.split(" ", 1) for each in said.split(", ")]
-    return table(["code", "means"], [[f"`{number}`", means] for number, means in rows])
+    return table(["code", "meaning"], [[f"`{number}`", means] for number, means in rows])
 
 
 BLOCKS = {

@@ -1,7 +1,7 @@
-"""Tries out what each wire can say: the table of docs/gateway.md, for ``generate``.
+"""Test which features each API dialect supports: the table of docs/gateway.md, for ``generate``.
 
-Each feature is asked of a model at the wire's home as the gateway asks it, and the request that
-comes out is read again by the service's side of the same wire.
+Each feature is sent to a model of the vendor that defined the dialect, as the gateway sends it, and
+the resulting request is read by the service side of the same dialect.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ CALLED = (
 
 @dataclass(frozen=True)
 class Feature:
-    """What is asked, and how to see whether it arrived."""
+    """A request with the feature, and a check whether the feature arrived."""
 
     name: str
     request: Request
@@ -85,7 +85,7 @@ FEATURES = (
         ),
     ),
     Feature(
-        "system message in mid-conversation",
+        "system message in the middle of a conversation",
         replace(
             ASKED,
             messages=(
@@ -102,17 +102,17 @@ FEATURES = (
     ),
     Feature("functions", replace(ASKED, tools=(LOOK,)), _tool("function")),
     Feature(
-        "a tool must be called",
+        "required tool call",
         replace(ASKED, tools=(LOOK,), tool_choice=ToolChoice("required")),
         lambda request: request.tool_choice is not None and request.tool_choice.forced,
     ),
     Feature(
-        "one call at a time",
+        "no parallel tool calls",
         replace(ASKED, tools=(LOOK,), tool_choice=ToolChoice("auto", parallel=False)),
         lambda request: request.tool_choice is not None and request.tool_choice.parallel is False,
     ),
     Feature(
-        "a tool that takes a text",
+        "tool with free-text input",
         replace(ASKED, tools=(Tool("patch", "Patches.", kind="text"),)),
         _tool("text"),
     ),
@@ -127,24 +127,24 @@ FEATURES = (
         _tool("code_execution"),
     ),
     Feature(
-        "pictures",
+        "images",
         replace(ASKED, messages=(Message("user", (Image("image/png", PNG),)),)),
         _in_results(Image),
     ),
-    Feature("pictures in results", _answered(Image("image/png", PNG)), _in_results(Image)),
+    Feature("images in tool results", _answered(Image("image/png", PNG)), _in_results(Image)),
     Feature(
         "PDFs",
         replace(ASKED, messages=(Message("user", (Blob("application/pdf", b"%PDF", name="a"),)),)),
         _in_results(Blob),
     ),
     Feature(
-        "answer of a schema",
+        "structured output",
         replace(ASKED, output=OutputFormat(SCHEMA)),
         lambda request: request.output is not None and request.output.schema is not None,
     ),
     Feature("stop sequences", replace(ASKED, stop=("END",)), lambda request: bool(request.stop)),
     Feature(
-        "cache marks",
+        "cache breakpoints",
         replace(ASKED, system=(Text("Be brief.", cache=CacheBreakpoint()),)),
         lambda request: any(each.cache for each in request.system),
     ),
@@ -152,7 +152,7 @@ FEATURES = (
 
 
 def cell(feature: Feature, model: str) -> str:
-    """Return what becomes of a feature at a model: kept, as something else, or left out."""
+    """Return what happens to a feature at a model: kept, replaced or omitted."""
     entry = load_catalog().entry(model)
     asked = RequestParameters(max_tokens=ASKED.max_tokens, tools=bool(feature.request.tools))
     made = plan(entry, parse_intent("off"), asked=asked, policy=DEFAULT)
@@ -169,7 +169,7 @@ def cell(feature: Feature, model: str) -> str:
 
 
 def rows() -> list[list[str]]:
-    """Return the table's rows: a feature, and what each wire does with it."""
+    """Return the table's rows: a feature, and what each dialect does with it."""
     return [
         [feature.name, *(cell(feature, model) for model in WIRES.values())] for feature in FEATURES
     ]

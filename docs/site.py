@@ -1,8 +1,8 @@
 """Hooks that mkdocs calls while it builds the site: pages and links whose files are outside docs/.
 
 In the repository a page links to ``../CONTRIBUTING.md`` or ``../plugins/llm/README.md``. On the
-site the first is a page, made here, and the second an address in the repository. A link to a file
-that is not there is a warning, so that the strict build fails.
+site the first is a page, generated here, and the second a URL in the repository. A link to a
+missing file is a warning, so that the strict build fails.
 """
 
 import logging
@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
-"""Pages of the site by the files they are made of."""
+"""Pages of the site by their source files."""
 
 _LOG = logging.getLogger("mkdocs.hooks.site")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
@@ -25,7 +25,7 @@ _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Take the addresses of the project from pyproject.toml, where the release checks them."""
+    """Take the URLs of the project from pyproject.toml, where the release checks them."""
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
     config.repo_url, config.repo_name = urls["Source"], "source"
     config.site_url = urls["Documentation"]
@@ -34,7 +34,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made of files outside docs/."""
+    """Add the pages that are generated from files outside docs/."""
     for page, source in PAGES.items():
         text = (ROOT / source).read_text("utf-8")
         files.append(File.generated(config, page, content=text))
@@ -47,7 +47,7 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, **_: object) -
 
 
 def relinked(text: str, page: str, repository: str) -> str:
-    """Return a page's text with its links as they are on the site; code stays as it is."""
+    """Return a page's text with its links changed for the site; code is unchanged."""
     source = PAGES.get(page, f"docs/{page}")
     folder = source.rpartition("/")[0]
 
@@ -61,7 +61,7 @@ def relinked(text: str, page: str, repository: str) -> str:
 
 
 def _address(path: str, page: str, repository: str) -> str:
-    """Return where a file of the repository is found from a page of the site."""
+    """Return the link from a page of the site to a file of the repository."""
     made = {source: name for name, source in PAGES.items()}
     here = page.rpartition("/")[0] or "."
     if path in made:
