@@ -280,7 +280,7 @@ def thinking_unsupported_model(bench: Bench) -> Iterator[Check]:
 
 
 def thinking_invalid_level(bench: Bench) -> Iterator[Check]:
-    """A level that is none is refused before anything is sent, and the words that are one named."""
+    """An unknown level is rejected before anything is sent; the error lists the valid ones."""
     for wish in _NO_LEVELS:
         try:
             bench.tried(QUESTION, wish)
