@@ -20,8 +20,6 @@ ELSEWHERE = {
     "pip install": ("tests/test_package.py", "def fresh("),
     "pondero launch claude": ("tests/cli/test_launch.py", '"claude"'),
     "pondero chat": ("tests/tui/test_program.py", '"chat"'),
-    "make demo": ("tests/test_package.py", '["demo"]'),
-    "make test": ("tests/test_docs.py", 'runs["test"]'),
 }
 """How lines begin that need another program, an index or a screen, and what tests stand for them."""
 
@@ -47,12 +45,13 @@ def offline(monkeypatch, tmp_path, config_dir, data_dir):
 
 def test_it_is_short_and_its_parts_stand_in_their_order():
     assert len(README.splitlines()) < 150
-    said = ["Install", "Ask", "The dial", "In your code", "In your tools", "Which level is enough?"]
-    said += ["In your terminal", "In a checkout"]
-    assert re.findall(r"^## (.*)$", README, re.MULTILINE) == said
-    assert len(re.findall(r"^!\[", README.partition("## The dial")[0], re.MULTILINE)) == 1
+    said = ["Install", "Try it", "In your code", "In your tools", "In your terminal"]
+    assert re.findall(r"^## (.*)$", README, re.MULTILINE) == [*said, "Documentation"]
+    top = README.partition("## Install")[0]
+    assert "$ pondero plan " in top
+    assert "<!-- ladder -->" in top
     terminal = README.partition("## In your terminal")[2].partition("\n## ")[0]
-    assert len(re.findall(r"^!\[", terminal, re.MULTILINE)) == 2
+    assert len(re.findall(r"^!\[", terminal, re.MULTILINE)) == 3
 
 
 def test_it_names_no_address_that_is_a_stand_in():

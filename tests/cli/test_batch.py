@@ -41,7 +41,7 @@ def run(asks, *more, model="claude-opus-5"):
 def test_a_dry_run_says_the_price_and_what_each_level_becomes_and_sends_nothing(call, asks):
     code, out, _ = call(*run(asks, "--thinking", "minimal", "--dry-run"))
     assert code == 0
-    assert "5 asks at low" in out
+    assert "5 requests at low" in out
     assert "(level_raised)" in out or "minimal" in out
     assert "as a batch" in out
     told = json.loads(call(*run(asks, "--thinking", "minimal", "--dry-run", "--json"))[1])
@@ -55,7 +55,7 @@ def test_nothing_is_sent_without_a_yes(call, asks, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
     code, _, err = call(*run(asks))
     assert code == 2
-    assert "nobody is here to be asked: send 5 asks? --yes" in err
+    assert "nobody is here to be asked: send 5 requests? --yes" in err
     assert json.loads(call("batch", "list", "--json")[1]) == {"batches": []}
 
 
@@ -92,7 +92,7 @@ def test_left_at_the_service_it_is_collected_by_another_call(call, asks, service
     assert (code, out) == (0, "")
     assert "running: no answers yet" in err
     id = json.loads(call("batch", "list", "--json")[1])["batches"][0]["id"]
-    assert f"{id}  running  0 of 5 asks" in call("batch", "show", id)[1]
+    assert f"{id}  running  0 of 5 requests" in call("batch", "show", id)[1]
     code, out, _ = call("batch", "collect", "last")
     assert code == 0
     assert len(out.splitlines()) == 5
@@ -127,7 +127,7 @@ def test_an_ask_may_hold_what_ends_lines_elsewhere(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "asks.jsonl:1: this is no JSON"), ("3", "an ask is a text or an object, not '3'")],
+    [("{", "asks.jsonl:1: this is no JSON"), ("3", "a request is a text or an object, not '3'")],
 )
 def test_a_line_that_is_no_ask_is_named(call, tmp_path, text, words):
     (tmp_path / "asks.jsonl").write_text(text)

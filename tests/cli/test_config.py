@@ -123,8 +123,8 @@ def test_a_key_is_forgotten(call):
         (("set", "opnai"), KEY, "did you mean 'openai'?"),
         (("set", "ollama"), KEY, "needs no key"),
         (("remove", "ollama"), KEY, "needs no key"),
-        (("set", "openai"), "", "is no key"),
-        (("set", "openai"), f"my key is {KEY}", "is no key"),
+        (("set", "openai"), "", "is not a key"),
+        (("set", "openai"), f"my key is {KEY}", "is not a key"),
     ],
 )
 def test_what_is_no_provider_or_no_key_is_one_sentence(call, arguments, stdin, said):
@@ -201,6 +201,6 @@ def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
     assert listed == [{"name": "ci", "from": "gateway.toml", "blocked": True, "models": []}]
     call("keys", "block", "ci", "--undo", *where)
-    assert call("keys", "list", "--gateway", *where)[1].split()[-2:] == ["may", "come"]
+    assert call("keys", "list", "--gateway", *where)[1].split()[-1] == "active"
     code, _, err = call("keys", "remove", "--gateway", "ci", *where)
     assert (code, "gateway.toml" in err) == (2, True)

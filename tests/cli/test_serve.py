@@ -138,7 +138,7 @@ def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monk
     assert out.splitlines() == [
         f"{path} is right. On http://127.0.0.1:9123 it serves:",
         "  opus      anthropic:claude-opus-5, then bedrock:anthropic.claude-opus-5-v1:0",
-        "            thinking: unless asked otherwise medium, at least low, at most high",
+        "            thinking: default medium, at least low, at most high",
         "  claude-*  google:gemini-3-flash-preview",
         "  key ci: opus",
     ]

@@ -71,8 +71,8 @@ def test_routes_on_a_narrow_terminal_stand_under_their_names(environment, tmp_pa
         "  opus",
         "    anthropic:claude-opus-5, then",
         "    bedrock:anthropic.claude-opus-5-v1:0",
-        "    thinking: unless asked otherwise",
-        "    medium, at least low, at most high",
+        "    thinking: default medium, at least",
+        "    low, at most high",
         "  key ci: opus",
         "",
     ]

@@ -152,7 +152,7 @@ def test_a_model_whose_price_nobody_knows_is_not_asked_on_a_budget_in_money():
     (answer,) = asyncio.run(_several(served, [asked()]))
 
     assert answer.status == 403
-    assert "no budget in money" in json.loads(answer.body)["error"]["message"]
+    assert "no price is known" in json.loads(answer.body)["error"]["message"]
 
 
 def test_a_route_has_bounds_for_all_who_take_it():

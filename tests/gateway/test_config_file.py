@@ -130,7 +130,7 @@ MISTAKES = [
     ("provider.anthropic", "provider.antropic", 17, "did you mean 'anthropic'?"),
     ('"env:ANTHROPIC_API_KEY"', f'"{SECRET}"', 19, 'write key = "env:ANTHROPIC_API_KEY"'),
     ("http://127.0.0.1:9100", "ftp://127.0.0.1", 18, 'write url = "http://'),
-    ("http://127.0.0.1:9100", f"http://me:{SECRET}@host", 18, "a password stands in"),
+    ("http://127.0.0.1:9100", f"http://me:{SECRET}@host", 18, "contains a password"),
     ("[[key]]", "[key]", 21, "write [[key]]"),
     (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys make --gateway' prints"),
     ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),

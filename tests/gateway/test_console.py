@@ -91,7 +91,7 @@ def ask(where: str, model: str, *, key: str = "any") -> int:
 
 def test_a_request_appears_while_the_page_is_open(browser, tmp_path):
     with gateway(tmp_path) as where, shown(browser, where) as page:
-        expect(page.get_by_text("Nothing has been asked yet.")).to_be_visible()
+        expect(page.get_by_text("No requests yet.")).to_be_visible()
         expect(page.locator("#pulse")).to_have_text("live")
 
         assert ask(where, "opus/max") == 200
@@ -102,7 +102,7 @@ def test_a_request_appears_while_the_page_is_open(browser, tmp_path):
         expect(row.locator(".level")).to_contain_text("max")
         expect(row.locator(".level b")).to_have_text("medium")
         expect(row.locator(".tag")).to_have_text("cap")
-        expect(page.get_by_text("Nothing has been asked yet.")).to_be_hidden()
+        expect(page.get_by_text("No requests yet.")).to_be_hidden()
 
 
 def test_a_paused_page_keeps_what_comes_for_later(browser, tmp_path):
@@ -180,10 +180,10 @@ def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
     with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
         page.locator("input[name=name]").fill("ci")
         page.locator("select[name=cap]").select_option("low")
-        page.get_by_role("button", name="Make the key").click()
+        page.get_by_role("button", name="Create key").click()
         expect(page.locator("#made-key")).to_contain_text("pnd_")
         key = page.locator("#made-key").text_content() or ""
-        page.get_by_role("button", name="I have kept it").click()
+        page.get_by_role("button", name="Done").click()
         card = page.locator("[data-key=ci]")
 
         expect(card).to_contain_text("at most low")
@@ -195,8 +195,8 @@ def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
         expect(card).to_contain_text("blocked")
         assert ask(where, "opus", key=key) == 401
 
-        card.get_by_role("button", name="Let in again").click()
-        expect(card).to_contain_text("may come")
+        card.get_by_role("button", name="Unblock").click()
+        expect(card).to_contain_text("active")
         assert ask(where, "opus", key=key) == 200
 
         card.get_by_role("button", name="Remove").click()
@@ -208,7 +208,7 @@ def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):
     keys = (Key("ci", hash_of("pnd_x")),)
     with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
         page.locator("input[name=name]").fill("ci")
-        page.get_by_role("button", name="Make the key").click()
+        page.get_by_role("button", name="Create key").click()
 
         expect(page.locator("#make-wrong")).to_contain_text("already")
 
@@ -218,7 +218,7 @@ def test_an_admin_shows_the_key_once_for_the_whole_tab(browser, tmp_path):
     with gateway(tmp_path, count=1, keys=keys) as where, shown(browser, where) as page:
         page.locator("#enter-key").fill("pnd_wrong")
         page.keyboard.press("Enter")
-        expect(page.locator("#enter-why")).to_contain_text("does not take that key")
+        expect(page.locator("#enter-why")).to_contain_text("That key was not accepted")
         page.locator("#enter-key").fill(ADMIN)
         page.keyboard.press("Enter")
 

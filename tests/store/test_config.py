@@ -71,7 +71,7 @@ def test_a_first_change_makes_the_file(config_dir):
         ("policy", "x", "unknown setting 'policy'"),
         ("thinking", "hihg", "did you mean 'high'?"),
         ("save", "perhaps", "use true or false"),
-        ("model", " ", "cannot be"),
+        ("model", " ", "invalid model"),
         ("policy.off", "never", "use least floor omit"),
         ("policy.answer_room", "-1", "whole number"),
         ("openai.api_key", "x", "pondero keys set"),

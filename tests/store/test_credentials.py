@@ -27,7 +27,9 @@ def test_where_no_key_is_looked_at_none_is_needed():
 @pytest.mark.parametrize("key", ["sk–or–dashes", "schlüssel", "two\nlines"])
 def test_a_key_that_cannot_be_sent_is_told_by_its_variable_and_not_shown(monkeypatch, key):
     monkeypatch.setenv("GROQ_API_KEY", key)
-    with pytest.raises(BadParameter, match=r"key of Groq in GROQ_API_KEY has letters") as caught:
+    with pytest.raises(
+        BadParameter, match=r"key of Groq in GROQ_API_KEY contains characters"
+    ) as caught:
         find_key(provider("groq"), {}, needed=True)
     assert key not in str(caught.value)
     with pytest.raises(BadParameter, match="that was given"):

@@ -150,7 +150,7 @@ def test_a_thread_is_had_by_its_id_its_beginning_or_as_the_last(threads):
 
 
 def test_an_unknown_thread_is_told_apart_from_one_of_several(threads):
-    with pytest.raises(UnknownThread, match="no thread yet"):
+    with pytest.raises(UnknownThread, match="no saved threads yet"):
         threads.get("last")
     made = [threads.start(model=MODEL) for _ in range(40)]
     shared = next(a.id[0] for a in made for b in made if a.id != b.id and a.id[0] == b.id[0])

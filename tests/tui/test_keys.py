@@ -311,7 +311,7 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
             await chat.say("say hi")
-        assert "something unforeseen happened" in " ".join(cells(chat, Told)[-1].lines)
+        assert "unexpected error" in " ".join(cells(chat, Told)[-1].lines)
         chat.app.prompt.put("")
         await chat.say("say hi")
         assert cells(chat, Spoken)[-1].text == "hi"

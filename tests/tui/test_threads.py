@@ -343,6 +343,6 @@ async def test_when_the_program_itself_fails_it_leaves_with_a_sentence(monkeypat
         async with stage() as chat:
             await chat.say("say hi")
     said = capfd.readouterr().err
-    assert "something unforeseen happened" in said
+    assert "unexpected error" in said
     assert "Traceback" not in said
     assert KEY not in said

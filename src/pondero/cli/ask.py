@@ -28,7 +28,7 @@ from .completion import first_model
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
         'pondero ask "Why is the sky blue?"            with your default model',
-        'pondero ask -c "And at dusk?"                 goes on with the last thread',
+        'pondero ask -c "And at dusk?"                 continues the last thread',
         'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
         "pondero ask gpt-5.1 --schema 'name, age int' \"Invent a dog\"",
         'pondero ask gpt-5.1 --tool weather.py:forecast "What about Bern?"',
@@ -41,12 +41,12 @@ from .completion import first_model
 )
 @ask_options
 def ask(words: tuple[str, ...], **options: Any) -> int:
-    """Ask MODEL once. Without a PROMPT, or beside it, standard input is read.
+    """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
 
-    The model is the one of -m, else a first word that is a known model, else PONDERO_MODEL, else
-    the one set with 'pondero config set model MODEL'.
+    The model is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL,
+    then the setting of 'pondero config set model MODEL'.
 
-    Question and answer are kept as a thread; see 'pondero threads'.
+    Question and answer are saved as a thread; see 'pondero threads'.
     """
     given = Given(**options)
     if given.variables and given.template is None:

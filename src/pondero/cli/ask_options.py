@@ -74,11 +74,11 @@ _Option = Callable[[Any], Any]
 def _model() -> Iterator[_Option]:
     yield click.option(
         "-m", "--model", "models", multiple=True, metavar="MODEL[/LEVEL]", shell_complete=model,
-        help="The model; every word is then the PROMPT. Several answer side by side.",
+        help="The model; every argument is then the PROMPT. Repeat it to compare models.",
     )  # fmt: skip
     yield click.option(
         "--levels", metavar="LIST", shell_complete=level,
-        help="Levels to compare, as low,high; the answers stand side by side.",
+        help="Levels to compare side by side, as low,high.",
     )  # fmt: skip
     yield click.option(
         "--offline", is_flag=True, help="Ask the built-in emulator: no key, no network."
@@ -94,7 +94,7 @@ def _question() -> Iterator[_Option]:
     yield click.option("-f", "--file", "files", multiple=True, hidden=True)  # -a of old
     yield click.option(
         "-t", "--template", metavar="NAME", shell_complete=template,
-        help="A question kept as a template; see 'pondero templates'.",
+        help="A saved template to use; see 'pondero templates'.",
     )  # fmt: skip
     yield click.option(
         "-p", "--param", "variables", multiple=True, type=(str, str), metavar="NAME VALUE",
@@ -108,19 +108,23 @@ def _answer() -> Iterator[_Option]:
         help="Answer in JSON: a schema's file, the schema itself, or 'name, age int'.",
     )  # fmt: skip
     yield click.option(
-        "--schema-multi", metavar="SCHEMA", help='Several of them, as {"items": [...]}.'
+        "--schema-multi",
+        metavar="SCHEMA",
+        help='The same for a list of objects, as {"items": [...]}.',
     )
     yield click.option(
         "-o", "--option", "settings", multiple=True, type=(str, str), metavar="KEY VALUE",
-        help=f"{' '.join(SETTINGS)}; may be repeated, and so may stop.",
+        help=f"{' '.join(SETTINGS)}. May be repeated, also for stop.",
     )  # fmt: skip
-    yield click.option("--max-tokens", type=int, metavar="N", help="The most it may write.")
+    yield click.option(
+        "--max-tokens", type=int, metavar="N", help="Maximum output tokens, thinking included."
+    )
 
 
 def _tools() -> Iterator[_Option]:
     yield click.option(
         "--tool", "tools", multiple=True, metavar="MODULE:FUNCTION",
-        help="A function it may call, as mine:search or file.py:search; may be repeated.",
+        help="A function the model may call, as mine:search or file.py:search. May be repeated.",
     )  # fmt: skip
     yield click.option(
         "--mcp", "servers", multiple=True, metavar="SERVER", shell_complete=server,
@@ -128,41 +132,41 @@ def _tools() -> Iterator[_Option]:
     )  # fmt: skip
     yield click.option(
         "--approve", "approved", multiple=True, metavar="NAME|all",
-        help="Run this tool without asking; unsaid, you are asked on a terminal.",
+        help="Run this tool without asking for approval. Default: ask, on a terminal.",
     )  # fmt: skip
     yield click.option(
         "--steps", type=click.IntRange(1), metavar="N",
-        help=f"Ask the model at most N times in a turn; unsaid, {STEPS}.",
+        help=f"Ask the model at most N times in a turn. Default: {STEPS}.",
     )  # fmt: skip
 
 
 def _rest() -> Iterator[_Option]:
     yield click.option(
         "-c", "--continue", "go_on", is_flag=True,
-        help="Go on with the last thread, or with the one whose id comes first.",
+        help="Continue the last thread, or the one whose id is the first argument.",
     )  # fmt: skip
-    yield click.option("--no-save", is_flag=True, help="Keep nothing of it on disk.")
+    yield click.option("--no-save", is_flag=True, help="Do not save this question and answer.")
 
     yield click.option(
         "--thinking/--no-thinking", "shown", default=None,
-        help="Show the thinking on stderr; unsaid, only on a terminal.",
+        help="Show thinking on stderr. Default: only on a terminal.",
     )  # fmt: skip
     yield click.option(
-        "--plain", is_flag=True, help="Print the answer as it is, not as drawn Markdown."
+        "--plain", is_flag=True, help="Print the answer as plain text, without rendering Markdown."
     )
     yield click.option(
-        "-u", "--usage", is_flag=True, help="Print tokens, money, time and verdict on stderr."
+        "-u", "--usage", is_flag=True, help="Print tokens, cost, time and verdict on stderr."
     )
     yield click.option(
-        "--wire", is_flag=True, help="Print what was sent and came on stderr, without keys."
+        "--wire", is_flag=True, help="Print the raw request and response on stderr, keys redacted."
     )
     yield click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
     yield click.option(
-        "--json-lines", "as_lines", is_flag=True, help="Print the events as JSON, one a line."
+        "--json-lines", "as_lines", is_flag=True, help="Print the events as JSON, one per line."
     )
     yield click.option(
         "--cassette", type=click.Path(path_type=Path), metavar="FILE",
-        help="Play this recording; with VCR_RECORD=1 make it.",
+        help="Replay this recording, or record it with VCR_RECORD=1.",
     )  # fmt: skip
 
 

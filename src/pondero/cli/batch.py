@@ -39,7 +39,7 @@ _OUTPUT = click.option(
     ),
 )
 def batch() -> None:
-    """Give many asks to a provider's batch service, at its discount."""
+    """Send many requests to a provider's batch API, at its discount."""
 
 
 @batch.command(
@@ -50,12 +50,12 @@ def batch() -> None:
 )
 @click.argument("data", type=click.Path(path_type=Path), metavar="FILE.jsonl")
 @click.option(
-    "-m", "--model", metavar="MODEL[/LEVEL]", help="The model of asks that name none.",
+    "-m", "--model", metavar="MODEL[/LEVEL]", help="The model of requests that name none.",
     shell_complete=complete_model,
 )  # fmt: skip
-@click.option("--thinking", metavar="LEVEL", help="The level of asks that name none.")
+@click.option("--thinking", metavar="LEVEL", help="The level of requests that name none.")
 @click.option("--system", metavar="TEXT", help="The system prompt.")
-@click.option("--max-tokens", type=int, metavar="N", help="The most of one answer.")
+@click.option("--max-tokens", type=int, metavar="N", help="Maximum output tokens of one answer.")
 @_OUTPUT
 @force_option
 @_WAIT
@@ -68,11 +68,11 @@ def run(
     force: bool, wait: bool, offline: bool, dry_run: bool, yes: bool, as_json: bool,
     **options: Any,
 ) -> int:  # fmt: skip
-    """Send the asks of FILE.jsonl, and print the answers by their ids.
+    """Send the requests of FILE.jsonl, and print the answers by id.
 
-    A line of FILE is a text, or an object with prompt (or input), and perhaps id, model, thinking,
-    system and max_tokens. Everything is kept on disk before it is sent: 'pondero batch collect'
-    goes on after anything, days later.
+    A line of FILE is a text, or an object with prompt (or input), and optionally id, model,
+    thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero batch
+    collect' continues after any interruption, even days later.
     """
     if offline and not wait:
         raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
@@ -86,7 +86,7 @@ def run(
             print_json(_drafted(draft))
         return 0
     if not yes and not offline:
-        _confirm(f"send {sum(1 for _ in draft.asks):,} asks?")
+        _confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
     with client.batch(draft) as begun:
         echo(styled(f"batch {begun.id}", bold=True), err=True)
         return _collected(begun, output, wait=wait, as_json=as_json)
@@ -125,11 +125,13 @@ def show(id: str, *, as_json: bool) -> None:
     if as_json:
         print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
         return
-    echo(styled(known.id, fg="cyan"), f"  {known.state}  {len(answers):,} of {known.asks:,} asks")
+    echo(
+        styled(known.id, fg="cyan"), f"  {known.state}  {len(answers):,} of {known.asks:,} requests"
+    )
     for lot in lots:
         where = lot.remote or "not at the service"
         note = f"  {lot.note}" if lot.note else ""
-        echo(f"  {lot.provider}:{lot.model}  {lot.count:,} asks  {lot.state}  {where}{note}")
+        echo(f"  {lot.provider}:{lot.model}  {lot.count:,} requests  {lot.state}  {where}{note}")
     if answers:
         echo(f"  {_counted(answers)}")
 
@@ -215,7 +217,7 @@ def _asks(path: Path) -> list[Any]:
                 message = f"{path}:{number}: this is no JSON: {error}"
                 raise BadParameter(message) from None
             if not isinstance(ask, str | dict):
-                message = f"{path}:{number}: an ask is a text or an object, not {line[:40]!r}"
+                message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
             found.append(ask)
     return found
@@ -229,7 +231,7 @@ def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool
         else:
             begun.look()
     except KeyboardInterrupt:
-        how = f"'pondero batch collect {begun.id}' goes on"
+        how = f"'pondero batch collect {begun.id}' continues it"
         echo(f"interrupted: the batch stays at the service; {how}", err=True)
         return 130
     answers = list(begun.answers.values())
@@ -299,7 +301,7 @@ def _print_draft(draft: "Draft", *, err: bool) -> None:
     for lot in told["lots"]:
         levels = ", ".join(lot["levels"])
         echo(styled(f"{lot['provider']}:{lot['model']}", fg="cyan"),
-             f"  {lot['asks']:,} asks at {levels}", err=err)  # fmt: skip
+             f"  {lot['asks']:,} requests at {levels}", err=err)  # fmt: skip
     price = told["price"]
     if price is None:
         echo("the most it can cost is not known; --max-tokens, or pondero[prices], tell", err=err)

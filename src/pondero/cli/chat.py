@@ -27,7 +27,7 @@ _PACE = 0.02
     epilog=examples(
         "pondero chat claude-opus-5/high",
         "pondero chat --offline                    no key, no network",
-        "pondero chat --resume                     go on with the last thread",
+        "pondero chat --resume                     continue the last thread",
         "pondero chat --resume k3f9zq",
         "pondero chat gpt-5.1/low --system 'Answer in French.'",
         "pondero chat --tool weather.py:forecast --mcp files",
@@ -42,7 +42,7 @@ _PACE = 0.02
     metavar="[ID]",
     is_flag=False,
     flag_value="last",
-    help="Go on with a thread: the last, or the one whose id begins so.",
+    help="Continue a thread: the last one, or the one whose id starts with ID.",
     shell_complete=completion.thread,
 )
 @click.option("--system", metavar="TEXT", default="", help="The system prompt.")
@@ -64,10 +64,10 @@ _PACE = 0.02
     "approved",
     metavar="NAME",
     multiple=True,
-    help="A tool that runs unasked, or 'all'.",
+    help="Run this tool (or 'all') without asking for approval.",
 )
 @policy_option
-@click.option("--no-save", is_flag=True, help="Keep no thread of it.")
+@click.option("--no-save", is_flag=True, help="Do not save this conversation.")
 def chat(
     model: str | None,
     *,
@@ -80,7 +80,7 @@ def chat(
     policies: tuple[str, ...],
     no_save: bool,
 ) -> None:
-    """Chat with MODEL. /help shows what can be said beside words."""
+    """Chat with MODEL in the terminal. Type /help for commands."""
     _check_terminal()
     _check_textual()
     from ..client import AsyncClient, Tools, load_catalog

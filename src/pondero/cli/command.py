@@ -110,9 +110,7 @@ def policy_of(choices: tuple[str, ...]) -> "PolicyDict | None":
 
 def force_option(command: Command) -> Command:
     """Give a command that writes a file the option --force; ``check_free`` obeys it."""
-    option = click.option(
-        "--force", is_flag=True, help="Overwrite the file where it is there already."
-    )
+    option = click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
     return option(command)
 
 

@@ -69,12 +69,12 @@ def contract(
     as_json: bool,
     junit_file: Path | None,
 ) -> int:
-    """Hold services, recordings or the emulator to their contract.
+    """Run the contract tests against a service or the emulator.
 
-    A contract is what we send, what comes back, and what we make of it.
-    Without a PROVIDER, all of them, or all that were recorded; without a target, the emulator.
-    What a target cannot do is reported as unsupported and is no failure.
-    PONDERO_SKIP_CONTRACT=1 skips everything.
+    The tests check what pondero sends, what comes back, and how it is read. The target is a
+    service (--live or --base-url), recordings (--cassettes) or, by default, the emulator. Without
+    PROVIDER, they run for every provider, or for every recorded one. A feature that a target lacks
+    is reported as unsupported, not as a failure. PONDERO_SKIP_CONTRACT=1 skips all tests.
     """
     from ..contract import as_junit, check_writable, run, write
     from .scoreboard import print_results

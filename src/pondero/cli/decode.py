@@ -21,12 +21,17 @@ _SHOWN = 60  # of a seal's text: enough to tell one from another
     )
 )
 @click.argument("file", type=click.File("rb"), metavar="FILE|-")
-@click.option("--dialect", metavar="D", help="The wire it came over; found out when not said.")
+@click.option("--dialect", metavar="D", help="The API dialect of the data. Default: detected.")
 @click.option(
-    "--stream", is_flag=True, default=None, help="It is a stream; found out when not said."
+    "--stream", is_flag=True, default=None, help="Read the data as a stream. Default: detected."
 )
 @click.option(
-    "--status", type=int, default=200, show_default=True, metavar="N", help="Its HTTP status."
+    "--status",
+    type=int,
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="The HTTP status of the answer.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def decode(
@@ -34,7 +39,7 @@ def decode(
 ) -> None:
     """Show what a raw answer holds: text, thinking, calls, usage.
 
-    Beside them, why it ended, and its seals.
+    It also shows the finish reason and the thinking signatures.
     """
     found = decoded(file.read(), dialect=dialect, stream=stream, status=status)
     if as_json:

@@ -23,14 +23,21 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
 )
 @click.argument("thread", required=False, shell_complete=threads)
 @click.option(
-    "--for", "target", metavar="MODEL", help="The model to hand over to.", shell_complete=models
+    "--for",
+    "target",
+    metavar="MODEL",
+    help="The model that would continue the thread.",
+    shell_complete=models,
 )
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def doctor(
     thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool
 ) -> int:
-    """Check this machine, or what of a THREAD a model would not see."""
+    """Check this installation, or preview a THREAD's handoff.
+
+    With THREAD, it shows what another model would not see of the conversation.
+    """
     if thread is not None or target is not None:
         _handoff(thread or "last", target, policies, as_json=as_json)
         return 0

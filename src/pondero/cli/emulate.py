@@ -23,7 +23,7 @@ _WIDTH = 80
     default=9100,
     show_default=True,
     metavar="N",
-    help="The port to listen on; 0 takes a free one.",
+    help="The port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on."
@@ -34,16 +34,17 @@ _WIDTH = 80
     default=2,
     show_default=True,
     metavar="N",
-    help="The look at a batch that finds it ended.",
+    help="Report a batch as finished on the Nth status check.",
 )
 @click.option(
     "--job-states", is_flag=True, help="Write JOB_STATE_... for BATCH_STATE_..., as Gemini may."
 )
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
 def emulate(*, port: int, host: str, batch_looks: int, job_states: bool, quiet: bool) -> None:
-    """Serve emulated models over HTTP: strict, and always the same.
+    """Serve emulated models over HTTP: strict and deterministic.
 
-    Any key that is not empty will do; what the services refuse is refused. Ctrl-C ends it.
+    It is as strict as the real APIs: it rejects what they reject. Any non-empty key works. Ctrl-C
+    ends it.
     """
     from ..emulator import BatchSettings, Emulator, address, bind, run
 

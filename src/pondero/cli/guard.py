@@ -25,14 +25,16 @@ _WIDTH = 80
     )
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
-@click.option("--strict", is_flag=True, help="Thinking lost without a word counts as a trap.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 also if thinking would be dropped silently."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
-    """Find what a service would refuse or lose on the second turn.
+    """Find what a service would reject or drop on the next turn.
 
-    It says where that is, what happens, and the cure. Reads cassettes, vcrpy's YAML, saved chats,
-    exported threads, and JSON Lines of exchanges. Exits with 1 where there is a trap, with 2 where
-    a file cannot be read.
+    It shows where each problem is, what happens then, and the fix. It reads cassettes, vcrpy's
+    YAML, saved chats, exported threads, and JSON Lines of exchanges. The exit code is 1 if a
+    request would be rejected, and 2 if a file cannot be read.
     """
     reports: list[GuardReport] = []
     errors: dict[str, str] = {}

@@ -26,7 +26,7 @@ _ENVIRONMENT = "environment"
 @click.group(
     cls=Group,
     epilog=examples(
-        "pondero keys set openai                    asks for it, unseen",
+        "pondero keys set openai                    typed at a hidden prompt",
         "pass show openai | pondero keys set openai",
         "pondero keys list",
         "pondero keys remove openai",
@@ -35,10 +35,10 @@ _ENVIRONMENT = "environment"
     ),
 )
 def keys() -> None:
-    """Keep the keys of services, and make keys for the gateway.
+    """Store provider API keys, and create gateway keys.
 
-    Keys of services are kept in the system's keyring, else in a file only you can read; one in the
-    environment always wins.
+    Provider keys are stored in the system's keyring, else in a file only you can read. A key in the
+    environment takes precedence. Gateway keys are for the gateway's clients.
     """
 
 
@@ -47,16 +47,16 @@ def keys() -> None:
 )
 @click.argument("provider", shell_complete=provider_names)
 def set_(provider: str) -> None:
-    """Keep a key for PROVIDER: typed unseen, or piped in."""
+    """Store a key for PROVIDER: typed at a hidden prompt, or piped in."""
     found = _provider(provider)
     variable = _variable(found)
     key = _typed(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
     if not key or not key.isprintable() or " " in key:
-        raise UsageError("this is no key: it is empty, or has blanks in it; nothing was kept")
+        raise UsageError("this is not a key: it is empty or contains spaces; nothing was stored")
     where = save_key(variable, key)
-    echo(f"the key of {found.label} is kept in {_place(where)}, for {variable}", err=True)
+    echo(f"the key of {found.label} is stored in {_place(where)}, for {variable}", err=True)
     if os.environ.get(variable):
-        echo(f"{variable} is set in the environment, and wins", err=True)
+        echo(f"{variable} is set in the environment, and takes precedence", err=True)
 
 
 _of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of the gateway.")
@@ -65,7 +65,7 @@ _config = click.option(
     "file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The gateway's configuration; else gateway.toml in pondero's config folder.",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
 )
 
 
@@ -73,7 +73,7 @@ _config = click.option(
     "list",
     epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
 )
-@click.option("--all", "every", is_flag=True, help="Also the providers that have none.")
+@click.option("--all", "every", is_flag=True, help="Also list providers without a key.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @_of_gateway
 @_config
@@ -95,7 +95,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         source = _place(row["from"]) if row["from"] else "none"
         echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
     if not rows:
-        echo("no keys; 'pondero keys set PROVIDER' keeps one", err=True)
+        echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
 
 
 async def _list_gateway(known: "Keys", *, as_json: bool) -> None:
@@ -112,20 +112,20 @@ async def _list_gateway(known: "Keys", *, as_json: bool) -> None:
         print_json({"keys": rows})
         return
     for row in rows:
-        state = "blocked" if row["blocked"] else "may come"
+        state = "blocked" if row["blocked"] else "active"
         echo(f"{row['name']:<20}{row['from']:<16}{state}")
     if not rows:
-        echo("no keys; 'pondero keys make --gateway NAME' makes one", err=True)
+        echo("no keys; 'pondero keys make --gateway NAME' creates one", err=True)
 
 
 @keys.command(epilog=examples("pondero keys block ci", "pondero keys block ci --undo"))
 @click.argument("name")
-@click.option("--undo", is_flag=True, help="Let it in again.")
+@click.option("--undo", is_flag=True, help="Unblock it.")
 @_config
 def block(*, name: str, undo: bool, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
     _with_gateway(file, lambda known: known.block(name, blocked=not undo))
-    echo(f"the key {name!r} {'may come again' if undo else 'is blocked'}", err=True)
+    echo(f"the key {name!r} {'is active again' if undo else 'is blocked'}", err=True)
 
 
 def _with_gateway(file: str | None, act: "Callable[[Keys], Awaitable[None]]") -> None:
@@ -147,18 +147,18 @@ def _with_gateway(file: str | None, act: "Callable[[Keys], Awaitable[None]]") ->
 @_of_gateway
 @_config
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
-    """Forget the key of PROVIDER, or with --gateway a client's."""
+    """Delete the key of PROVIDER, or with --gateway a gateway key."""
     if gateway:
         _with_gateway(file, lambda known: known.remove(provider))
-        echo(f"the key {provider!r} is gone", err=True)
+        echo(f"the key {provider!r} is deleted", err=True)
         return 0
     found = _provider(provider)
     _variable(found)
     gone = [variable for variable in found.keys if forget_key(variable)]
     if not gone:
-        echo(f"no key is kept for {found.label}", err=True)
+        echo(f"no key is stored for {found.label}", err=True)
         return 1
-    echo(f"the key of {found.label} is forgotten", err=True)
+    echo(f"the key of {found.label} is deleted", err=True)
     return 0
 
 
@@ -169,10 +169,10 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
-@click.option("--admin", is_flag=True, help="It may also use the console and the admin API.")
+@click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
 @click.argument("name", default="me")
 def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to make
-    """Make a key for clients of the gateway; it is shown once.
+    """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
     """

@@ -47,9 +47,11 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
     "file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The gateway's configuration; else gateway.toml in pondero's config folder.",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
 )
-@click.option("--offline", is_flag=True, help="Put emulated models behind it.")
+@click.option(
+    "--offline", is_flag=True, help="Answer with the built-in emulator instead of real providers."
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def launch(
     *, client: str, model: str | None, file: str | None, offline: bool, arguments: tuple[str, ...]

@@ -63,12 +63,16 @@ class Flags(TypedDict):
     metavar="[URL|FILE]",
     is_flag=False,
     flag_value=_LIST,
-    help="Compare with a list in the shape of models.dev.",
+    help="Compare with a list in the format of models.dev.",
 )
 @click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
-@click.option("--force", is_flag=True, help="With --write: over what is verified, too.")
-@click.option("--yes", is_flag=True, help="With --write: do not ask.")
-@click.option("--check", is_flag=True, help="With --refresh: fail on what nobody has settled.")
+@click.option("--force", is_flag=True, help="With --write: also override verified facts.")
+@click.option("--yes", is_flag=True, help="With --write: skip the confirmation prompt.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="With --refresh: exit with an error if any difference is unexplained.",
+)
 def models(
     *, provider: str | None, as_json: bool, refresh: str | None, **flags: Unpack[Flags]
 ) -> None:

@@ -23,7 +23,7 @@ _KEYLESS = (
     epilog=examples(
         "pondero serve                            every provider that has a key here",
         "pondero serve --offline                  emulated models; no key, no network",
-        "pondero serve --config gateway.toml --check    is it right? what is served?",
+        "pondero serve --config gateway.toml --check    check it, list what it serves",
         "pondero launch claude -m gemini-3-flash-preview/high    all in one",
     )
 )
@@ -32,13 +32,19 @@ _KEYLESS = (
     "file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The configuration; else gateway.toml in pondero's config folder, if it is there.",
+    help="The configuration file. Default: gateway.toml in pondero's config folder, if present.",
 )
 @click.option("--host", metavar="H", help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: a free one.")
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="How many processes.")
-@click.option("--offline", is_flag=True, help="Put emulated models behind it.")
-@click.option("--check", is_flag=True, help="Read the configuration, say what it serves, and end.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0 picks a free one."
+)
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Number of processes.")
+@click.option(
+    "--offline", is_flag=True, help="Answer with the built-in emulator instead of real providers."
+)
+@click.option(
+    "--check", is_flag=True, help="Check the configuration, print what it would serve, and exit."
+)
 def serve(
     *,
     file: str | None,
@@ -48,10 +54,11 @@ def serve(
     offline: bool,
     check: bool,
 ) -> int:
-    """Serve any model to any client, with a dial at the gate.
+    """Run a gateway: any client, any model, level rules per key.
 
-    Claude Code, Codex, Gemini CLI and every SDK can be pointed at it, each in its own wire. SIGHUP
-    reads the configuration again; Ctrl-C lets open answers end.
+    Claude Code, Codex, Gemini CLI and every SDK can use it, each with its own API. The rules set a
+    minimum and maximum thinking level. SIGHUP reloads the configuration; Ctrl-C stops the gateway
+    after open answers finish.
     """
     from msgspec.structs import replace
 
@@ -107,7 +114,7 @@ def _greeting(where: str, config: "Config", routing: "Routing") -> str:
             f"  export OPENAI_BASE_URL={where}/v1 OPENAI_API_KEY={key}",
             "",
             f"A level may follow a name: {name}/high.",
-            f"What goes on, and a dial to try: {where}/console",
+            f"Live requests, keys and a level preview: {where}/console",
             f"All of it at once: pondero launch claude -m {name}/high",
         )
     )
@@ -196,7 +203,7 @@ def _print_routes(config: "Config") -> None:
 def _dial(dial: "Dial") -> str:
     words = {
         "always": dial.force,
-        "unless asked otherwise": dial.default,
+        "default": dial.default,
         "at least": dial.floor,
         "at most": dial.cap,
     }

@@ -58,7 +58,7 @@ class Row(Struct, frozen=True):
     epilog=examples(
         "pondero stats",
         "pondero stats --days 7 --by level",
-        "pondero stats --only gateway --by key    who asked how much",
+        "pondero stats --only gateway --by key    usage by client",
         "pondero stats --svg thinking.svg",
         "pondero stats --json | jq '.rows[] | {model, thinking}'",
     )
@@ -67,17 +67,19 @@ class Row(Struct, frozen=True):
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="Only the last N days."
 )
 @click.option(
-    "--by", type=click.Choice(["model", "level", "key"]), help="Add up by one of the three."
+    "--by", type=click.Choice(["model", "level", "key"]), help="Sum by model, level or gateway key."
 )
 @click.option(
-    "--only", type=click.Choice([_THREADS, "gateway"]), help="What was asked here, or through it."
+    "--only",
+    type=click.Choice([_THREADS, "gateway"]),
+    help="Only local threads, or only gateway requests.",
 )
 @click.option(
     "--config",
     "file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The gateway's configuration; else gateway.toml in pondero's config folder.",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
 )
 @click.option(
     "--svg",
@@ -86,9 +88,7 @@ class Row(Struct, frozen=True):
     help="Write the chart to this file.",
 )
 @force_option
-@click.option(
-    "--offline", is_flag=True, help="What the emulator and recordings answered, and nothing else."
-)
+@click.option("--offline", is_flag=True, help="Only answers of the emulator and of recordings.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def stats(
     *,
@@ -101,10 +101,10 @@ def stats(
     offline: bool,
     as_json: bool,
 ) -> None:
-    """Show thinking against answer tokens, money and time.
+    """Show thinking and answer tokens, cost and time.
 
-    There is a line for each model and level, of the threads and of the gateway's ledger together.
-    Offline runs are not counted.
+    There is one line per model and level, for local threads and gateway requests together. Offline
+    runs are not counted.
     """
     check_free(svg, force=force)
     spent = _spent(days, only, file)

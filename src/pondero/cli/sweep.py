@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-_YES = click.option("--yes", is_flag=True, help="Ask the models without asking you first.")
+_YES = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 _RUN = click.argument("name", metavar="RUN")
 _RAY_ADDRESS = click.option(
     "--ray-address", metavar="HOST:PORT",
-    help="The cluster of --engine ray; unsaid, RAY_ADDRESS, else one on this machine.",
+    help="The cluster for --engine ray. Default: RAY_ADDRESS, else one on this machine.",
 )  # fmt: skip
 _KINDS = "exact includes numeric regex choice json_schema python command model"
 
@@ -60,44 +60,55 @@ def _options(command: Command) -> Command:
         (
             click.option(
                 "-m", "--model", "models", multiple=True, metavar="MODEL[/LEVEL]",
-                help="A model to sweep; may be repeated. Of several, the first has the reference.",
+                help="A model to sweep. May be repeated; the reference is a level of the first.",
                 shell_complete=complete_model,
             ),
-            click.option("--levels", metavar="all|LIST", help="What to compare, as off,low,high."),
-            click.option("--judge", metavar="KIND[:ARG]", help=f"What is right: {_KINDS}."),
+            click.option(
+                "--levels", metavar="all|LIST", help="Levels to compare, as off,low,high."
+            ),
+            click.option("--judge", metavar="KIND[:ARG]", help=f"How to grade answers: {_KINDS}."),
             click.option(
                 "--reference", metavar="LEVEL",
-                help="The level that the others are held against; unsaid, the highest.",
+                help="The level to compare the others with. Default: the highest.",
             ),
             click.option(
                 "--against", type=click.Choice(["reference", "best"]),
-                help="Hold arms against the reference, or each against every other one.",
+                help="Compare arms with the reference, or with each other to find the best.",
             ),
             click.option(
                 "--margin", type=float, metavar="SHARE",
-                help="How much worse is still good enough; unsaid, 0.05.",
+                help="How much worse a level may be and still count as good enough. Default: 0.05.",
             ),
             click.option("--repeats", type=int, metavar="K", help="Ask every question K times."),
             click.option(
                 "--cluster", metavar="FIELD",
-                help="Questions with the same value of this metadata belong together.",
+                help="Treat questions with the same value of this metadata field as one cluster.",
             ),
             click.option(
                 "--max-cost", type=float, metavar="USD",
-                help="Never spend more than this on answers; a model that judges is apart.",
+                help="Stop before answers cost more than this. "
+                "A judge model's cost is not included.",
             ),
-            click.option("--max-tokens", type=int, metavar="N", help="The most of one answer."),
+            click.option(
+                "--max-tokens", type=int, metavar="N",
+                help="Maximum output tokens of one answer.",
+            ),
             click.option("--system", metavar="TEXT", help="The system prompt."),
-            click.option("--engine", metavar="live|batch|ray", help="How to ask; unsaid, live."),
+            click.option(
+                "--engine", metavar="live|batch|ray",
+                help="How to send the questions. Default: live.",
+            ),
             _RAY_ADDRESS,
-            click.option("--seed", type=int, metavar="N", help="Draws the order of the questions."),
+            click.option(
+                "--seed", type=int, metavar="N", help="Seed for the order of the questions."
+            ),
             click.option(
                 "--offline", is_flag=True, default=None,
-                help="Ask the built-in emulator, which errs less the more it thinks.",
+                help="Use the built-in emulator, which makes fewer mistakes at higher levels.",
             ),
             click.option(
                 "--unpriced", is_flag=True, default=None,
-                help="Ask models whose price is not known.",
+                help="Allow models whose price is unknown.",
             ),
         )
     ):  # fmt: skip
@@ -120,9 +131,9 @@ def _options(command: Command) -> Command:
 def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) -> int:
     """Ask the questions of DATA at every level, and say which is enough.
 
-    DATA is JSONL or CSV with the fields input and target, and perhaps id, choices and metadata. A
-    SWEEP.toml has the same options by their names, and data. What was answered is kept on disk, and
-    'pondero sweep resume' goes on after anything.
+    DATA is JSONL or CSV with the fields input and target, and optionally id, choices and metadata.
+    A SWEEP.toml has the same options by their names, and data. Answers are saved on disk as they
+    arrive: 'pondero sweep resume' continues after any interruption.
     """
     from ..sweep import PILOT, create_run, make_engine, make_judge, make_outline
     from .sweep_output import print_outline
@@ -150,7 +161,7 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
 @_YES
 @_JSON
 def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> int:
-    """Go on with a run; what was answered is not asked again."""
+    """Continue a run; answered questions are not asked again."""
     from msgspec.structs import replace
 
     from ..sweep import Run, find_run, make_engine, make_judge
@@ -211,7 +222,7 @@ def show(name: str, *, judge: str | None, as_json: bool) -> None:
 @_YES
 @_JSON
 def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
-    """Judge the answers of a run anew; the models are not asked again."""
+    """Judge the saved answers of a run again with another judge."""
     from ..sweep import Run, Runner, check_judge, compute_results, find_run, make_engine, make_judge
 
     other = make_judge(kind)
@@ -378,7 +389,7 @@ async def _interruptible(
     name = begun.facts.run
     echo(
         f"interrupted: {did}, {len(begun.answers()):,} answers are kept; "
-        f"'pondero sweep resume {name}' goes on",
+        f"'pondero sweep resume {name}' continues it",
         err=True,
     )
     return 130

@@ -78,15 +78,19 @@ def export(
 
 
 @click.command(epilog=examples("pondero sweep demo", "pondero sweep demo --html demo.html"))
-@click.option("--html", type=_FILE, metavar="FILE", help="The report; unsaid, beside the run.")
+@click.option(
+    "--html", type=_FILE, metavar="FILE", help="The report file. Default: next to the run."
+)
 @force_option
-@click.option("--seed", type=int, default=0, metavar="N", help="Draws questions and answers.")
+@click.option(
+    "--seed", type=int, default=0, metavar="N", help="Seed for the questions and answers."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     """See a sweep from beginning to end; no key needed.
 
-    The built-in emulator answers, which errs less the more it thinks. What is found is found by the
-    same means as with real models, and says nothing about them.
+    The built-in emulator answers; it makes fewer mistakes at higher levels. The method is the same
+    as with real models, but the result says nothing about them.
     """
     from ..sweep import (
         compute_results,

@@ -35,7 +35,7 @@ _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "h
     ),
 )
 def threads() -> None:
-    """Read, search, export, delete what ask and chat keep.
+    """Show, search, export and delete saved conversations.
 
     A thread is named by its id, the beginning of its id, or "last".
     """
@@ -53,7 +53,7 @@ def threads() -> None:
     default=50,
     show_default=True,
     metavar="N",
-    help="No more than so many, the last used first.",
+    help="Maximum number of threads, the last used first.",
 )
 @_JSON
 def list_(*, limit: int, as_json: bool) -> None:
@@ -72,7 +72,7 @@ def list_(*, limit: int, as_json: bool) -> None:
     epilog=examples("pondero threads show last", "pondero threads show k3f9 --last 4 --thinking")
 )
 @click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last so many messages.")
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
 @click.option("--thinking", is_flag=True, help="Show the thinking too.")
 @_JSON
 def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> None:
@@ -93,7 +93,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option(
-    "--limit", type=click.IntRange(1), default=50, metavar="N", help="No more than so many places."
+    "--limit", type=click.IntRange(1), default=50, metavar="N", help="Maximum number of results."
 )
 @_JSON
 def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
@@ -127,14 +127,14 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     "--to",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The file to write; its ending says the form.",
+    help="The file to write; its extension selects the format.",
 )
 @force_option
 @click.option(
     "--format",
     "form",
     type=click.Choice(sorted(set(_FORMS.values()))),
-    help="The form, where no ending says it; else markdown.",
+    help="The format. Default: by the file's extension, else markdown.",
 )
 def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> None:
     """Write a thread as Markdown, HTML or JSON Lines.

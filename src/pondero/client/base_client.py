@@ -173,7 +173,7 @@ class BaseClient(Generic[T]):
         """Return what moves the bytes, one for all threads; raises UsageError after closing."""
         if self._closed:
             name = type(self).__name__
-            message = f"this {name} is closed; make another, or close it when all is asked"
+            message = f"this {name} is closed; create a new one"
             raise UsageError(message)
         if self._transport is None:
             # Of threads that come here together, all get one transport; the others opened nothing.

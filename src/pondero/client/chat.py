@@ -61,7 +61,7 @@ class _Chat(Generic[C]):
         if "attachments" in options:
             raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
         if isinstance(steps, bool) or steps < 1:
-            message = f"steps={steps!r} cannot be; a turn asks at least once"
+            message = f"invalid steps={steps!r}; use 1 or more"
             raise BadParameter(message)
         self.messages: tuple[Message, ...] = tuple(messages)
         self.refusals: tuple[Rejection, ...] = ()
@@ -303,7 +303,7 @@ class Chat(_Chat[Client]):
 
     def _checked(self, client: Client | None) -> Client:
         if not isinstance(client, Client | None):
-            raise UsageError("a Chat waits, and asks through a Client; AsyncChat awaits")
+            raise UsageError("Chat needs a Client; use AsyncChat with an AsyncClient")
         return client or default_client()
 
     def _run(
@@ -394,7 +394,7 @@ class AsyncChat(_Chat[AsyncClient]):
 
     def _checked(self, client: AsyncClient | None) -> AsyncClient:
         if not isinstance(client, AsyncClient | None):
-            raise UsageError("an AsyncChat awaits, and asks through an AsyncClient; Chat waits")
+            raise UsageError("AsyncChat needs an AsyncClient; use Chat with a Client")
         return client or default_async_client()
 
     async def _run(

@@ -67,7 +67,7 @@ def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tupl
         return tuple(_merged(given))
     parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
-        raise BadParameter("there is nothing to ask; give words, parts or messages")
+        raise BadParameter("the prompt is empty; pass text, parts or messages")
     return (Message("user", parts),)
 
 

@@ -161,7 +161,7 @@ class _Link:
             except TimeoutError:
                 await self.close()
                 seconds = self.spec.timeout
-                message = f"the MCP server {self.spec.name!r} was not ready after {seconds:g} s"
+                message = f"the MCP server {self.spec.name!r} did not start within {seconds:g} s"
                 raise Timeout(message) from None
             except BaseException:
                 ready.cancel()

@@ -175,7 +175,7 @@ def _price(entry: ModelEntry, usage: Usage) -> int:
     if entry.provider.auth == "none":  # a server of one's own
         return 0
     cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
-    message = f"what {entry.id} costs is not known, so no budget in money can hold for it{cure}"
+    message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
     raise PermissionDenied(message, status=403)
 
 

@@ -222,11 +222,13 @@ class _Reader:
         if parts.password:
             raise self._wrong(
                 ("server", name),
-                "a password stands in this address",
+                "this address contains a password",
                 f'write {name} = "env:NAME" and put the address into that variable',
             )
         if parts.scheme not in schemes:
-            raise self._wrong(("server", name), f"{said!r} cannot be", f"write {WRITTEN[name]}")
+            raise self._wrong(
+                ("server", name), f"invalid {name} {said!r}", f"write {WRITTEN[name]}"
+            )
 
     def _route(self, place: Place, row: dict[str, Any]) -> Route:
         to = row.get("to")
@@ -277,7 +279,7 @@ class _Reader:
         if provider.key is not None and not provider.key.startswith(REFERENCES):
             variable = next(iter(known[name].keys), "NAME")
             cure = f'write key = "env:{variable}", "file:PATH" or "keyring:{variable}"'
-            raise self._wrong((*place, "key"), "a key itself may not stand here", cure)
+            raise self._wrong((*place, "key"), "do not put the key itself in this file", cure)
         if provider.url is not None:
             self._check_url(provider.url, (*place, "url"))
         return provider
@@ -286,7 +288,7 @@ class _Reader:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.username or parts.password:
             cure = f"write {WRITTEN['key']} beside an address without one"
-            raise self._wrong(place, "a password stands in this address", cure)
+            raise self._wrong(place, "this address contains a password", cure)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise self._wrong(place, f"{url!r} is no address", f"write {WRITTEN['url']}")
 

@@ -34,19 +34,19 @@ def check_place(http: HttpRequest, config: Config, keys: Sequence[Key]) -> None:
     name = urlsplit(f"//{host}").hostname or ""
     if not any(key.admin for key in keys):
         if not is_loopback(config.server.host):
-            message = "the console needs an admin's key here; 'pondero keys make --gateway --admin'"
+            message = "the console needs an admin key here; 'pondero keys make --gateway --admin'"
             raise NotAllowed(403, message)
         if not is_loopback(name) or any(each in http.headers for each in _FORWARDED):
             message = (
-                f"without an admin's key the console is there for this machine alone, not for "
-                f"{name!r}; 'pondero keys make --gateway --admin' makes one"
+                f"without an admin key the console is available on this machine only, not as "
+                f"{name!r}; create a key with 'pondero keys make --gateway --admin'"
             )
             raise NotAllowed(403, message)
     origin = http.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
-        raise NotAllowed(403, "another site's page asked for this")
+        raise NotAllowed(403, "cross-site request blocked")
     if http.headers.get("sec-fetch-site", "none") not in _OWN:
-        raise NotAllowed(403, "another site's page asked for this")
+        raise NotAllowed(403, "cross-site request blocked")
 
 
 def check_admin(http: HttpRequest, keys: Sequence[Key]) -> None:
@@ -55,9 +55,9 @@ def check_admin(http: HttpRequest, keys: Sequence[Key]) -> None:
         return
     found = who(HttpRequest(http.method, "", _spoken(http.headers)), keys)
     if found is None:
-        raise NotAllowed(401, "this needs an admin's key, as 'Authorization: Bearer KEY'")
+        raise NotAllowed(401, "an admin key is required: send 'Authorization: Bearer KEY'")
     if found.key is None or not found.key.admin:
-        raise NotAllowed(403, f"the key {found.name!r} is not an admin's")
+        raise NotAllowed(403, f"the key {found.name!r} is not an admin key")
 
 
 def _spoken(headers: Mapping[str, str]) -> dict[str, str]:

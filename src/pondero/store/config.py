@@ -175,7 +175,9 @@ def check_setting(name: str) -> None:
     if name in _CHECKS:
         return
     if _SECRET.fullmatch(name):
-        message = f"{name} is for a key, and none stands here; use 'pondero keys set PROVIDER'"
+        message = (
+            f"{name} would be a key, and config.toml holds no keys; use 'pondero keys set PROVIDER'"
+        )
         raise BadConfig(message)
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
 
@@ -187,7 +189,7 @@ def check_setting(name: str) -> None:
 
 def _model(value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
-        message = f"model={value!r} cannot be; use a name such as claude-opus-5/high"
+        message = f"invalid model={value!r}; use a name such as claude-opus-5/high"
         raise BadConfig(message)
 
 
@@ -201,19 +203,19 @@ def _thinking(value: Any) -> None:
 
 def _save(value: Any) -> None:
     if not isinstance(value, bool):
-        message = f"save={value!r} cannot be; use true or false"
+        message = f"invalid save={value!r}; use true or false"
         raise BadConfig(message)
 
 
 def _theme(value: Any) -> None:
     if not isinstance(value, str) or not _WORD.fullmatch(value):
-        message = f"theme={value!r} cannot be; use the name of one, such as nord: see /theme"
+        message = f"invalid theme={value!r}; use a theme's name, such as nord (see /theme)"
         raise BadConfig(message)
 
 
 def _approved(value: Any) -> None:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        message = f"tools.approved={value!r} cannot be; use a list of SOURCE/TOOL"
+        message = f"invalid tools.approved={value!r}; use a list of SOURCE/TOOL"
         raise BadConfig(message)
 
 

@@ -67,7 +67,10 @@ def _sendable(key: str, provider: Provider, where: str) -> str:
     """Return the key; raises BadParameter for one that no header can carry (a long dash)."""
     if key.isascii() and key.isprintable():
         return key
-    message = f"the key of {provider.label} {where} has letters that no key has; copy it anew"
+    message = (
+        f"the key of {provider.label} {where} contains characters that are not valid in a key; "
+        "copy it again"
+    )
     raise BadParameter(message)
 
 

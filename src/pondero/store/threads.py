@@ -270,7 +270,9 @@ class Threads:
             query = "SELECT id FROM threads ORDER BY updated DESC, number DESC LIMIT 1"
             rows = self._database.rows(query)
             if not rows:
-                raise UnknownThread("there is no thread yet; 'pondero ask' and 'chat' keep them")
+                raise UnknownThread(
+                    "no saved threads yet; 'pondero ask' and 'pondero chat' save them"
+                )
             return str(rows[0][0])
         query = "SELECT id FROM threads WHERE id = ? OR substr(id, 1, ?) = ? ORDER BY id LIMIT 6"
         low = replace_unencodable(id).strip().lower()

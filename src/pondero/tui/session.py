@@ -238,7 +238,7 @@ def unforeseen(error: BaseException | None) -> str:
     """Return an unexpected error in one line, with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__ if error else None)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"something unforeseen happened{where}: {type(error).__name__}: {error}"
+    return f"unexpected error{where}: {type(error).__name__}: {error}"
 
 
 _REPAIRS = frozenset(

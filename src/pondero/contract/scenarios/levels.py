@@ -282,7 +282,7 @@ def thinking_unsupported_model(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 
 def thinking_invalid_level(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """A level that is none is refused before anything is sent, and the words that are one named."""
+    """An unknown level is rejected before anything is sent; the error lists the valid ones."""
     for wish in _NO_LEVELS:
         try:
             bench.try_ask(QUESTION, wish)

@@ -66,7 +66,7 @@ async function sent(place, { method = "GET", body } = {}) {
 
 function entered(again) {
   const field = document.getElementById("enter-key");
-  if (again) document.getElementById("enter-why").textContent = "The gateway does not take that key. Another one?";
+  if (again) document.getElementById("enter-why").textContent = "That key was not accepted. Try another.";
   dialog.showModal();
   field.focus();
   return new Promise((done) => {

@@ -1,4 +1,4 @@
-// The chart: answers weigh upward, thinking downward, on one scale; money is a strip below it.
+// The chart: answer tokens up and thinking tokens down on one scale; cost is a strip below it.
 
 import { LEVELS, compact, el, moment, money, number, svg } from "./elements.js";
 
@@ -85,7 +85,7 @@ function nice(rough) {
 function strip(width, height, gap, bar, left) {
   const most = Math.max(...drawn.steps.map((step) => step.cost), 0);
   const foot = height - MARGIN.foot;
-  const label = svg("text", { class: "tick", x: MARGIN.left - 8, y: foot - 2, "text-anchor": "end" }, most ? money(most) : "money");
+  const label = svg("text", { class: "tick", x: MARGIN.left - 8, y: foot - 2, "text-anchor": "end" }, most ? money(most) : "cost");
   const bars = drawn.steps.map((step, at) => step.cost
     ? svg("rect", { class: "fill-money", x: left(at) + (gap - bar) / 2, y: foot - (step.cost / most) * (STRIP - 8), width: bar, height: (step.cost / most) * (STRIP - 8) })
     : null).filter(Boolean);
@@ -103,7 +103,7 @@ function mark() {
   for (const column of plot.querySelectorAll(".column")) column.classList.toggle("on", Number(column.dataset.at) === chosen);
   const step = chosen === null ? null : drawn.steps[chosen];
   if (!step) {
-    readout.textContent = drawn.steps.some((each) => each.requests) ? "Point at a step, or use the arrow keys." : "Nothing in this span of time.";
+    readout.textContent = drawn.steps.some((each) => each.requests) ? "Point at a step, or use the arrow keys." : "No requests in this time span.";
     return;
   }
   const levels = LEVELS.filter((level) => step.levels[level]).map((level) => `${level} ${compact(step.levels[level])}`);
@@ -115,7 +115,7 @@ function mark() {
 
 function tabulate() {
   const rows = drawn.steps.filter((step) => step.requests);
-  const head = ["from", "requests", "answer", "thinking", ...LEVELS.slice(1), "money"];
+  const head = ["from", "requests", "answer", "thinking", ...LEVELS.slice(1), "cost"];
   document.getElementById("plot-table").replaceChildren(el("table", {},
     el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, ...rows.map((step) => el("tr", {},

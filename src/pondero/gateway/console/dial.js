@@ -1,4 +1,4 @@
-// The page of the dial: a model, a level, and the very JSON that would be sent.
+// The dial page: a model, a level, and the exact JSON that would be sent.
 
 import { ask } from "./api.js";
 import { LEVELS, compact, el, svg } from "./elements.js";
@@ -16,7 +16,7 @@ export async function openDial() {
   document.getElementById("dial-models").replaceChildren(
     ...models.map((each) => el("option", { value: each.name }, each.name === each.model ? each.label : each.model)));
   const chosen = holder.value;
-  holder.replaceChildren(el("option", { value: "" }, "nobody in particular"), ...keys.map((key) => el("option", { value: key.name }, key.name)));
+  holder.replaceChildren(el("option", { value: "" }, "no key"), ...keys.map((key) => el("option", { value: key.name }, key.name)));
   holder.value = keys.some((key) => key.name === chosen) ? chosen : "";
   if (!model.value) model.value = example(models);
   await look();
@@ -58,7 +58,7 @@ function show(found, wish) {
   if (found.rule) facts.push(["rule", `${found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
   for (const note of plan.adjustments) facts.push([note.code.replaceAll("_", " "), note.why]);
   facts.push(["facts", `${plan.facts.source}; checked ${plan.facts.checked ?? "never"}`]);
-  if (!found.served) facts.push(["note", "this gateway does not serve this model; its rules hold for nobody here"]);
+  if (!found.served) facts.push(["note", "this gateway does not serve this model, so its rules do not apply"]);
   document.getElementById("verdict").replaceChildren(...facts.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
   where.replaceChildren(el("b", {}, found.method), ` ${found.url}`);
   sheets.plan.textContent = JSON.stringify(plan, null, 2);

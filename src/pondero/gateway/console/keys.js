@@ -1,4 +1,4 @@
-// The page of keys: who may come and within which bounds; making, blocking and removing them.
+// The keys page: lists keys with their rules and quotas, and creates, blocks and removes them.
 
 import { ask } from "./api.js";
 import { LEVELS, compact, el, money } from "./elements.js";
@@ -11,20 +11,20 @@ export async function openKeys() {
   const { keys, guarded } = await ask("keys");
   document.getElementById("keys-note").textContent = guarded
     ? "Only admins see this page."
-    : "Whoever reaches this machine's own address sees this page. Make a key that may use the console, and only who has it does.";
+    : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
   document.getElementById("keys").replaceChildren(
     ...keys.map(cardOf),
-    ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys: everybody on this machine may ask."), " With the first key, everybody needs one.")]),
+    ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
 }
 
 function cardOf(key) {
-  const state = key.blocked ? el("span", { class: "tag wrong" }, "blocked") : el("span", { class: "tag good" }, "may come");
+  const state = key.blocked ? el("span", { class: "tag wrong" }, "blocked") : el("span", { class: "tag good" }, "active");
   return el("li", { class: key.blocked ? "card blocked" : "card", "data-key": key.name },
     el("div", { class: "line" },
       el("h2", {}, key.name), state, key.admin ? el("span", { class: "tag" }, "admin") : null,
       el("span", { class: "acts" },
-        el("button", { type: "button", class: "quiet", onclick: () => change(key) }, key.blocked ? "Let in again" : "Block"),
+        el("button", { type: "button", class: "quiet", onclick: () => change(key) }, key.blocked ? "Unblock" : "Block"),
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
     el("dl", { class: "facts" },
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
@@ -36,8 +36,8 @@ function cardOf(key) {
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 
 function dialOf(dial) {
-  const words = [["force", "always "], ["default", "unless asked otherwise "], ["floor", "at least "], ["cap", "at most "]];
-  return words.filter(([name]) => dial[name]).map(([name, word]) => word + dial[name]).join(", ") || "as asked";
+  const words = [["force", "always "], ["default", "default "], ["floor", "at least "], ["cap", "at most "]];
+  return words.filter(([name]) => dial[name]).map(([name, word]) => word + dial[name]).join(", ") || "no limit";
 }
 
 function boundOf(bound) {
@@ -122,5 +122,5 @@ document.getElementById("made-copy").addEventListener("click", async (event) => 
   setTimeout(() => (event.target.textContent = "Copy"), 1500);
 });
 for (const select of form.querySelectorAll("[data-levels]")) {
-  select.append(el("option", { value: "" }, "as asked"), ...LEVELS.map((level) => el("option", {}, level)));
+  select.append(el("option", { value: "" }, "no limit"), ...LEVELS.map((level) => el("option", {}, level)));
 }

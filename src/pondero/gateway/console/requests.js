@@ -1,4 +1,4 @@
-// The page of requests: sums, the chart, live rows, and what the rules of keys and routes did.
+// The requests page: totals, the chart, live rows, and the rules applied by keys and routes.
 
 import { ask } from "./api.js";
 import { drawBalance } from "./balance.js";
@@ -64,13 +64,13 @@ function rowOf(row, fresh) {
   const name = row.model === null ? row.said || "–" : row.model.slice(row.model.indexOf(":") + 1);
   return el("tr", { role: "row", class: [fresh && "fresh", bad && "bad"].filter(Boolean).join(" ") || null, "data-id": row.id },
     cell("time", "time", clock(row.at)),
-    cell("who", "who", row.key),
+    cell("client", "who", row.key),
     cell("model", "model", el("b", {}, name), row.model ? el("small", {}, row.model.split(":")[0]) : null),
     cell("level", "level", ...levelOf(row, bad)),
     cell("thinking", "number thinking", number(row.thinking)),
     cell("answer", "number", number(row.answer)),
     cell("took", "number", seconds(row.seconds)),
-    cell("money", "number", row.offline ? el("span", { title: "emulated; what it would have cost" }, money(row.cost)) : money(row.cost)),
+    cell("cost", "number", row.offline ? el("span", { title: "emulated: what the real model would have cost" }, money(row.cost)) : money(row.cost)),
   );
 }
 
@@ -80,7 +80,7 @@ function levelOf(row, bad) {
   const sent = tokens(row.sent);
   const same = asked === row.sent || asked === null;
   const words = same
-    ? el("span", { class: "words" }, asked === null ? el("i", {}, "unasked") : null, asked === null ? " → " : null, sent)
+    ? el("span", { class: "words" }, asked === null ? el("i", {}, "not set") : null, asked === null ? " → " : null, sent)
     : el("span", { class: "words" }, tokens(asked), el("span", { "aria-hidden": "true" }, " → "), unseen(" became "), el("b", {}, sent));
   const why = row.why ?? row.adjustments[0];
   return [
@@ -99,7 +99,7 @@ async function look() {
   const span = document.querySelector("input[name=span]:checked").value;
   ({ figures } = await ask(`figures?span=${span}`));
   if (figures === null) {
-    document.getElementById("readout").textContent = "The ledger is off, so there are no figures over time.";
+    document.getElementById("readout").textContent = "The ledger is disabled, so there is no history to show.";
     return;
   }
   offerModels();
@@ -131,10 +131,10 @@ function drawSums(slices) {
   const refused = Object.entries(figures.ends).reduce((total, [end, times]) => total + (end === "done" ? 0 : times), 0);
   const shown = [
     ["requests", compact(sum(slices, "requests")), refused ? `${number(refused)} not answered` : ""],
-    ["thinking tokens", compact(thinking), thinking + answer ? `${percent(thinking / (thinking + answer))} of what was written` : "", "thinking"],
+    ["thinking tokens", compact(thinking), thinking + answer ? `${percent(thinking / (thinking + answer))} of output tokens` : "", "thinking"],
     ["answer tokens", compact(answer), "", "answer"],
-    ["money", money(sum(slices, "cost")), ""],
-    ["ceilings that bit", compact(bitten), ""],
+    ["cost", money(sum(slices, "cost")), ""],
+    ["rules applied", compact(bitten), ""],
   ];
   document.getElementById("sums").replaceChildren(
     ...shown.map(([name, value, beside, tint]) =>
@@ -160,7 +160,7 @@ function drawModels(slices) {
       el("span", { class: "cost" }, money(model.cost)),
       barOf(model, most),
       el("small", {}, `${compact(model.requests)} ${model.requests === 1 ? "request" : "requests"}, ${compact(model.thinking)} thinking, ${compact(model.answer)} answer`))),
-    ...(ranked.length ? [] : [el("li", { class: "none" }, "Nothing in this span.")]),
+    ...(ranked.length ? [] : [el("li", { class: "none" }, "No requests in this time span.")]),
   );
 }
 
@@ -187,7 +187,7 @@ function drawBites() {
       el("b", { class: "times" }, `${compact(bite.times)}×`),
       el("span", {}, el("b", {}, bite.key), ` ${RULES[bite.why] ?? bite.why} on `, el("code", {}, bite.said)),
       bite.sent ? el("small", {}, `${tokens(bite.asked)} → ${tokens(bite.sent)}`) : null)),
-    ...(figures.bites.length ? [] : [el("li", { class: "none" }, "No rule of a route or key changed anything.")]),
+    ...(figures.bites.length ? [] : [el("li", { class: "none" }, "No route or key rule changed a request.")]),
   );
 }
 
@@ -195,7 +195,7 @@ function drawAdjustments() {
   const codes = Object.entries(figures.adjustments).slice(0, 8);
   document.getElementById("adjustments").replaceChildren(
     ...codes.map(([code, times]) => el("li", {}, el("code", {}, code), el("span", {}, compact(times)))),
-    ...(codes.length ? [] : [el("li", { class: "none" }, "Everything went out as it was asked.")]),
+    ...(codes.length ? [] : [el("li", { class: "none" }, "Every request was sent exactly as asked.")]),
   );
 }
 
