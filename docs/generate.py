@@ -28,7 +28,7 @@ from pondero.catalog import (
 )
 from pondero.client import load_catalog
 from pondero.contract import SCENARIOS
-from pondero.gateway import known_clients
+from pondero.gateway import load_clients
 from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest_level
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -339,7 +339,7 @@ def account() -> str:
 def clients() -> str:
     """Return the clients that can be launched, with their settings and install commands."""
     rows = []
-    for row in known_clients().values():
+    for row in load_clients().values():
         flags = [each for each in (*row.arguments, *row.model_arguments) if each.startswith("-")]
         said = [*row.env, *row.model_env, *dict.fromkeys(flags)]
         ways = " ".join(f"`{each}`" for each in said)

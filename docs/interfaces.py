@@ -46,7 +46,7 @@ VALUES = {
 }
 """The possible values of settings outside the policy."""
 
-_INNER = {"Dial": "thinking", "Budget": "budget", "Limit": "limit"}
+_INNER = {"LevelRules": "thinking", "SpendBudget": "budget", "RateLimitRule": "limit"}
 """The inline tables of gateway.toml, by their classes."""
 
 
@@ -159,9 +159,14 @@ def servers() -> str:
 def gateway_file() -> str:
     """Return the tables of gateway.toml with their fields and defaults."""
     names = ("server", "[route]", "provider.NAME", "[key]")
-    kinds = (gateway.Server, gateway.Route, gateway.Provider, gateway.Key)
+    kinds = (
+        gateway.ServerConfig,
+        gateway.GatewayRoute,
+        gateway.ProviderOverride,
+        gateway.GatewayKey,
+    )
     tables = {f"[{name}]": kind for name, kind in zip(names, kinds, strict=True)}
-    for kind in (gateway.Dial, gateway.Budget, gateway.Limit):
+    for kind in (gateway.LevelRules, gateway.SpendBudget, gateway.RateLimitRule):
         tables[f"{_INNER[kind.__name__]} = {{ ... }}"] = kind
     return "\n\n".join(
         f"### `{name}`\n\n{_said(kind)}\n\n{_fields(kind, _toml)}" for name, kind in tables.items()

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from pondero.cli.app import run
-from pondero.gateway import configured
-from pondero.gateway.config import Server
+from pondero.gateway import load_config
+from pondero.gateway.config import ServerConfig
 from pondero.store import load_catalog
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
@@ -37,7 +37,7 @@ def test_the_configuration_is_right(capsys, monkeypatch):
 
 
 def test_every_variable_that_the_configuration_refers_to_is_set():
-    server = configured(str(DEPLOY / "gateway.toml"), load_catalog(), offline=True).server
+    server = load_config(str(DEPLOY / "gateway.toml"), load_catalog(), offline=True).server
     named = {each.removeprefix("env:") for each in (server.state, server.ledger)}
     assert named <= set(COMPOSE["services"]["gateway"]["environment"])
 
@@ -58,9 +58,9 @@ def test_the_services_of_the_addresses_are_there_and_have_a_check_of_health():
 def test_a_container_is_given_longer_to_stop_than_answers_have_to_end():
     assert (
         int(COMPOSE["services"]["gateway"]["stop_grace_period"].removesuffix("s"))
-        > Server().drain_seconds
+        > ServerConfig().drain_seconds
     )
-    assert int(unit()["Service"]["TimeoutStopSec"]) > Server().drain_seconds
+    assert int(unit()["Service"]["TimeoutStopSec"]) > ServerConfig().drain_seconds
 
 
 def test_the_image_is_made_of_known_instructions_and_files_that_are_there():

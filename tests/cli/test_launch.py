@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pondero.gateway import known_clients
+from pondero.gateway import load_clients
 
 MAIN = "from pondero.cli import main; main()"
 ASKS = """\
@@ -180,13 +180,13 @@ def test_a_client_that_was_killed_is_told_as_a_shell_tells_it(launched):
     assert started.returncode == 128 + signal.SIGKILL
 
 
-@pytest.mark.parametrize("name", known_clients())
+@pytest.mark.parametrize("name", load_clients())
 def test_a_missing_client_gets_the_line_that_installs_it(call, monkeypatch, tmp_path, name):
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = call("launch", name, "-m", "gpt-5.5", "--offline")
 
     assert (code, out) == (2, "")
-    assert f"install it with: {known_clients()[name].install}" in err
+    assert f"install it with: {load_clients()[name].install}" in err
 
 
 def test_an_unknown_client_or_model_is_one_line_with_a_guess(call, launched):

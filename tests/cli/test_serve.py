@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from pondero.emulator import Emulator
-from pondero.gateway import Config, hash_of
+from pondero.gateway import GatewayConfig, hash_key
 
 ROUTES = """\
 [server]
@@ -25,14 +25,14 @@ thinking = { default = "medium", floor = "low", cap = "high" }
 match = "claude-*"
 to = "google:gemini-3-flash-preview"
 """
-KEY = f'\n[[key]]\nname = "ci"\nhash = "{hash_of("a-key")}"\nmodels = ["opus"]\n'
+KEY = f'\n[[key]]\nname = "ci"\nhash = "{hash_key("a-key")}"\nmodels = ["opus"]\n'
 
 
 @pytest.fixture
 def served(monkeypatch, tmp_path):
     """Return what would be served, without serving it."""
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
-    calls: list[tuple[Config, object]] = []
+    calls: list[tuple[GatewayConfig, object]] = []
 
     def stand_in(config, *, transport=None, ready=None):
         calls.append((config, transport))

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.tui.terminal import running
 
-from pondero.gateway import hash_of
+from pondero.gateway import hash_key
 
 COMMANDS = [
     ("levels", "claude-sonnet-4-5"),
@@ -65,7 +65,7 @@ def test_on_a_narrow_terminal_a_row_is_a_block(environment):
 
 def test_routes_on_a_narrow_terminal_stand_under_their_names(environment, tmp_path):
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "gateway.toml").write_text(ROUTES % hash_of("a-key"))
+    (tmp_path / "config" / "gateway.toml").write_text(ROUTES % hash_key("a-key"))
     lines = shown("serve", "--check", "--offline", environment=environment, columns=40)
     assert lines[lines.index("  opus") :] == [
         "  opus",

@@ -10,25 +10,29 @@ from pondero import plan
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Dial, Key, Route, Server
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules, ServerConfig
 from pondero.gateway.feed import KEPT, Feed
-from pondero.gateway.gate import Gate
+from pondero.gateway.gate import GatewayContext
 from pondero.gateway.receipt import Receipt
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.secrets import hash_key
 from pondero.gateway.server import _server
 
 HERE = {"host": "127.0.0.1:8787"}
 ADMIN, PLAIN = "pnd_admin", "pnd_plain"
-KEYS = (Key("boss", hash_of(ADMIN), admin=True), Key("ci", hash_of(PLAIN)))
-ROUTE = Route(match="opus", to=("anthropic:claude-opus-5",), thinking=Dial(cap="medium"))
+KEYS = (GatewayKey("boss", hash_key(ADMIN), admin=True), GatewayKey("ci", hash_key(PLAIN)))
+ROUTE = GatewayRoute(
+    match="opus", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap="medium")
+)
 
 
-def gate_of(*, host: str = "127.0.0.1", keys: tuple[Key, ...] = ()) -> Gate:
-    config = Config(Server(host=host), (ROUTE,), keys=keys)
-    return Gate(config, Emulator(any_model=True))
+def gate_of(*, host: str = "127.0.0.1", keys: tuple[GatewayKey, ...] = ()) -> GatewayContext:
+    config = GatewayConfig(ServerConfig(host=host), (ROUTE,), keys=keys)
+    return GatewayContext(config, Emulator(any_model=True))
 
 
-def said(gate: Gate, method: str, place: str, body: object = None, **headers: str) -> Came:
+def said(
+    gate: GatewayContext, method: str, place: str, body: object = None, **headers: str
+) -> Came:
     sent = {**HERE, **{name.replace("_", "-"): value for name, value in headers.items()}}
     if body is not None:
         sent["content-type"] = "application/json"
@@ -36,7 +40,7 @@ def said(gate: Gate, method: str, place: str, body: object = None, **headers: st
     return asyncio.run(came(App(gate), HttpRequest(method, f"http://g{place}", sent, data)))
 
 
-def asked(gate: Gate, key: str) -> int:
+def asked(gate: GatewayContext, key: str) -> int:
     """Return the status of a conversation under a key."""
     body = {"model": "opus", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 9000}
     headers = {"x-api-key": key}
@@ -107,7 +111,7 @@ def test_a_key_in_the_address_opens_nothing():
 
 
 def test_a_blocked_admin_opens_nothing_and_locks_nothing_open():
-    gate = gate_of(keys=(Key("boss", hash_of(ADMIN), admin=True, blocked=True),))
+    gate = gate_of(keys=(GatewayKey("boss", hash_key(ADMIN), admin=True, blocked=True),))
 
     assert said(gate, "GET", "/admin/keys", authorization=f"Bearer {ADMIN}").status == 401
     assert said(gate, "GET", "/admin/keys").status == 401
@@ -127,7 +131,7 @@ def test_a_key_is_shown_once_and_then_nowhere():
         answer = said(gate, "GET", f"/admin/{place}")
         assert answer.status == 200
         assert made.encode() not in answer.body
-        assert hash_of(made).encode() not in answer.body
+        assert hash_key(made).encode() not in answer.body
 
 
 def test_a_made_key_works_until_it_is_blocked_and_again_after():
@@ -218,7 +222,7 @@ def within(fields, body) -> bool:
 
 
 def test_the_rules_of_the_route_and_of_the_key_hold_on_the_dial():
-    gate = gate_of(keys=(Key("ci", hash_of(PLAIN), thinking=Dial(cap="low")),))
+    gate = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN), thinking=LevelRules(cap="low")),))
 
     free = json.loads(said(gate, "GET", "/admin/plan?model=opus&thinking=max").body)
     bound = json.loads(said(gate, "GET", "/admin/plan?model=opus&thinking=max&key=ci").body)
@@ -303,7 +307,7 @@ def test_a_viewer_who_reads_slowly_misses_the_oldest():
     feed = Feed()
 
     async def watched() -> list[str]:
-        with feed.watched() as queue:
+        with feed.watch() as queue:
             for number in range(KEPT + 5):
                 feed.note(Receipt(id=f"{number}", at=number, key="x", front="y"))
             return [queue.get_nowait().id for _ in range(queue.qsize())]

@@ -15,16 +15,24 @@ from pondero.emulator import Emulator
 from pondero.errors import Overloaded, QuotaSpent, RateLimited
 from pondero.gateway.app import App
 from pondero.gateway.bounds import BILLION, bounds_of
-from pondero.gateway.config import Budget, Config, Dial, Key, Limit, Route, Server
+from pondero.gateway.config import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    RateLimitRule,
+    ServerConfig,
+    SpendBudget,
+)
 from pondero.gateway.failures import failure
-from pondero.gateway.gate import Gate
+from pondero.gateway.gate import GatewayContext
 from pondero.gateway.receipt import Receipt
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.secrets import hash_key
 from pondero.gateway.shared import shared_of
 from pondero.store import price_usage
 
-OPUS = Route("opus", ("anthropic:claude-opus-5",))
-CI = Key("ci", hash_of("the-key"))
+OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5",))
+CI = GatewayKey("ci", hash_key("the-key"))
 
 
 def asked(*, most: int = 2000, model: str = "opus", stream: bool = False) -> HttpRequest:
@@ -41,11 +49,15 @@ def asked(*, most: int = 2000, model: str = "opus", stream: bool = False) -> Htt
 class Served:
     """A gateway with one key and one route, and the receipts of what it did."""
 
-    def __init__(self, key: Key = CI, route: Route = OPUS, **server: object) -> None:
+    def __init__(self, key: GatewayKey = CI, route: GatewayRoute = OPUS, **server: object) -> None:
         self.receipts: list[Receipt] = []
-        config = Config(server=replace(Server(), **server), routes=(route,), keys=(key,))
+        config = GatewayConfig(
+            server=replace(ServerConfig(), **server), routes=(route,), keys=(key,)
+        )
         shared = shared_of(config.server)
-        self.gate = Gate(config, Emulator(), observers=[self.receipts.append], shared=shared)
+        self.gate = GatewayContext(
+            config, Emulator(), observers=[self.receipts.append], shared=shared
+        )
         self.bounds = bounds_of(key, route)
         self._app = App(self.gate)
 
@@ -53,8 +65,8 @@ class Served:
         return await came(self._app, http)
 
     async def taken(self) -> dict[str, int]:
-        await self.gate.state.settled()
-        counts = await self.gate.state.taken(self.bounds)
+        await self.gate.state.wait_until_counted()
+        counts = await self.gate.state.current_use(self.bounds)
         return {bound.unit: count for bound, count in zip(self.bounds, counts, strict=True)}
 
 
@@ -87,7 +99,7 @@ def test_every_wire_says_429_and_when_to_come_again(name):
 
 
 def test_a_limit_lets_in_exactly_so_many():
-    served = Served(replace(CI, limit=Limit(requests=3)))
+    served = Served(replace(CI, limit=RateLimitRule(requests=3)))
     answers = asyncio.run(_several(served, [asked()] * 5))
 
     assert [each.status for each in answers] == [200, 200, 200, 429, 429]
@@ -100,7 +112,7 @@ def test_a_limit_lets_in_exactly_so_many():
 
 
 def test_what_is_counted_is_what_the_service_counted():
-    everything = Budget(money=5, thinking_tokens=100_000, tokens=100_000)
+    everything = SpendBudget(money=5, thinking_tokens=100_000, tokens=100_000)
     served = Served(replace(CI, budget=everything))
     answers = asyncio.run(_several(served, [asked(), asked(stream=True)]))
 
@@ -113,7 +125,7 @@ def test_what_is_counted_is_what_the_service_counted():
 @pytest.mark.parametrize("unit", ["money", "tokens", "thinking_tokens"])
 def test_a_budget_that_does_not_cover_a_request_refuses_it_and_counts_nothing(unit):
     most = {"money": 0.2, "tokens": 9000, "thinking_tokens": 8000}[unit]
-    served = Served(replace(CI, budget=Budget(**{unit: most}, per="day")))
+    served = Served(replace(CI, budget=SpendBudget(**{unit: most}, per="day")))
     answers = asyncio.run(_several(served, [asked(most=6000)] * 60))
     statuses = [each.status for each in answers]
     first = statuses.index(429)
@@ -129,7 +141,7 @@ def test_a_budget_that_does_not_cover_a_request_refuses_it_and_counts_nothing(un
 
 
 def test_a_request_that_a_whole_budget_cannot_cover_says_what_would_help():
-    served = Served(replace(CI, budget=Budget(tokens=500)))
+    served = Served(replace(CI, budget=SpendBudget(tokens=500)))
     (answer,) = asyncio.run(_several(served, [asked(most=6000)]))
 
     assert answer.status == 429
@@ -138,17 +150,17 @@ def test_a_request_that_a_whole_budget_cannot_cover_says_what_would_help():
 
 
 def test_without_thinking_an_answer_needs_no_budget_for_it():
-    key = replace(CI, budget=Budget(thinking_tokens=1), thinking=Dial(force="off"))
-    route = Route("opus", ("anthropic:claude-sonnet-4-5",))
-    thinking = replace(key, thinking=Dial(force="high"))
+    key = replace(CI, budget=SpendBudget(thinking_tokens=1), thinking=LevelRules(force="off"))
+    route = GatewayRoute("opus", ("anthropic:claude-sonnet-4-5",))
+    thinking = replace(key, thinking=LevelRules(force="high"))
 
     assert asyncio.run(_several(Served(key, route), [asked()]))[0].status == 200
     assert asyncio.run(_several(Served(thinking, route), [asked()]))[0].status == 429
 
 
 def test_a_model_whose_price_nobody_knows_is_not_asked_on_a_budget_in_money():
-    route = Route("opus", ("anthropic:claude-nobody-knows-1",))
-    served = Served(replace(CI, budget=Budget(money=5)), route)
+    route = GatewayRoute("opus", ("anthropic:claude-nobody-knows-1",))
+    served = Served(replace(CI, budget=SpendBudget(money=5)), route)
     (answer,) = asyncio.run(_several(served, [asked()]))
 
     assert answer.status == 403
@@ -156,7 +168,7 @@ def test_a_model_whose_price_nobody_knows_is_not_asked_on_a_budget_in_money():
 
 
 def test_a_route_has_bounds_for_all_who_take_it():
-    served = Served(CI, replace(OPUS, limit=Limit(requests=1)))
+    served = Served(CI, replace(OPUS, limit=RateLimitRule(requests=1)))
     answers = asyncio.run(_several(served, [asked(), asked()]))
 
     assert [each.status for each in answers] == [200, 429]
@@ -166,7 +178,7 @@ def test_a_route_has_bounds_for_all_who_take_it():
 @pytest.mark.parametrize("state", ["memory", "redis"])
 def test_a_thousand_at_once_cannot_overspend(state, request):
     address = "memory" if state == "memory" else request.getfixturevalue("redis").url
-    key = replace(CI, budget=Budget(tokens=60_000, money=3, per="day"))
+    key = replace(CI, budget=SpendBudget(tokens=60_000, money=3, per="day"))
 
     async def run() -> None:
         served = Served(key, state=address)
@@ -196,7 +208,9 @@ class _Failing(Emulator):
 
 
 def test_an_error_of_the_service_takes_one_request_and_no_tokens():
-    served = Served(replace(CI, limit=Limit(requests=9, tokens=90_000)), replace(OPUS, retries=0))
+    served = Served(
+        replace(CI, limit=RateLimitRule(requests=9, tokens=90_000)), replace(OPUS, retries=0)
+    )
     served.gate.transport = _Failing()
     (answer,) = asyncio.run(_several(served, [asked()]))
 
@@ -205,7 +219,7 @@ def test_an_error_of_the_service_takes_one_request_and_no_tokens():
 
 
 def test_a_request_that_reached_no_model_takes_nothing():
-    served = Served(replace(CI, limit=Limit(requests=9)), replace(OPUS, strict=True))
+    served = Served(replace(CI, limit=RateLimitRule(requests=9)), replace(OPUS, strict=True))
     strange = asked(model="opus/8000")
     (answer,) = asyncio.run(_several(served, [strange]))
 
@@ -218,7 +232,7 @@ def test_who_hangs_up_pays_for_what_came(after):
     """Else a client could read an answer for nothing and leave before its last byte."""
 
     async def run() -> tuple[dict[str, int], int]:
-        served = Served(replace(CI, budget=Budget(tokens=90_000)))
+        served = Served(replace(CI, budget=SpendBudget(tokens=90_000)))
         http = asked(stream=True)
         waiting = [{"type": "http.request", "body": http.body, "more_body": False}]
         gone, seen = asyncio.Event(), 0

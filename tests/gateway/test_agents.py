@@ -11,16 +11,16 @@ from tests.gateway.test_matrix import BACKS
 from pondero.dialects import dialect
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Route
-from pondero.gateway.gate import Gate
+from pondero.gateway.config import GatewayConfig, GatewayRoute
+from pondero.gateway.gate import GatewayContext
 
 pytestmark = pytest.mark.recordings
 
 
 def _app(back: str) -> tuple[App, Emulator]:
     emulator = Emulator()
-    config = Config(routes=(Route(match="*", to=(BACKS[back],), retries=0),))
-    return App(Gate(config, emulator)), emulator
+    config = GatewayConfig(routes=(GatewayRoute(match="*", to=(BACKS[back],), retries=0),))
+    return App(GatewayContext(config, emulator)), emulator
 
 
 @pytest.mark.parametrize("back", BACKS)

@@ -12,10 +12,10 @@ from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import BadConfig, BadParameter, BadThinking
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Dial, Key, Route
-from pondero.gateway.config_file import load, opened
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+from pondero.gateway.config_file import default_config, load
 from pondero.gateway.dial import wish_of
-from pondero.gateway.gate import Gate
+from pondero.gateway.gate import GatewayContext
 from pondero.gateway.keys import _checked
 from pondero.gateway.preview import preview
 from pondero.gateway.routing import Routing, allows
@@ -23,7 +23,7 @@ from pondero.store import load_catalog
 from pondero.thinking import UNSET
 
 OPUS = "anthropic:claude-opus-5"
-OPEN = opened(Config(), load_catalog(), offline=True)
+OPEN = default_config(GatewayConfig(), load_catalog(), offline=True)
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +34,10 @@ def _own_config(config_dir):
 class Gateway:
     """A gateway before an emulator, and what it sent to it last."""
 
-    def __init__(self, *routes: Route) -> None:
+    def __init__(self, *routes: GatewayRoute) -> None:
         self.emulator = Emulator()
-        config = Config(routes=routes) if routes else OPEN
-        self._app = App(Gate(config, self.emulator))
+        config = GatewayConfig(routes=routes) if routes else OPEN
+        self._app = App(GatewayContext(config, self.emulator))
 
     def ask(self, model, *, status=200, **headers):
         """Ask over the Chat wire; return the effort that was sent, and what the answer says."""
@@ -84,26 +84,26 @@ def test_another_calibration_counts_from_the_next_request_on():
 @pytest.mark.parametrize(
     ("dial", "header", "effort", "why"),
     [
-        (Dial(default="auto"), None, "medium", "default"),
-        (Dial(default="auto:sums"), None, "medium", "default"),
-        (Dial(force="auto"), "max", "medium", "force"),
-        (Dial(default="auto", cap="low"), None, "low", "cap"),
-        (Dial(default="auto", floor="high"), None, "high", "floor"),
-        (Dial(default="low"), "auto", "medium", "calibrated"),
-        (Dial(cap="low"), "auto", "low", "cap"),
+        (LevelRules(default="auto"), None, "medium", "default"),
+        (LevelRules(default="auto:sums"), None, "medium", "default"),
+        (LevelRules(force="auto"), "max", "medium", "force"),
+        (LevelRules(default="auto", cap="low"), None, "low", "cap"),
+        (LevelRules(default="auto", floor="high"), None, "high", "floor"),
+        (LevelRules(default="low"), "auto", "medium", "calibrated"),
+        (LevelRules(cap="low"), "auto", "low", "cap"),
     ],
 )
 def test_a_routes_rules_hold_for_what_auto_becomes(dial, header, effort, why):
     adopt("sums", "medium")
     headers = {"x_pondero_thinking": header} if header else {}
-    sent, told = Gateway(Route("opus", (OPUS,), thinking=dial)).ask("opus", **headers)
+    sent, told = Gateway(GatewayRoute("opus", (OPUS,), thinking=dial)).ask("opus", **headers)
     assert sent == effort
     assert told["x-pondero-thinking"].endswith(f"; why={why}")
 
 
 def test_the_kind_of_a_question_is_said_in_a_header_or_in_the_level():
     adopt("sums", "low", kinds={"proofs": finding("high")})
-    route = Route("opus", (OPUS,), thinking=Dial(default="auto"))
+    route = GatewayRoute("opus", (OPUS,), thinking=LevelRules(default="auto"))
     assert Gateway(route).ask("opus")[0] == "low"
     assert Gateway(route).ask("opus", x_pondero_kind="proofs")[0] == "high"
     assert Gateway(route).ask("opus/auto#proofs", x_pondero_kind="other")[0] == "high"
@@ -116,21 +116,25 @@ def test_a_key_is_held_to_the_model_that_a_calibration_stands_for():
     adopt("sums")
     routing = Routing(OPEN, load_catalog())
     assert routing.resolve("auto:sums").name == "claude-opus-5"
-    assert allows(Key("k", "h", models=("claude-*",)), routing.resolve("auto:sums"))
-    assert not allows(Key("k", "h", models=("gpt-*", "auto:*")), routing.resolve("auto:sums"))
-    route = Route("claude-*", (OPUS,))
-    assert Routing(Config(routes=(route,)), load_catalog()).resolve("auto:sums").route == route
+    assert allows(GatewayKey("k", "h", models=("claude-*",)), routing.resolve("auto:sums"))
+    assert not allows(
+        GatewayKey("k", "h", models=("gpt-*", "auto:*")), routing.resolve("auto:sums")
+    )
+    route = GatewayRoute("claude-*", (OPUS,))
+    assert (
+        Routing(GatewayConfig(routes=(route,)), load_catalog()).resolve("auto:sums").route == route
+    )
 
 
 def test_names_that_end_so_and_routes_that_are_called_so_stay_names():
     routing = Routing(OPEN, load_catalog())
     assert routing.resolve("openrouter:openrouter/auto").level is None
-    team = Route("team/auto", (OPUS,))
-    resolved = Routing(Config(routes=(team,)), load_catalog()).resolve("team/auto")
+    team = GatewayRoute("team/auto", (OPUS,))
+    resolved = Routing(GatewayConfig(routes=(team,)), load_catalog()).resolve("team/auto")
     assert (resolved.route, resolved.level) == (team, None)
 
 
-def written(tmp_path: Path, text: str) -> Config:
+def written(tmp_path: Path, text: str) -> GatewayConfig:
     path = tmp_path / "gateway.toml"
     path.write_text(f'[[route]]\nmatch = "opus"\n{text}\n')
     return load(path, load_catalog())

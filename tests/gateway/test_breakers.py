@@ -13,10 +13,10 @@ from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
 from pondero.gateway.breakers import FAILURES, REST, WITHIN, Breakers
-from pondero.gateway.config import Config, Route
-from pondero.gateway.gate import Gate
-from pondero.gateway.redis_link import Link
-from pondero.gateway.redis_state import PROBE, Board, RedisBreakers
+from pondero.gateway.config import GatewayConfig, GatewayRoute
+from pondero.gateway.gate import GatewayContext
+from pondero.gateway.redis_link import RedisLink
+from pondero.gateway.redis_state import PROBE, RedisBreakers, RedisSnapshot
 from pondero.gateway.shared import AnyBreakers
 
 
@@ -33,8 +33,8 @@ class Clock:
 class Looking:
     """Breakers in Redis that look before each question, as the application does."""
 
-    def __init__(self, link: Link) -> None:
-        self._board = Board(link)
+    def __init__(self, link: RedisLink) -> None:
+        self._board = RedisSnapshot(link)
         self._breakers = RedisBreakers(link, self._board)
 
     def __getattr__(self, name: str) -> Any:
@@ -56,7 +56,7 @@ def play(request):
                 await test(Breakers(clock), clock)
                 return
             redis = request.getfixturevalue("redis")
-            link = Link(redis.url, clock=clock.milliseconds)
+            link = RedisLink(redis.url, clock=clock.milliseconds)
             await test(Looking(link), clock)
             await link.aclose()
 
@@ -70,7 +70,7 @@ async def _fail(
 ) -> None:
     for _ in range(times):
         clock.now += every
-        await breakers.failed(name)
+        await breakers.record_failure(name)
 
 
 def test_the_fifth_failure_within_half_a_minute_opens_it(play):
@@ -91,7 +91,7 @@ def test_after_the_rest_one_request_probes(play):
         await _fail(breakers, clock)
         clock.now += REST
         assert [await breakers.is_open("a") for _ in range(3)] == [False, True, True]
-        await breakers.failed("a")
+        await breakers.record_failure("a")
         assert await breakers.is_open("a")
         clock.now += REST
         assert not await breakers.is_open("a")
@@ -106,7 +106,7 @@ def test_a_probe_that_the_client_left_makes_room_for_another(play):
         await _fail(breakers, clock)
         clock.now += REST
         assert not await breakers.is_open("a")
-        await breakers.left("a")
+        await breakers.cancel_probe("a")
         assert not await breakers.is_open("a")
 
     play(run)
@@ -126,10 +126,10 @@ def test_a_client_is_told_when_the_rest_is_over():
     request = HttpRequest("POST", "http://x/v1/messages", {}, body)
 
     async def run() -> None:
-        route = Route(match="claude-opus-5", to=("anthropic:claude-opus-5",))
-        gate = Gate(Config(routes=(route,)), Emulator())
+        route = GatewayRoute(match="claude-opus-5", to=("anthropic:claude-opus-5",))
+        gate = GatewayContext(GatewayConfig(routes=(route,)), Emulator())
         for _ in range(FAILURES):
-            await gate.breakers.failed("anthropic:claude-opus-5")
+            await gate.breakers.record_failure("anthropic:claude-opus-5")
         answer = await came(App(gate), request)
         assert answer.status == 529  # how this wire says that a service is overloaded
         assert 0 < float(answer.headers["retry-after"]) <= REST
@@ -140,7 +140,7 @@ def test_a_client_is_told_when_the_rest_is_over():
 def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
     async def run() -> None:
         clock = Clock()
-        links = [Link(redis.url, clock=clock.milliseconds) for _ in range(3)]
+        links = [RedisLink(redis.url, clock=clock.milliseconds) for _ in range(3)]
         replicas = [Looking(link) for link in links]
         for each in (0, 1, 2, 0, 1):
             assert not any([await replica.is_open("a") for replica in replicas])
@@ -179,7 +179,7 @@ def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
     async def run() -> None:
         redis.empty()
         here, there = Clock(), Clock()
-        link = Link(redis.url, clock=there.milliseconds)
+        link = RedisLink(redis.url, clock=there.milliseconds)
         looking = Looking(link)
         moves_ = [
             each for move in moves for each in (("is_open", move) if move != 1.0 else (move,))
@@ -202,7 +202,7 @@ def test_it_is_never_shut_for_good(moves):
                     clock.now += REST
                 case "asked":
                     if not await breakers.is_open("a"):
-                        await breakers.failed("a")
+                        await breakers.record_failure("a")
                 case _:
                     await getattr(breakers, move)("a")
         clock.now += REST

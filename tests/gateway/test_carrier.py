@@ -21,8 +21,8 @@ from pondero.canon import (
     ToolCall,
 )
 from pondero.dialects import dialect
-from pondero.gateway.carrier import Carrier, carried
-from pondero.gateway.envelope import Called, Said, Thought, opened
+from pondero.gateway.carrier import SignatureEmbedder, embedded_signature
+from pondero.gateway.envelope import EnvelopeCall, EnvelopeText, EnvelopeThinking, open_envelope
 
 from .answers import FRONTS, answers, tellings
 
@@ -30,9 +30,9 @@ ORIGIN = Origin("google", "gemini-3-flash-preview")
 SIGNED = Seal("gemini", "sig", "gemini-3-flash-preview", "google")
 
 
-def carrier(front: str, *, text_inside: bool = False, seed: bytes = b"seed") -> Carrier:
+def carrier(front: str, *, text_inside: bool = False, seed: bytes = b"seed") -> SignatureEmbedder:
     service = dialect(front).service()
-    return Carrier(
+    return SignatureEmbedder(
         service.slots, ORIGIN, seed=seed, call_id=service.call_id, text_inside=text_inside
     )
 
@@ -48,7 +48,7 @@ def ends(events: list[Event]) -> list:
 
 
 def entries(part) -> tuple:
-    envelope = opened(part.seal.value)
+    envelope = open_envelope(part.seal.value)
     assert envelope is not None
     assert envelope.origin == ORIGIN
     return envelope.entries
@@ -135,7 +135,7 @@ def test_thinking_takes_the_seal_of_the_part_after_it_along(front):
     released = one.feed([start])
     (shown,) = ends(released)
     id = next(event.id for event in released if isinstance(event, PartStart))
-    assert entries(shown) == (Thought(0), Called(1, id, "own", "ls", SIGNED))
+    assert entries(shown) == (EnvelopeThinking(0), EnvelopeCall(1, id, "own", "ls", SIGNED))
     (shown_call,) = ends(one.feed([PartEnd(1, call), Finished("tool_calls")]))
     assert shown_call == ToolCall(id, "ls", {})
 
@@ -166,7 +166,7 @@ def test_words_with_a_seal_and_no_thinking_before_them_are_only_words_on_message
     for front in ("openai_responses", "openai_chat"):
         ahead, words = carrier(front).whole(message).parts
         assert (ahead.text, words) == ("", Text("yes"))
-        assert entries(ahead) == (Said(0, 0, SIGNED),)
+        assert entries(ahead) == (EnvelopeText(0, 0, SIGNED),)
     calling = Message("assistant", (Text("yes", SIGNED), ToolCall("own", "ls", {}, SIGNED)))
     words, ahead, _ = carrier("anthropic").whole(calling).parts
     assert words == Text("yes")
@@ -198,7 +198,7 @@ def test_gemini_folds_thinking_on_the_first_part_after_it():
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "text")
     assert thought == Thinking("hm")
     assert start.seal == text.seal
-    assert entries(text) == (Thought(0, SIGNED, text="hm"), Said(1, 0, SIGNED))
+    assert entries(text) == (EnvelopeThinking(0, SIGNED, text="hm"), EnvelopeText(1, 0, SIGNED))
 
 
 def test_chat_has_an_envelope_with_each_part_and_late_ones_behind():
@@ -217,11 +217,11 @@ def test_chat_has_an_envelope_with_each_part_and_late_ones_behind():
     )
     thought, call, text, late = ends(events)
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "tool_call")
-    assert entries(thought) == (Thought(0, SIGNED, text="hm"),)
+    assert entries(thought) == (EnvelopeThinking(0, SIGNED, text="hm"),)
     assert start.seal == call.seal
-    assert entries(call) == (Called(1, call.id, "own", "ls", SIGNED),)
+    assert entries(call) == (EnvelopeCall(1, call.id, "own", "ls", SIGNED),)
     assert text == Text("yes")
-    assert (late.text, entries(late)) == ("", (Said(2, 0, SIGNED),))
+    assert (late.text, entries(late)) == ("", (EnvelopeText(2, 0, SIGNED),))
 
 
 @pytest.mark.parametrize("front", ["anthropic", "gemini", "bedrock", "ollama", "cohere"])
@@ -243,8 +243,8 @@ def test_an_empty_text_that_has_only_a_seal_is_no_part_of_the_answer(front):
 def test_the_text_of_thinking_goes_inside_where_the_client_may_not_have_it():
     message = Message("assistant", (Thinking("hm"), Text("yes")))
     shown = carrier("anthropic", text_inside=True).whole(message)
-    assert entries(shown.parts[0]) == (Thought(0, text="hm"),)
-    assert entries(carrier("anthropic").whole(message).parts[0]) == (Thought(0),)
+    assert entries(shown.parts[0]) == (EnvelopeThinking(0, text="hm"),)
+    assert entries(carrier("anthropic").whole(message).parts[0]) == (EnvelopeThinking(0),)
 
 
 def test_the_same_answer_gives_the_same_envelopes_and_another_seed_other_ids():
@@ -257,6 +257,6 @@ def test_the_same_answer_gives_the_same_envelopes_and_another_seed_other_ids():
 
 
 def test_the_sealer_gives_envelopes_and_no_seal_of_a_maker():
-    assert carried(Text("x", Seal("pondero", "an envelope")), "", ()) == "an envelope"
-    assert carried(Text("x", SIGNED), "", ()) is None
-    assert carried(Text("x"), "", ()) is None
+    assert embedded_signature(Text("x", Seal("pondero", "an envelope")), "", ()) == "an envelope"
+    assert embedded_signature(Text("x", SIGNED), "", ()) is None
+    assert embedded_signature(Text("x"), "", ()) is None

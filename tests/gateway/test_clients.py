@@ -8,20 +8,26 @@ from string import Template
 import pytest
 
 from pondero.errors import UnknownModel
-from pondero.gateway.clients import Chosen, bring_home, known_clients, private, start
-from pondero.gateway.config import Config, Dial, Route
-from pondero.gateway.config_file import opened
+from pondero.gateway.clients import (
+    ChosenModel,
+    copy_back,
+    load_clients,
+    prepare_launch,
+    private_config,
+)
+from pondero.gateway.config import GatewayConfig, GatewayRoute, LevelRules
+from pondero.gateway.config_file import default_config
 from pondero.gateway.routing import Routing
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.secrets import hash_key
 from pondero.store import load_catalog
 
-CLIENTS = known_clients()
-OFFLINE = opened(Config(), load_catalog(), offline=True)
+CLIENTS = load_clients()
+OFFLINE = default_config(GatewayConfig(), load_catalog(), offline=True)
 URL, KEY = "http://127.0.0.1:54321", "pnd_a-key-of-its-own"
 
 
-def prepared(name: str, model: str | None, config: Config = OFFLINE, offline=True):
-    return private(
+def prepared(name: str, model: str | None, config: GatewayConfig = OFFLINE, offline=True):
+    return private_config(
         config, CLIENTS[name], key=KEY, model=model, lookup=load_catalog(), offline=offline
     )
 
@@ -42,7 +48,7 @@ def started(name: str, model: str | None, folder: Path, **environment: str):
     folder.mkdir()
     config, chosen = prepared(name, model)
     routing = Routing(config, load_catalog())
-    return start(
+    return prepare_launch(
         CLIENTS[name],
         chosen,
         routing=routing,
@@ -157,7 +163,7 @@ def test_what_a_client_wrote_beside_its_links_is_brought_home(tmp_path, home):
     (mirror / "new.md").replace(mirror / "GEMINI.md")
     (mirror / "settings.json").write_text("{}")
 
-    bring_home(CLIENTS["gemini"], tmp_path / "private")
+    copy_back(CLIENTS["gemini"], tmp_path / "private")
 
     assert (home / ".gemini/tmp/chats/one.json").read_text() == "a session"
     assert (home / ".gemini/GEMINI.md").read_text() == "Remember more."
@@ -169,12 +175,12 @@ def test_a_first_session_is_brought_home_too(tmp_path, monkeypatch):
     home.mkdir()
     monkeypatch.setattr(Path, "home", lambda: home)
     started("gemini", "gpt-5.5", tmp_path / "private")
-    bring_home(CLIENTS["gemini"], tmp_path / "private")
+    copy_back(CLIENTS["gemini"], tmp_path / "private")
     assert everything_of(home) == {}
     (tmp_path / "private/.gemini/installation_id").write_text("1")
-    bring_home(CLIENTS["gemini"], tmp_path / "private")
+    copy_back(CLIENTS["gemini"], tmp_path / "private")
     assert everything_of(home) == {".gemini/installation_id": b"1"}
-    bring_home(CLIENTS["claude"], tmp_path / "private")
+    copy_back(CLIENTS["claude"], tmp_path / "private")
 
 
 def test_settings_that_are_not_plain_json_are_left_and_not_read(tmp_path, home):
@@ -192,7 +198,7 @@ def test_the_gateway_is_the_clients_alone():
     assert chosen is None
     assert config.server.host == "127.0.0.1"
     assert config.server.port == 0
-    assert [key.hash for key in config.keys] == [hash_of(KEY)]
+    assert [key.hash for key in config.keys] == [hash_key(KEY)]
     assert config.open == OFFLINE.open
 
 
@@ -200,7 +206,7 @@ def test_the_chosen_model_answers_under_every_name_and_its_level_under_its_own()
     config, chosen = prepared("claude", "gemini-3-flash-preview/high")
     routing = Routing(config, load_catalog())
 
-    assert chosen == Chosen(
+    assert chosen == ChosenModel(
         "gemini-3-flash-preview", load_catalog().entry("gemini-3-flash-preview")
     )
     for said, force in (("gemini-3-flash-preview", "high"), ("claude-haiku-4-5", None)):
@@ -219,23 +225,23 @@ def test_a_client_that_cannot_be_told_a_name_gets_the_level_under_every_name():
 
 
 def test_a_route_of_the_users_is_taken_with_all_it_says_and_told_by_its_models_name():
-    opus = Route(
+    opus = GatewayRoute(
         "opus",
         ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"),
-        Dial(cap="high"),
+        LevelRules(cap="high"),
     )
-    config, chosen = prepared("claude", "opus/max", Config(routes=(opus,)))
+    config, chosen = prepared("claude", "opus/max", GatewayConfig(routes=(opus,)))
 
     assert chosen is not None
     assert chosen.name == "claude-opus-5", "opus is a word that Claude Code itself replaces"
     assert config.routes == (
-        Route(chosen.name, opus.to, Dial(cap="high", force="max")),
-        Route("*", opus.to, Dial(cap="high")),
+        GatewayRoute(chosen.name, opus.to, LevelRules(cap="high", force="max")),
+        GatewayRoute("*", opus.to, LevelRules(cap="high")),
     )
 
 
 def test_a_model_that_is_no_route_is_taken_from_the_catalog():
-    opus = Config(routes=(Route("opus", ("anthropic:claude-opus-5",)),))
+    opus = GatewayConfig(routes=(GatewayRoute("opus", ("anthropic:claude-opus-5",)),))
     _, chosen = prepared("claude", "openrouter:openai/gpt-5.5", opus)
 
     assert chosen is not None

@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from pondero.errors import BadConfig
 from pondero.gateway.config import (
-    Budget,
-    Config,
-    Dial,
-    Key,
-    Limit,
-    Provider,
-    Route,
-    Server,
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    ProviderOverride,
+    RateLimitRule,
+    ServerConfig,
+    SpendBudget,
     is_loopback,
 )
 from pondero.gateway.config_file import (
     WRITTEN,
     check_exposure,
     check_sharing,
-    configured,
-    found,
+    default_config,
+    find_config,
     from_environment,
     load,
-    opened,
-    reloaded,
+    load_config,
+    reload_config,
 )
 from pondero.store import load_catalog
 from pondero.thinking import FIGURES, LEVELS
@@ -68,7 +68,7 @@ SECRET = "sk-ant-" + "a1" * 12  # shaped like one, and none
 
 @pytest.fixture
 def read(tmp_path):
-    def read(text: str) -> Config:
+    def read(text: str) -> GatewayConfig:
         path = tmp_path / "gateway.toml"
         path.write_text(text, encoding="utf-8")
         return load(path, load_catalog())
@@ -77,25 +77,25 @@ def read(tmp_path):
 
 
 def test_the_whole_of_a_configuration_is_read(read, tmp_path):
-    assert read(WHOLE) == Config(
-        server=Server(),
+    assert read(WHOLE) == GatewayConfig(
+        server=ServerConfig(),
         routes=(
-            Route(
+            GatewayRoute(
                 "opus",
                 ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"),
-                Dial("medium", "low", "high"),
+                LevelRules("medium", "low", "high"),
             ),
-            Route("claude-*", ("google:gemini-3-flash-preview",)),
+            GatewayRoute("claude-*", ("google:gemini-3-flash-preview",)),
         ),
-        providers={"anthropic": Provider("http://127.0.0.1:9100", "env:ANTHROPIC_API_KEY")},
+        providers={"anthropic": ProviderOverride("http://127.0.0.1:9100", "env:ANTHROPIC_API_KEY")},
         keys=(
-            Key(
+            GatewayKey(
                 "ci",
                 f"sha256:{'a' * 64}",
-                Dial(cap="medium"),
+                LevelRules(cap="medium"),
                 ("opus", "claude-*"),
-                Budget(50, 5_000_000, "month"),
-                Limit(60, 200_000, "minute"),
+                SpendBudget(50, 5_000_000, "month"),
+                RateLimitRule(60, 200_000, "minute"),
             ),
         ),
         path=tmp_path / "gateway.toml",
@@ -184,7 +184,15 @@ def test_a_file_that_is_missing_or_no_text_is_a_mistake(tmp_path):
 
 
 def test_the_cure_of_every_setting_is_known():
-    kinds = (Server, Route, Provider, Key, Dial, Budget, Limit)
+    kinds = (
+        ServerConfig,
+        GatewayRoute,
+        ProviderOverride,
+        GatewayKey,
+        LevelRules,
+        SpendBudget,
+        RateLimitRule,
+    )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 
     assert fields == set(WRITTEN)
@@ -196,7 +204,7 @@ def test_the_documentation_shows_every_setting_in_a_file_that_is_right(read):
 
     config = read(shown)
     assert len(config.routes) == 2
-    assert config.server == Server()
+    assert config.server == ServerConfig()
     for name in WRITTEN:
         assert re.search(rf"(?<![\w.]){name} = ", shown), name
 
@@ -209,7 +217,7 @@ def test_a_floor_is_accepted_where_it_is_at_most_the_cap(tmp_path_factory, floor
     )
 
     if LEVELS.index(floor) <= LEVELS.index(cap):
-        assert load(path, load_catalog()).routes[0].thinking == Dial(floor=floor, cap=cap)
+        assert load(path, load_catalog()).routes[0].thinking == LevelRules(floor=floor, cap=cap)
     else:
         with pytest.raises(BadConfig, match="is above cap"):
             load(path, load_catalog())
@@ -218,17 +226,17 @@ def test_a_floor_is_accepted_where_it_is_at_most_the_cap(tmp_path_factory, floor
 def test_a_number_of_tokens_may_be_written_as_a_number(read):
     route = '[[route]]\nmatch = "a"\nto = "claude-opus-5"\nthinking = { cap = 8000, floor = "low" }'
 
-    assert read(route).routes[0].thinking == Dial(floor="low", cap="8000")
+    assert read(route).routes[0].thinking == LevelRules(floor="low", cap="8000")
     assert FIGURES["low"] <= 8000
 
 
 def test_the_file_is_the_one_named_else_the_one_in_the_config_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
 
-    assert found() is None
+    assert find_config() is None
     (tmp_path / "gateway.toml").write_text("")
-    assert found() == tmp_path / "gateway.toml"
-    assert found("other.toml") == Path("other.toml")
+    assert find_config() == tmp_path / "gateway.toml"
+    assert find_config("other.toml") == Path("other.toml")
 
 
 def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, read):
@@ -242,7 +250,7 @@ def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, re
 
     assert "anthropic" in read('[provider.anthropic]\nkey = "file:/run/key"\n').open
     assert read(WHOLE).open == frozenset()
-    assert opened(Config(), load_catalog(), offline=True).open == set(
+    assert default_config(GatewayConfig(), load_catalog(), offline=True).open == set(
         load_catalog().catalog.providers
     )
 
@@ -256,43 +264,43 @@ def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, re
 )
 def test_only_loopback_is_open_to_everybody(host, here):
     assert is_loopback(host) is here
-    config = Config(server=Server(host=host))
+    config = GatewayConfig(server=ServerConfig(host=host))
     assert config.is_exposed is not here
-    keyed = msgspec.structs.replace(config, keys=(Key("ci", f"sha256:{'a' * 64}"),))
+    keyed = msgspec.structs.replace(config, keys=(GatewayKey("ci", f"sha256:{'a' * 64}"),))
     assert not keyed.is_exposed
 
 
 def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
     path = tmp_path / "gateway.toml"
-    here = msgspec.structs.replace(read(WHOLE), server=Server(host="0.0.0.0", port=1))
+    here = msgspec.structs.replace(read(WHOLE), server=ServerConfig(host="0.0.0.0", port=1))
     path.write_text(WHOLE.replace('"claude-*"', '"sonnet"'))
 
-    again = reloaded(here, load_catalog())
+    again = reload_config(here, load_catalog())
     assert again.server == here.server
     assert again.routes[1].match == "sonnet"
 
     path.write_text(WHOLE.partition("[[key]]")[0])
     with pytest.raises(BadConfig, match="anybody could ask with your keys"):
-        reloaded(here, load_catalog())
+        reload_config(here, load_catalog())
     path.write_text("[sever]")
     with pytest.raises(BadConfig, match=":1: unknown setting 'sever'"):
-        reloaded(here, load_catalog())
+        reload_config(here, load_catalog())
 
 
 def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
-    config = configured(None, load_catalog())
+    config = load_config(None, load_catalog())
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
 
     assert "google" not in config.open
-    assert "google" in reloaded(config, load_catalog()).open
-    assert "anthropic" in reloaded(config, load_catalog(), offline=True).open
+    assert "google" in reload_config(config, load_catalog()).open
+    assert "anthropic" in reload_config(config, load_catalog(), offline=True).open
 
 
 def test_others_are_let_in_only_with_keys():
-    check_exposure(Config())
+    check_exposure(GatewayConfig())
     with pytest.raises(BadConfig, match="pondero keys make --gateway"):
-        check_exposure(Config(server=Server(host="0.0.0.0")))
+        check_exposure(GatewayConfig(server=ServerConfig(host="0.0.0.0")))
 
 
 def test_several_workers_share_what_they_count(read):

@@ -18,11 +18,11 @@ from tests.cli.conftest import call
 from tests.gateway.crowd import crowd
 
 from pondero.emulator import Emulator
-from pondero.gateway import serving
-from pondero.gateway.config import Config, Dial, Key, Route, Server
+from pondero.gateway import run_gateway_in_thread
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules, ServerConfig
 from pondero.gateway.ledger import Ledger
 from pondero.gateway.ledger_database import SqliteDatabase
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.secrets import hash_key
 
 __all__ = ["call"]
 
@@ -30,8 +30,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((found for name in NAMES if (found := shutil.which(name))), None)
 ADMIN = "pnd_admin"
 ROUTES = (
-    Route(match="opus", to=("anthropic:claude-opus-5",), thinking=Dial(cap="medium")),
-    Route(match="gpt-*", to=("openai:gpt-5.1",)),
+    GatewayRoute(match="opus", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap="medium")),
+    GatewayRoute(match="gpt-*", to=("openai:gpt-5.1",)),
 )
 PAGES = ("requests", "keys", "dial")
 LINKS = ["#main", "#requests", *(f"#{name}" for name in PAGES)]  # the last four: mark and menu
@@ -50,15 +50,17 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def gateway(folder: Path, *, count: int = 0, keys: tuple[Key, ...] = ()) -> Iterator[str]:
+def gateway(folder: Path, *, count: int = 0, keys: tuple[GatewayKey, ...] = ()) -> Iterator[str]:
     """Serve the emulator with so many requests in the ledger, and yield the address."""
     database = SqliteDatabase(folder / "gateway.db")
     ledger = Ledger(database, folder / "aside")
     for receipt in crowd(count, until=time()):
         ledger.note(receipt)
     ledger.close()
-    config = Config(Server(port=0), ROUTES, keys=keys)
-    with serving(config, transport=Emulator(any_model=True), ledger=database) as where:
+    config = GatewayConfig(ServerConfig(port=0), ROUTES, keys=keys)
+    with run_gateway_in_thread(
+        config, transport=Emulator(any_model=True), ledger=database
+    ) as where:
         yield where
     database.close()
 
@@ -120,7 +122,7 @@ def test_a_paused_page_keeps_what_comes_for_later(browser, tmp_path):
 
 def test_a_name_with_markup_in_it_is_text(browser, tmp_path):
     odd = "<img src=x onerror=document.title='hacked'>"
-    keys = (Key(odd, hash_of("pnd_odd")),)
+    keys = (GatewayKey(odd, hash_key("pnd_odd")),)
     with gateway(tmp_path, keys=keys) as where, shown(browser, where) as page:
         ask(where, "opus", key="pnd_odd")
         expect(page.locator("#rows .who")).to_have_text(odd)
@@ -205,7 +207,7 @@ def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
 
 
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):
-    keys = (Key("ci", hash_of("pnd_x")),)
+    keys = (GatewayKey("ci", hash_key("pnd_x")),)
     with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
         page.locator("input[name=name]").fill("ci")
         page.get_by_role("button", name="Create key").click()
@@ -214,7 +216,7 @@ def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):
 
 
 def test_an_admin_shows_the_key_once_for_the_whole_tab(browser, tmp_path):
-    keys = (Key("boss", hash_of(ADMIN), admin=True),)
+    keys = (GatewayKey("boss", hash_key(ADMIN), admin=True),)
     with gateway(tmp_path, count=1, keys=keys) as where, shown(browser, where) as page:
         page.locator("#enter-key").fill("pnd_wrong")
         page.keyboard.press("Enter")

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.errors import BadThinking
-from pondero.gateway.config import Dial
-from pondero.gateway.dial import Wish, decide, wish_of
+from pondero.gateway.config import LevelRules
+from pondero.gateway.dial import RequestedLevel, decide, wish_of
 from pondero.store import load_catalog
 from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse_intent
 
@@ -28,9 +28,11 @@ def _depth(intent: Intent) -> float:
 def test_the_header_wins_over_the_name_and_the_name_over_the_body():
     low = parse_intent("low")
     said = {"body": low, "words": ()}
-    assert wish_of(header="high", suffix="max", **said) == Wish(parse_intent("high"), "header")
-    assert wish_of(header=None, suffix="max", **said) == Wish(parse_intent("max"), "name")
-    assert wish_of(header=None, suffix=None, **said) == Wish(low, "body")
+    assert wish_of(header="high", suffix="max", **said) == RequestedLevel(
+        parse_intent("high"), "header"
+    )
+    assert wish_of(header=None, suffix="max", **said) == RequestedLevel(parse_intent("max"), "name")
+    assert wish_of(header=None, suffix=None, **said) == RequestedLevel(low, "body")
     assert wish_of(header=None, suffix=None, body=UNSET, words=()).said_in == "unset"
 
 
@@ -42,37 +44,37 @@ def test_a_header_that_is_no_level_is_refused():
 @pytest.mark.parametrize(
     ("wish", "dial", "level", "why"),
     [
-        (parse_intent("high"), Dial(), "high", None),
-        (parse_intent("high"), Dial(cap="medium"), "medium", "cap"),
-        (parse_intent("low"), Dial(cap="medium"), "low", None),
-        (OFF, Dial(floor="low"), "low", "floor"),
-        (parse_intent("low"), Dial(force="max"), "max", "force"),
-        (parse_intent("low"), Dial(force="max", cap="high"), "high", "cap"),
-        (UNSET, Dial(default="medium"), "medium", "default"),
-        (parse_intent("low"), Dial(default="medium"), "low", None),
-        (UNSET, Dial(default="max", cap="high"), "high", "cap"),
-        (parse_intent("high"), Dial(cap="off"), "off", "cap"),
-        (parse_intent("high"), Dial(floor="max", cap="low"), "low", "cap"),
+        (parse_intent("high"), LevelRules(), "high", None),
+        (parse_intent("high"), LevelRules(cap="medium"), "medium", "cap"),
+        (parse_intent("low"), LevelRules(cap="medium"), "low", None),
+        (OFF, LevelRules(floor="low"), "low", "floor"),
+        (parse_intent("low"), LevelRules(force="max"), "max", "force"),
+        (parse_intent("low"), LevelRules(force="max", cap="high"), "high", "cap"),
+        (UNSET, LevelRules(default="medium"), "medium", "default"),
+        (parse_intent("low"), LevelRules(default="medium"), "low", None),
+        (UNSET, LevelRules(default="max", cap="high"), "high", "cap"),
+        (parse_intent("high"), LevelRules(cap="off"), "off", "cap"),
+        (parse_intent("high"), LevelRules(floor="max", cap="low"), "low", "cap"),
     ],
 )
 def test_what_a_rule_makes_of_a_wish(wish, dial, level, why):
-    decided = decide(Wish(wish, "body"), OPUS, [dial])
+    decided = decide(RequestedLevel(wish, "body"), OPUS, [dial])
     assert (decided.intent.level, decided.why) == (level, why)
 
 
 def test_a_cap_holds_for_what_a_model_does_unasked():
-    decided = decide(Wish(UNSET, "unset"), OPUS, [Dial(cap="low")])
+    decided = decide(RequestedLevel(UNSET, "unset"), OPUS, [LevelRules(cap="low")])
     assert (decided.intent, decided.why) == (parse_intent("low"), "cap")
 
 
 @given(WISHES, WORDS, WORDS, WORDS)
 def test_no_wish_passes_the_narrower_of_two_caps(wish, one, other, floor):
-    rules = [Dial(cap=one, floor=floor), Dial(cap=other)]
-    intent = decide(Wish(wish, "body"), OPUS, rules).intent
+    rules = [LevelRules(cap=one, floor=floor), LevelRules(cap=other)]
+    intent = decide(RequestedLevel(wish, "body"), OPUS, rules).intent
     assert _depth(intent) <= min(_depth(parse_intent(one)), _depth(parse_intent(other)))
 
 
 @given(WISHES, WORDS)
 def test_no_wish_stays_under_a_floor(wish, floor):
-    intent = decide(Wish(wish, "body"), OPUS, [Dial(floor=floor)]).intent
+    intent = decide(RequestedLevel(wish, "body"), OPUS, [LevelRules(floor=floor)]).intent
     assert _depth(intent) >= _depth(parse_intent(floor))

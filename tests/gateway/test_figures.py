@@ -9,7 +9,7 @@ from tests.gateway.crowd import crowd
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
-from pondero.gateway.figures import SPANS, figures, latest, level_of, rows_of
+from pondero.gateway.figures import SPANS, latest, level_of, load_figures, rows_of
 from pondero.gateway.ledger import Ledger
 from pondero.gateway.ledger_database import LedgerDatabase, PostgresDatabase, SqliteDatabase
 from pondero.gateway.receipt import Receipt
@@ -41,7 +41,7 @@ def written(database, tmp_path, receipts) -> list[Receipt]:
 def test_the_slices_of_a_span_add_up_to_its_requests(database, tmp_path, span):
     every = written(database, tmp_path, crowd(400, until=NOW, hours=40 * 24))
 
-    found = figures(database, span, now=NOW)
+    found = load_figures(database, span, now=NOW)
 
     inside = [each for each in every if each.at >= found.since]
     assert 0 < len(inside) < 400 or span == "month"
@@ -58,7 +58,7 @@ def test_the_slices_of_a_span_add_up_to_its_requests(database, tmp_path, span):
 def test_ceilings_are_counted_by_whom_they_bit(database, tmp_path):
     every = written(database, tmp_path, crowd(300, until=NOW, hours=20))
 
-    found = figures(database, "day", now=NOW)
+    found = load_figures(database, "day", now=NOW)
 
     capped = [each for each in every if each.why == "cap"]
     assert capped
@@ -73,7 +73,7 @@ def test_what_was_refused_for_a_budget_or_a_model_is_a_bite_too(database, tmp_pa
     ]
     written(database, tmp_path, refused)
 
-    found = figures(database, "hour", now=NOW)
+    found = load_figures(database, "hour", now=NOW)
 
     assert {(bite.why, bite.times) for bite in found.bites} == {("limit", 2), ("model", 1)}
     assert found.slices == []
@@ -90,7 +90,7 @@ def test_codes_of_adjustments_are_counted_one_by_one(database, tmp_path):
         ],
     )
 
-    assert figures(database, "hour", now=NOW).adjustments == {"b": 2, "a": 1}
+    assert load_figures(database, "hour", now=NOW).adjustments == {"b": 2, "a": 1}
 
 
 def test_a_row_of_the_ledger_is_the_row_of_its_receipt(database, tmp_path):

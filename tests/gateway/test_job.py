@@ -11,8 +11,8 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest, Thinking, ToolCall
 from pondero.emulator import Emulator, Turn
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Route
-from pondero.gateway.gate import Gate
+from pondero.gateway.config import GatewayConfig, GatewayRoute
+from pondero.gateway.gate import GatewayContext
 
 LONG = "A rule of the house. " * 2_000
 TOOL = {
@@ -33,7 +33,9 @@ def asked(app: App, *items: dict[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize("model", ["anthropic:claude-opus-5", "anthropic:claude-sonnet-4-5"])
 def test_a_client_that_marks_nothing_reads_from_a_cache_that_wants_marks(model):
     emulator = Emulator()
-    app = App(Gate(Config(routes=(Route(match="*", to=(model,)),)), emulator))
+    app = App(
+        GatewayContext(GatewayConfig(routes=(GatewayRoute(match="*", to=(model,)),)), emulator)
+    )
     question = {"role": "user", "content": "hi"}
     first = asked(app, question)
     second = asked(app, question, *first["output"], {"role": "user", "content": "go on"})
@@ -70,7 +72,9 @@ def test_a_grammar_tool_of_a_namespace_is_called_with_text_and_its_call_comes_ba
     emulator = Emulator()
     called = ToolCall("call_1", "apply_patch", {"input": PATCH})
     emulator.expect(Turn(parts=(Thinking("Hm."), called)))
-    app = App(Gate(Config(routes=(Route(match="*", to=(model,)),)), emulator))
+    app = App(
+        GatewayContext(GatewayConfig(routes=(GatewayRoute(match="*", to=(model,)),)), emulator)
+    )
     question = [GROUP, {"role": "user", "content": "Patch it."}]
     output = answered(app, question, stream=stream)
     (call,) = [item for item in output if item["type"] == "custom_tool_call"]

@@ -10,13 +10,13 @@ from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Key, Limit, Route
-from pondero.gateway.gate import Gate
-from pondero.gateway.keys import FileKeys, Keys, LocalKeys
-from pondero.gateway.secrets import hash_of, holder
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, RateLimitRule
+from pondero.gateway.gate import GatewayContext
+from pondero.gateway.keys import FileKeys, KeyRing, LocalKeys
+from pondero.gateway.secrets import hash_key, holder
 
-OWN = Key("own", hash_of("the-text-of-own"))
-ROUTE = Route("opus", ("anthropic:claude-opus-5",))
+OWN = GatewayKey("own", hash_key("the-text-of-own"))
+ROUTE = GatewayRoute("opus", ("anthropic:claude-opus-5",))
 BODY = {
     "model": "opus",
     "max_tokens": 2000,
@@ -33,9 +33,9 @@ def asked(key: str, **more: object) -> HttpRequest:
 
 def test_a_made_key_works_at_once_and_a_blocked_one_does_not():
     async def run() -> list[int]:
-        gate = Gate(Config(routes=(ROUTE,), keys=(OWN,)), Emulator())
+        gate = GatewayContext(GatewayConfig(routes=(ROUTE,), keys=(OWN,)), Emulator())
         app = App(gate)
-        made = await gate.keys.made("ci")
+        made = await gate.keys.make("ci")
         statuses = [(await came(app, asked("pnd_nobody"))).status]
         for change in (None, True, False):
             if change is not None:
@@ -57,13 +57,17 @@ def test_what_one_process_changes_holds_in_the_others(tmp_path):
     async def run() -> None:
         path = tmp_path / "keys.db"
         own = (OWN,)
-        one, other = (Keys(lambda: own, FileKeys(path)) for _ in range(2))
+        one, other = (KeyRing(lambda: own, FileKeys(path)) for _ in range(2))
         assert [key.name for key in await other.all()] == ["own"]
         assert not path.exists()
-        text = await one.made("ci", {"thinking": {"cap": "low"}, "limit": {"requests": 3}})
+        text = await one.make("ci", {"thinking": {"cap": "low"}, "limit": {"requests": 3}})
         found = holder(await other.all(), text)
         assert found is not None
-        assert (found.name, found.thinking.cap, found.limit) == ("ci", "low", Limit(requests=3))
+        assert (found.name, found.thinking.cap, found.limit) == (
+            "ci",
+            "low",
+            RateLimitRule(requests=3),
+        )
         assert await other.all() is await other.all(), "nothing is read again without a change"
         for name in ("own", "ci"):
             await one.block(name)
@@ -80,8 +84,8 @@ def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
 
     async def run() -> None:
         store = LocalKeys()
-        await store.put(Key("own", hash_of("an-older-one"), blocked=True))
-        assert await Keys(lambda: (OWN,), store).all() == (OWN,)
+        await store.put(GatewayKey("own", hash_key("an-older-one"), blocked=True))
+        assert await KeyRing(lambda: (OWN,), store).all() == (OWN,)
 
     asyncio.run(run())
 
@@ -100,9 +104,9 @@ def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
 )
 def test_a_key_that_cannot_be_is_not_made(name, rules):
     async def run() -> None:
-        keys = Keys(lambda: (OWN,), LocalKeys())
+        keys = KeyRing(lambda: (OWN,), LocalKeys())
         with pytest.raises(BadParameter):
-            await keys.made(name, rules)
+            await keys.make(name, rules)
         assert await keys.all() == (OWN,)
 
     asyncio.run(run())
@@ -110,7 +114,7 @@ def test_a_key_that_cannot_be_is_not_made(name, rules):
 
 def test_what_stands_in_the_file_is_changed_there():
     async def run() -> None:
-        keys = Keys(lambda: (OWN, Key("out", hash_of("x"), blocked=True)), LocalKeys())
+        keys = KeyRing(lambda: (OWN, GatewayKey("out", hash_key("x"), blocked=True)), LocalKeys())
         with pytest.raises(BadParameter, match=r"gateway\.toml"):
             await keys.remove("own")
         with pytest.raises(BadParameter, match=r"gateway\.toml"):

@@ -19,8 +19,8 @@ from pondero.emulator import Call, Emulator, Fault, Turn
 from pondero.errors import PonderoError
 from pondero.exchange import Timeouts
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Route
-from pondero.gateway.gate import Gate
+from pondero.gateway.config import GatewayConfig, GatewayRoute
+from pondero.gateway.gate import GatewayContext
 
 FRONTS = {
     "messages": "anthropic:claude-opus-5",
@@ -121,13 +121,17 @@ def conversations(draw):
 async def _held(front: str, turns, *, stream: bool, fault: str | None) -> None:
     upstream = Upstream()
     emulator = upstream.emulator
-    config = Config(routes=tuple(Route(match="*", to=(BACKS[name],), retries=0) for name in BACKS))
-    gate = Gate(config, upstream)
+    config = GatewayConfig(
+        routes=tuple(GatewayRoute(match="*", to=(BACKS[name],), retries=0) for name in BACKS)
+    )
+    gate = GatewayContext(config, upstream)
     client = AsyncClient(transport=Through(App(gate)), retry=Retry(attempts=1))
     messages = [Message("user", (Text("Begin."),))]
     before: str | None = None
     for back, turn in turns:
-        gate.reconfigure(Config(routes=(Route(match="*", to=(BACKS[back],), retries=0),)))
+        gate.reconfigure(
+            GatewayConfig(routes=(GatewayRoute(match="*", to=(BACKS[back],), retries=0),))
+        )
         emulator.expect(turn)
         if fault is not None:
             emulator.faults.append(Fault.parse(fault))
@@ -174,9 +178,9 @@ def test_an_answer_that_is_cut_is_an_error_or_whole(front, back, at, kind):
 
     async def run() -> None:
         emulator = Emulator(script=[turn], faults=[f"{kind} {at}"])
-        config = Config(routes=(Route(match="*", to=(BACKS[back],), retries=0),))
+        config = GatewayConfig(routes=(GatewayRoute(match="*", to=(BACKS[back],), retries=0),))
         client = AsyncClient(
-            transport=Through(App(Gate(config, emulator))), retry=Retry(attempts=1)
+            transport=Through(App(GatewayContext(config, emulator))), retry=Retry(attempts=1)
         )
         try:
             reply = await client.ask(FRONTS[front], "Begin.", "low")

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from pondero.canon import Usage
 from pondero.errors import StoreError
 from pondero.gateway import ledger as ledgers
-from pondero.gateway.ledger import Ledger, dollars_of, rows_of, taken
+from pondero.gateway.ledger import Ledger, dollars_of, query_usage, rows_of
 from pondero.gateway.ledger_database import (
     PostgresDatabase,
     SqliteDatabase,
@@ -98,7 +98,7 @@ def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
         replace(RECEIPT, id="refused", model=None, provider=None, end="refused", status=404),
     ]
     written(database, each, tmp_path / "aside")
-    found = {(each.key, each.offline): each for each in taken(database)}
+    found = {(each.key, each.offline): each for each in query_usage(database)}
     assert set(found) == {("ci", False), ("ci", True), ("you", False)}
     mine = found["ci", False]
     assert (mine.model, mine.level, mine.replies, mine.priced) == ("north:m1", "medium", 3, 3)
@@ -106,7 +106,7 @@ def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
     assert (mine.cost, mine.seconds) == ("0.000037038", 4.5)
     yours = found["you", False]
     assert (yours.thinking, yours.output, yours.cost, yours.priced) == (None, None, None, 0)
-    assert taken(database, days=1) == []
+    assert query_usage(database, days=1) == []
 
 
 _words = st.text(max_size=300)

@@ -16,20 +16,20 @@ from google.genai import errors as genai_errors
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.gateway import hash_of, make_key, serving
-from pondero.gateway.config import Config, Key, Route, Server
-from pondero.gateway.listing import listed
+from pondero.gateway import hash_key, make_key, run_gateway_in_thread
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
+from pondero.gateway.listing import answer_model_list
 from pondero.gateway.routing import Routing
 from pondero.store import load_catalog
 
-OPUS = Route("opus", ("anthropic:claude-opus-5",))
-FLASH = Route("team/flash", ("google:gemini-3-flash-preview",))
-SWITCH = Route("switch", ("deepseek:deepseek-v4-flash",))
-PLAIN = Route("plain", ("openai:gpt-4.1",))
-REST = Route("*", ("google:gemini-3-flash-preview",))
+OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5",))
+FLASH = GatewayRoute("team/flash", ("google:gemini-3-flash-preview",))
+SWITCH = GatewayRoute("switch", ("deepseek:deepseek-v4-flash",))
+PLAIN = GatewayRoute("plain", ("openai:gpt-4.1",))
+REST = GatewayRoute("*", ("google:gemini-3-flash-preview",))
 NAMES = ["opus", "team/flash", "switch", "plain"]
-ROUTING = Routing(Config(routes=(OPUS, FLASH, SWITCH, PLAIN)), load_catalog())
-ANYTHING = Routing(Config(routes=(OPUS, REST)), load_catalog())
+ROUTING = Routing(GatewayConfig(routes=(OPUS, FLASH, SWITCH, PLAIN)), load_catalog())
+ANYTHING = Routing(GatewayConfig(routes=(OPUS, REST)), load_catalog())
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -37,7 +37,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         url = f"http://{headers['host']}{self.path}"
-        response = listed(HttpRequest(self.command, url, headers, body), ROUTING)
+        response = answer_model_list(HttpRequest(self.command, url, headers, body), ROUTING)
         assert response is not None
         self.send_response(response.status)
         for name, value in response.headers.items():
@@ -132,7 +132,9 @@ def test_coheres_client_reads_the_list_and_one_model(url):
 
 def ask(path: str, routing=ROUTING, method="GET", body=b"", key=None, **headers):
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return listed(HttpRequest(method, f"http://127.0.0.1:8787{path}", sent, body), routing, key)
+    return answer_model_list(
+        HttpRequest(method, f"http://127.0.0.1:8787{path}", sent, body), routing, key
+    )
 
 
 def test_codex_gets_the_levels_of_each_model_and_a_tag_of_the_list():
@@ -184,7 +186,7 @@ def test_a_name_that_only_a_glob_matches_is_found_and_not_listed():
 
 
 def test_a_key_sees_only_its_own_models():
-    key = Key("ci", "", models=("opus", "team/*"))
+    key = GatewayKey("ci", "", models=("opus", "team/*"))
     ids = [each["id"] for each in json.loads(ask("/v1/models", key=key).body)["data"]]
 
     assert ids == ["opus", "team/flash"]
@@ -201,9 +203,9 @@ def test_other_addresses_are_no_list(path):
 @pytest.mark.judge
 def test_a_gateway_with_keys_lists_to_each_its_own():
     shown = make_key()
-    key = Key("ci", hash_of(shown), models=("opus",))
-    config = Config(server=Server(port=0), routes=(OPUS, FLASH), keys=(key,))
-    with serving(config, transport=Emulator()) as url:
+    key = GatewayKey("ci", hash_key(shown), models=("opus",))
+    config = GatewayConfig(server=ServerConfig(port=0), routes=(OPUS, FLASH), keys=(key,))
+    with run_gateway_in_thread(config, transport=Emulator()) as url:
         with openai.OpenAI(base_url=f"{url}/v1", api_key=shown, max_retries=0) as client:
             assert [each.id for each in client.models.list()] == ["opus"]
         with (

@@ -17,8 +17,8 @@ from pondero.canon import Usage
 from pondero.emulator import Call as Scripted
 from pondero.emulator import Emulator, Fault, Turn
 from pondero.exchange import decode
-from pondero.gateway.config import Config, Route, Server
-from pondero.gateway.server import serving
+from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.server import run_gateway_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -103,8 +103,12 @@ def upstream() -> Upstream:
 
 @pytest.fixture(scope="module")
 def url(upstream: Upstream) -> Iterator[str]:
-    routes = tuple(Route(match=name, to=(model,), retries=0) for name, model in BACKS.items())
-    with serving(Config(Server(port=0), routes), transport=upstream) as where:
+    routes = tuple(
+        GatewayRoute(match=name, to=(model,), retries=0) for name, model in BACKS.items()
+    )
+    with run_gateway_in_thread(
+        GatewayConfig(ServerConfig(port=0), routes), transport=upstream
+    ) as where:
         yield where
 
 

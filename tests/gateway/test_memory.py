@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.gateway.memory import LocalMemory
+from pondero.gateway.memory import LocalAnswerCache
 
 
 class Clock:
@@ -19,7 +19,7 @@ class Clock:
 def test_what_is_not_used_for_its_time_is_forgotten():
     async def run() -> list[dict[str, bytes]]:
         clock = Clock()
-        memory = LocalMemory(seconds=60, clock=clock)
+        memory = LocalAnswerCache(seconds=60, clock=clock)
         await memory.put({"a": b"1", "b": b"2"})
         found = [await memory.get(["a", "b", "c"])]
         clock.now += 50
@@ -34,7 +34,7 @@ def test_what_is_not_used_for_its_time_is_forgotten():
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 500)), max_size=30))
 def test_it_never_holds_more_than_its_size_and_the_latest_stays(puts):
     async def run() -> None:
-        memory = LocalMemory(size=1000)
+        memory = LocalAnswerCache(size=1000)
         for key, length in puts:
             await memory.put({key: b"x" * length})
             held = await memory.get("abcdefgh")
@@ -46,7 +46,7 @@ def test_it_never_holds_more_than_its_size_and_the_latest_stays(puts):
 
 def test_a_value_that_is_too_large_for_it_is_not_kept():
     async def run() -> dict[str, bytes]:
-        memory = LocalMemory(size=1000)
+        memory = LocalAnswerCache(size=1000)
         await memory.put({"a": b"x" * 2000})
         return await memory.get(["a"])
 
@@ -56,7 +56,7 @@ def test_a_value_that_is_too_large_for_it_is_not_kept():
 def test_the_defaults_are_an_hour_and_64_mebibytes():
     async def run() -> tuple[int, int]:
         clock = Clock()
-        memory = LocalMemory(clock=clock)
+        memory = LocalAnswerCache(clock=clock)
         await memory.put({str(n): bytes(1 << 20) for n in range(70)})
         kept = await memory.get(map(str, range(70)))
         clock.now += 3601

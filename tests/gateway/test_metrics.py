@@ -14,12 +14,12 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest, Usage
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Key, Server
-from pondero.gateway.gate import Gate
+from pondero.gateway.config import GatewayConfig, GatewayKey, ServerConfig
+from pondero.gateway.gate import GatewayContext
 from pondero.gateway.metrics import OTHER, TOKENS, Metrics
 from pondero.gateway.observers import Observers
 from pondero.gateway.receipt import Receipt
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.secrets import hash_key
 
 RECEIPT = Receipt(
     id="a",
@@ -125,8 +125,8 @@ def test_a_breaker_that_opens_and_closes_is_seen():
 
 def test_the_page_needs_a_key_where_there_are_keys():
     key = "pnd_" + "0" * 40
-    config = Config(Server(), keys=(Key(name="ci", hash=hash_of(key)),))
-    app = App(Gate(config, Emulator()), Observers(metrics=Metrics()))
+    config = GatewayConfig(ServerConfig(), keys=(GatewayKey(name="ci", hash=hash_key(key)),))
+    app = App(GatewayContext(config, Emulator()), Observers(metrics=Metrics()))
 
     async def at(headers: dict[str, str]) -> int:
         return (await came(app, HttpRequest("GET", "http://x/metrics", headers, b""))).status
@@ -136,6 +136,6 @@ def test_the_page_needs_a_key_where_there_are_keys():
 
 
 def test_without_metrics_nothing_is_there():
-    app = App(Gate(Config(), Emulator()))
+    app = App(GatewayContext(GatewayConfig(), Emulator()))
     request = HttpRequest("GET", "http://x/metrics", {}, b"")
     assert asyncio.run(came(app, request)).status == 404

@@ -6,7 +6,7 @@ import pytest
 
 from pondero.canon import HttpResponse
 from pondero.gateway import outlet as outlet_module
-from pondero.gateway.outlet import Outlet, Watch
+from pondero.gateway.outlet import ClientWatch, ResponseWriter
 
 
 async def _nowhere(_message) -> None:
@@ -27,8 +27,8 @@ def asked(*, ends: bool) -> bool:
             await said.wait()
             return {"type": "http.disconnect"}
 
-        outlet = Outlet(_nowhere)
-        with Watch().over(outlet, receive):
+        outlet = ResponseWriter(_nowhere)
+        with ClientWatch().watch(outlet, receive):
             if ends:
                 await outlet.whole(HttpResponse(200))
             said.set()
@@ -53,7 +53,7 @@ def test_nothing_is_started_for_an_answer_that_takes_no_sign_of_life(monkeypatch
     monkeypatch.setattr(outlet_module, "_LOOK", 0.001)
     pings = 0
 
-    class Counted(Outlet):
+    class Counted(ResponseWriter):
         async def ping(self) -> None:
             nonlocal pings
             pings += 1
@@ -62,7 +62,7 @@ def test_nothing_is_started_for_an_answer_that_takes_no_sign_of_life(monkeypatch
         outlet = Counted(_nowhere)
         if headers:
             outlet.streams(headers, b": still here\n\n")
-        with Watch().over(outlet, _nothing):
+        with ClientWatch().watch(outlet, _nothing):
             await asyncio.sleep(0.1)
 
     asyncio.run(run())

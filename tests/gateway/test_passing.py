@@ -11,9 +11,9 @@ from pondero import models
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
-from pondero.gateway.config import Config, Dial, Route
-from pondero.gateway.gate import Gate
-from pondero.gateway.passing import Renaming
+from pondero.gateway.config import GatewayConfig, GatewayRoute, LevelRules
+from pondero.gateway.gate import GatewayContext
+from pondero.gateway.passing import ModelRenamer
 
 OPUS, GPT = "anthropic:claude-opus-5", "openai:gpt-5.5"
 BETAS = "context-management-2025-06-27,interleaved-thinking-2025-05-14"
@@ -38,16 +38,16 @@ class _Talk:
     """A conversation of one client with a gateway, and what the models behind it got."""
 
     def __init__(
-        self, path: str, fields: dict, thinking: Dial | None = None, app: App | None = None
+        self, path: str, fields: dict, thinking: LevelRules | None = None, app: App | None = None
     ) -> None:
         self.emulator = Emulator()
-        thinking = thinking or Dial()
+        thinking = thinking or LevelRules()
         routes = (
-            Route(match="claude-opus-5", to=(OPUS,), thinking=thinking),
-            Route(match="gpt-5.5", to=(GPT,), thinking=thinking),
-            Route(match="claude-sonnet-4-5", to=("anthropic:claude-sonnet-4-5",)),
+            GatewayRoute(match="claude-opus-5", to=(OPUS,), thinking=thinking),
+            GatewayRoute(match="gpt-5.5", to=(GPT,), thinking=thinking),
+            GatewayRoute(match="claude-sonnet-4-5", to=("anthropic:claude-sonnet-4-5",)),
         )
-        self.app = app or App(Gate(Config(routes=routes), self.emulator))
+        self.app = app or App(GatewayContext(GatewayConfig(routes=routes), self.emulator))
         self._path = path
         self._fields = fields
         self.said: list = []
@@ -79,7 +79,7 @@ class _Talk:
 def test_a_stream_under_another_name_keeps_the_ends_of_its_lines(end, size):
     lines = [b": hi", b"event: x", b'data: {"model":"a","b":[1]}', b"", b'data:{"c":2}', b"", b""]
     stream = end.join(lines)
-    renaming = Renaming((("model",),), "other", "text/event-stream; charset=utf-8")
+    renaming = ModelRenamer((("model",),), "other", "text/event-stream; charset=utf-8")
     pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
     told = b"".join([*map(renaming.feed, pieces), renaming.eof()])
     assert told == stream.replace(b'"a"', b'"other"')
@@ -131,7 +131,7 @@ def test_betas_of_the_client_arrive_after_another_maker_answered():
 
 
 def test_a_cap_holds_after_another_maker_answered():
-    talk = _Talk("/v1/messages", MESSAGES, thinking=Dial(cap="low"))
+    talk = _Talk("/v1/messages", MESSAGES, thinking=LevelRules(cap="low"))
     talk.ask("gpt-5.5", "What is 2 + 2?")
     assert talk.got["reasoning"]["effort"] == "low"
     talk.ask("claude-opus-5", "What is 3 + 3?")
@@ -173,8 +173,8 @@ def _seals(value: object) -> Iterator[str]:
 def test_the_seal_of_a_call_comes_back_where_the_client_has_a_stand_in():
     """Gemini CLI does this to every call of a session that it resumes."""
     emulator = Emulator()
-    route = Route(match="*", to=("google:gemini-3-flash-preview",))
-    app = App(Gate(Config(routes=(route,)), emulator))
+    route = GatewayRoute(match="*", to=("google:gemini-3-flash-preview",))
+    app = App(GatewayContext(GatewayConfig(routes=(route,)), emulator))
     ask = {"role": "user", "parts": [{"text": "[emulator: call look {}] What is there?"}]}
     body: dict = {
         "contents": [ask],
@@ -246,7 +246,11 @@ def test_every_word_of_a_wire_reaches_every_model_on_it(front):
     }
     refused = []
     for entry in own.values():
-        app = App(Gate(Config(routes=(Route(match=entry.model, to=(entry.id,)),)), Emulator()))
+        app = App(
+            GatewayContext(
+                GatewayConfig(routes=(GatewayRoute(match=entry.model, to=(entry.id,)),)), Emulator()
+            )
+        )
         for word in WORDS[front]:
             path, body = _worded(front, entry.model, word)
             headers = {"content-type": "application/json", "x-api-key": "k"}

@@ -11,9 +11,9 @@ from tests.gateway.sdks import FRONTS, Front
 from pondero.dialects import dialect
 from pondero.emulator import Emulator, Fault, Turn
 from pondero.gateway import outlet
-from pondero.gateway.config import Config, Route, Server
-from pondero.gateway.outlet import Outlet
-from pondero.gateway.server import serving
+from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.outlet import ResponseWriter
+from pondero.gateway.server import run_gateway_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -37,11 +37,15 @@ def emulator() -> Emulator:
 
 @pytest.fixture(scope="module")
 def url(emulator: Emulator) -> Iterator[str]:
-    routes = tuple(Route(match=name, to=(model,), retries=0) for name, model in BACKS.items())
+    routes = tuple(
+        GatewayRoute(match=name, to=(model,), retries=0) for name, model in BACKS.items()
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outlet, "SILENCE", -1.0)  # any silence is too long
         patch.setattr(outlet, "_LOOK", 0.001)
-        with serving(Config(Server(port=0), routes), transport=emulator) as where:
+        with run_gateway_in_thread(
+            GatewayConfig(ServerConfig(port=0), routes), transport=emulator
+        ) as where:
             yield where
 
 
@@ -77,7 +81,7 @@ def test_a_sign_of_life_never_comes_inside_an_event(data, pinged):
         sent.append(message.get("body"))
 
     async def stream():
-        one = Outlet(send)
+        one = ResponseWriter(send)
         one.streams({}, b"\r\n")
         await one.write(data)
         await one.ping()

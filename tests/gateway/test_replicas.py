@@ -18,18 +18,25 @@ import pytest
 from msgspec.structs import replace
 
 from pondero.emulator import Emulator
-from pondero.gateway import serving
+from pondero.gateway import run_gateway_in_thread
 from pondero.gateway.bounds import bounds_of
-from pondero.gateway.config import Budget, Config, Key, Limit, Route, Server
-from pondero.gateway.keys import Keys
-from pondero.gateway.memory import LocalMemory
+from pondero.gateway.config import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    RateLimitRule,
+    ServerConfig,
+    SpendBudget,
+)
+from pondero.gateway.keys import KeyRing
+from pondero.gateway.memory import LocalAnswerCache
 from pondero.gateway.receipt import Receipt
-from pondero.gateway.redis_link import Link
-from pondero.gateway.redis_state import RedisKeys, RedisMemory, RedisState
-from pondero.gateway.secrets import hash_of
+from pondero.gateway.redis_link import RedisLink
+from pondero.gateway.redis_state import RedisAnswerCache, RedisKeys, RedisUsageCounter
+from pondero.gateway.secrets import hash_key
 
-OPUS = Route("opus", ("anthropic:claude-opus-5",))
-CI = Key("ci", hash_of("the-key"))
+OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5",))
+CI = GatewayKey("ci", hash_key("the-key"))
 HEADERS = {"x-api-key": "the-key"}
 QUESTION = {
     "model": "opus",
@@ -38,16 +45,20 @@ QUESTION = {
 }
 
 
-def configured(url: str, key: Key = CI, **server: object) -> Config:
-    return Config(server=replace(Server(port=0, state=url), **server), routes=(OPUS,), keys=(key,))
+def configured(url: str, key: GatewayKey = CI, **server: object) -> GatewayConfig:
+    return GatewayConfig(
+        server=replace(ServerConfig(port=0, state=url), **server), routes=(OPUS,), keys=(key,)
+    )
 
 
 @contextmanager
-def replicas(config: Config, receipts: list[Receipt], count: int = 3) -> Iterator[list[str]]:
+def replicas(config: GatewayConfig, receipts: list[Receipt], count: int = 3) -> Iterator[list[str]]:
     """Run some gateways, each in a thread with a loop and connections of its own."""
     with ExitStack() as stack:
         yield [
-            stack.enter_context(serving(config, transport=Emulator(), observers=[receipts.append]))
+            stack.enter_context(
+                run_gateway_in_thread(config, transport=Emulator(), observers=[receipts.append])
+            )
             for _ in range(count)
         ]
 
@@ -63,12 +74,12 @@ async def _loaded(addresses: Sequence[str], count: int) -> list[httpx2.Response]
         return list(await asyncio.gather(*asked))
 
 
-def taken(url: str, key: Key) -> list[int]:
+def taken(url: str, key: GatewayKey) -> list[int]:
     """Return what Redis has counted for a key."""
 
     async def run() -> list[int]:
-        link = Link(url)
-        counts = await RedisState(link).taken(bounds_of(key, None))
+        link = RedisLink(url)
+        counts = await RedisUsageCounter(link).current_use(bounds_of(key, None))
         await link.aclose()
         return counts
 
@@ -81,7 +92,7 @@ def ask(address: str, key: str = "the-key") -> httpx2.Response:
 
 
 def test_three_replicas_under_load_agree_on_a_limit_to_the_request(redis):
-    key = replace(CI, limit=Limit(requests=100, per="hour"))
+    key = replace(CI, limit=RateLimitRule(requests=100, per="hour"))
     receipts: list[Receipt] = []
     with replicas(configured(redis.url, key), receipts) as addresses:
         answers = asyncio.run(_loaded(addresses, 240))
@@ -93,7 +104,7 @@ def test_three_replicas_under_load_agree_on_a_limit_to_the_request(redis):
 
 
 def test_three_replicas_under_load_agree_on_a_budget_to_the_token(redis):
-    key = replace(CI, budget=Budget(tokens=40_000, thinking_tokens=30_000, per="day"))
+    key = replace(CI, budget=SpendBudget(tokens=40_000, thinking_tokens=30_000, per="day"))
     receipts: list[Receipt] = []
     with replicas(configured(redis.url, key), receipts) as addresses:
         answers = asyncio.run(_loaded(addresses, 300))
@@ -112,11 +123,11 @@ def test_three_replicas_under_load_agree_on_a_budget_to_the_token(redis):
 
 def test_a_key_blocked_at_one_replica_is_blocked_at_all_with_the_next_request(redis):
     async def changed(act: str) -> str | None:
-        link = Link(redis.url)
-        keys = Keys(lambda: (CI,), RedisKeys(link))
+        link = RedisLink(redis.url)
+        keys = KeyRing(lambda: (CI,), RedisKeys(link))
         made = None
         if act == "make":
-            made = await keys.made("guest")
+            made = await keys.make("guest")
         else:
             await keys.block("guest")
         await link.aclose()
@@ -165,7 +176,7 @@ def test_without_redis_a_gateway_may_refuse_and_goes_on_when_it_is_back(redis, c
 
 def test_without_redis_each_replica_counts_for_itself_and_tells_it_later(redis, caplog):
     caplog.set_level(logging.CRITICAL, "pondero.gateway")
-    key = replace(CI, limit=Limit(requests=4, per="day"), budget=Budget(tokens=90_000))
+    key = replace(CI, limit=RateLimitRule(requests=4, per="day"), budget=SpendBudget(tokens=90_000))
     receipts: list[Receipt] = []
     with replicas(configured(redis.url, key), receipts, 1) as (address,):
         assert ask(address).status_code == 200
@@ -211,7 +222,7 @@ run(config, transport=Hanging(), ready=lambda where: print(where, flush=True))
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as only Unix can")
 def test_what_a_killed_worker_had_reserved_comes_back(redis):
     """Its request hangs at the model; another replica has no room until the reservation expires."""
-    key = replace(CI, budget=Budget(tokens=3000, per="day"))
+    key = replace(CI, budget=SpendBudget(tokens=3000, per="day"))
     with (
         _worker(redis.url) as (worker, hanging, lines),
         ThreadPoolExecutor() as pool,
@@ -246,8 +257,8 @@ def _worker(url: str) -> Iterator[tuple[subprocess.Popen[str], str, Iterator[str
 
 def test_what_one_replica_remembers_the_others_know(redis):
     async def run() -> None:
-        links = [Link(redis.url) for _ in range(2)]
-        one, other = (RedisMemory(link, LocalMemory(), seconds=60) for link in links)
+        links = [RedisLink(redis.url) for _ in range(2)]
+        one, other = (RedisAnswerCache(link, LocalAnswerCache(), seconds=60) for link in links)
         await one.put({"a": b"1", "b": b"\x00\xff"})
         assert await other.get(["a", "b", "c"]) == {"a": b"1", "b": b"\x00\xff"}
         redis.kill()

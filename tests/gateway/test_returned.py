@@ -21,9 +21,9 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import dialect
-from pondero.gateway.carrier import Carrier
-from pondero.gateway.memory import Record
-from pondero.gateway.returned import keys_of, remembered, restored
+from pondero.gateway.carrier import SignatureEmbedder
+from pondero.gateway.memory import CachedAnswer
+from pondero.gateway.returned import cache_items, cache_keys, restore_history
 
 from .answers import FRONTS, answers, calls, kept_by, numbered, tellings, texts, thoughts
 
@@ -31,10 +31,10 @@ QUESTION = Message("user", (Text("what is in here?"),))
 CLIENT = "a client"
 
 
-def carried(front: str, message: Message, seed: bytes = b"seed") -> Carrier:
+def carried(front: str, message: Message, seed: bytes = b"seed") -> SignatureEmbedder:
     service = dialect(front).service()
     assert message.origin is not None
-    return Carrier(
+    return SignatureEmbedder(
         service.slots, message.origin, seed=seed, call_id=service.call_id, text_inside=False
     )
 
@@ -87,7 +87,7 @@ def test_a_client_that_keeps_all_gives_every_seal_back_to_its_maker(front, messa
     message = replace(message, parts=(Thinking("hm"), *message.parts, Text("that is all")))
     shown = carried(front, message).whole(message)
     request = asked(QUESTION, shown, results(shown))
-    _, answer, answered = restored(request, front, client=CLIENT, found={}).messages
+    _, answer, answered = restore_history(request, front, client=CLIENT, found={}).messages
     assert answer == kept_by(front, message)
     assert [r.call_id for r in answered.parts if isinstance(r, ToolResult)] == [
         call.id for call in message.tool_calls
@@ -108,7 +108,7 @@ def test_thoughts_folded_on_other_parts_come_back_before_them(message):
             chunks += (Message("assistant", (half,)) for half in halves)
         elif not isinstance(part, Thinking):
             chunks.append(Message("assistant", (part,)))
-    back = restored(asked(QUESTION, *chunks), "gemini", client=CLIENT, found={}).messages
+    back = restore_history(asked(QUESTION, *chunks), "gemini", client=CLIENT, found={}).messages
     if any(part.seal for part in shown.parts):
         assert len(back) == 2
         assert back[1].origin == message.origin
@@ -121,7 +121,7 @@ def test_thoughts_folded_on_other_parts_come_back_before_them(message):
 def test_a_slot_of_the_front_maker_stays_as_it_came():
     own = Message("assistant", (Thinking("hm", Seal("anthropic", "EqQB...")), Text("yes")))
     request = asked(QUESTION, own, QUESTION)
-    assert restored(request, "anthropic", client=CLIENT, found={}) == request
+    assert restore_history(request, "anthropic", client=CLIENT, found={}) == request
 
 
 def test_ids_that_the_front_wire_put_beside_our_parts_are_taken_out():
@@ -129,7 +129,7 @@ def test_ids_that_the_front_wire_put_beside_our_parts_are_taken_out():
     shown = carried("openai_responses", message).whole(message)
     beside = Seal("openai_responses", {"item": {"id": "msg_1"}, "after": "rs_1"})
     sent = Message("assistant", (shown.parts[0], Text("yes", beside)))
-    back = restored(asked(QUESTION, sent), "openai_responses", client=CLIENT, found={})
+    back = restore_history(asked(QUESTION, sent), "openai_responses", client=CLIENT, found={})
     assert back.messages[1] == message
 
 
@@ -139,7 +139,7 @@ def test_two_answers_side_by_side_stay_two():
     shown = [carried("anthropic", m, seed).whole(m) for m, seed in ((one, b"1"), (two, b"2"))]
     both = Message("assistant", (*shown[0].parts, *shown[1].parts))
     for sent in ([both], shown):
-        back = restored(asked(QUESTION, *sent), "anthropic", client=CLIENT, found={})
+        back = restore_history(asked(QUESTION, *sent), "anthropic", client=CLIENT, found={})
         assert back.messages[1:] == (one, two)
 
 
@@ -157,7 +157,9 @@ def test_calls_without_ids_are_paired_by_order_and_name():
         for n, part in enumerate(shown.parts)
     )
     sent = Message("assistant", nameless)
-    back = restored(asked(QUESTION, sent, results(sent)), "anthropic", client=CLIENT, found={})
+    back = restore_history(
+        asked(QUESTION, sent, results(sent)), "anthropic", client=CLIENT, found={}
+    )
     assert back.messages[1] == message
     assert [part.call_id for part in back.messages[2].parts] == ["a", "b", "c"]
 
@@ -175,19 +177,19 @@ def test_a_client_that_keeps_only_words_and_calls_is_helped_by_the_memory(
     one = carried(front, message)
     events = [e for batch in data.draw(tellings(message)) for e in one.feed(batch)]
     assert events
-    found = remembered(asked(QUESTION), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION), one.record, client=CLIENT)
     pairs = zip(message.tool_calls, one.record.calls, strict=True)
     shown = (Text(one.record.text), *(replace(call, id=id) for call, id in pairs))
     sent = bare(Message("assistant", shown), ids=ids)
     request = asked(QUESTION, sent, results(sent))
-    assert not ids or set(found) <= set(keys_of(request, client=CLIENT))
-    back = restored(request, front, client=CLIENT, found=found)
+    assert not ids or set(found) <= set(cache_keys(request, client=CLIENT))
+    back = restore_history(request, front, client=CLIENT, found=found)
     if sent.parts:
         assert back.messages[1] == message
         answered = [p.call_id for p in back.messages[2].parts if isinstance(p, ToolResult)]
         assert answered == [call.id for call in message.tool_calls]
-    assert restored(request, front, client=CLIENT, found={}) == request
-    assert not set(keys_of(request, client="another")) & set(found)
+    assert restore_history(request, front, client=CLIENT, found={}) == request
+    assert not set(cache_keys(request, client="another")) & set(found)
 
 
 @pytest.mark.parametrize("front", FRONTS)
@@ -197,21 +199,21 @@ def test_what_the_client_sent_is_never_replaced(front, data):
     """Whatever is remembered under its keys, and whatever envelopes it holds."""
     conversation: list[Message] = []
     found: dict[str, bytes] = {}
-    records: list[Record] = []
+    records: list[CachedAnswer] = []
     for number in range(data.draw(st.integers(1, 3))):
         message = data.draw(answers(texts | calls | thoughts, stem=f"own{number}_"))
         one = carried(front, message, seed=b"%d" % number)
         shown = one.whole(message)
         conversation.append(QUESTION)
-        found |= remembered(asked(*conversation), one.record, client=CLIENT)
+        found |= cache_items(asked(*conversation), one.record, client=CLIENT)
         records.append(one.record)
         conversation += (edited(shown, data), results(shown))
     request = asked(*conversation)
-    keys = keys_of(request, client=CLIENT)
+    keys = cache_keys(request, client=CLIENT)
     if data.draw(st.booleans()):  # another answer than the key is of
         wrong = records[0]
-        found = dict.fromkeys(keys, remembered(asked(), wrong, client="x").popitem()[1])
-    back = restored(request, front, client=CLIENT, found=found)
+        found = dict.fromkeys(keys, cache_items(asked(), wrong, client="x").popitem()[1])
+    back = restore_history(request, front, client=CLIENT, found=found)
     assert merged(back.messages) == merged(request.messages)
     assert paired(back.messages) == paired(request.messages)
 
@@ -259,9 +261,9 @@ def test_two_turns_with_the_same_words_each_get_their_own_back():
         one = carried("ollama", message, seed=b"%d" % number)
         shown = one.whole(message)
         conversation.append(QUESTION)
-        found |= remembered(asked(*conversation), one.record, client=CLIENT)
+        found |= cache_items(asked(*conversation), one.record, client=CLIENT)
         conversation.append(bare(shown))
-    back = restored(asked(*conversation), "ollama", client=CLIENT, found=found)
+    back = restore_history(asked(*conversation), "ollama", client=CLIENT, found=found)
     assert list(back.messages[1::2]) == said
 
 
@@ -276,9 +278,9 @@ def test_the_same_words_with_and_without_a_call_are_two_answers(ids):
     for message in (calling, plain):
         one = carried("openai_chat", message)
         shown.append(bare(one.whole(message), ids=ids))
-        found |= remembered(asked(QUESTION), one.record, client=CLIENT)
+        found |= cache_items(asked(QUESTION), one.record, client=CLIENT)
     for sent, message in zip(shown, (calling, plain), strict=True):
-        back = restored(asked(QUESTION, sent), "openai_chat", client=CLIENT, found=found)
+        back = restore_history(asked(QUESTION, sent), "openai_chat", client=CLIENT, found=found)
         assert back.messages[1] == message
 
 
@@ -289,10 +291,10 @@ def test_an_envelope_counts_more_than_the_same_words_in_another_conversation():
     shown = carried("anthropic", one, b"1").whole(one)
     latest = carried("anthropic", other, b"2")
     latest.whole(other)
-    found = remembered(asked(QUESTION), latest.record, client=CLIENT)
-    back = restored(asked(QUESTION, shown), "anthropic", client=CLIENT, found=found)
+    found = cache_items(asked(QUESTION), latest.record, client=CLIENT)
+    back = restore_history(asked(QUESTION, shown), "anthropic", client=CLIENT, found=found)
     assert back.messages[1] == one
-    words = restored(asked(QUESTION, bare(shown)), "anthropic", client=CLIENT, found=found)
+    words = restore_history(asked(QUESTION, bare(shown)), "anthropic", client=CLIENT, found=found)
     assert words.messages[1] == other  # all that is known of these words
 
 
@@ -302,16 +304,16 @@ def test_a_call_alone_is_remembered_where_the_turn_is_another():
     message = Message("assistant", parts, Origin("google", "g"))
     one = carried("ollama", message)
     shown = one.whole(message)
-    found = remembered(asked(QUESTION), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION), one.record, client=CLIENT)
     kept = shown.tool_calls[1]
     for sent in ((kept,), (Text("changed"), kept)):
         request = asked(QUESTION, Message("assistant", sent))
-        back = restored(request, "ollama", client=CLIENT, found=found).messages[1]
+        back = restore_history(request, "ollama", client=CLIENT, found=found).messages[1]
         assert back.parts == (*sent[:-1], parts[2])
         assert back.origin == message.origin
     changed = replace(kept, arguments={"path": "/"})
     request = asked(QUESTION, Message("assistant", (changed,)))
-    assert restored(request, "ollama", client=CLIENT, found=found) == request
+    assert restore_history(request, "ollama", client=CLIENT, found=found) == request
 
 
 def test_marks_of_the_client_stay_on_what_is_remembered():
@@ -320,10 +322,12 @@ def test_marks_of_the_client_stay_on_what_is_remembered():
     )
     one = carried("anthropic", message)
     shown = bare(one.whole(message))
-    found = remembered(asked(QUESTION), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION), one.record, client=CLIENT)
     marked = tuple(replace(part, cache=CacheBreakpoint("1h")) for part in shown.parts)
     sent = Message("assistant", marked)
-    back = restored(asked(QUESTION, sent), "anthropic", client=CLIENT, found=found).messages[1]
+    back = restore_history(asked(QUESTION, sent), "anthropic", client=CLIENT, found=found).messages[
+        1
+    ]
     assert back.parts == (
         Thinking("hm"),
         Text("yes", cache=CacheBreakpoint("1h")),
@@ -335,27 +339,27 @@ def test_a_picture_that_the_answer_did_not_have_is_kept():
     message = Message("assistant", (Thinking("hm"), Text("yes")), Origin("g", "g"))
     one = carried("ollama", message)
     one.whole(message)
-    found = remembered(asked(QUESTION), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION), one.record, client=CLIENT)
     sent = Message("assistant", (Text("yes"), Image("image/png", b"png")))
     request = asked(QUESTION, sent)
-    assert restored(request, "ollama", client=CLIENT, found=found) == request
+    assert restore_history(request, "ollama", client=CLIENT, found=found) == request
 
 
 def test_numbers_that_javascript_wrote_again_are_the_same_arguments():
     message = Message("assistant", (ToolCall("a", "ls", {"n": 1.0, "b": True}),), Origin("g", "g"))
     one = carried("ollama", message)
     (call,) = one.whole(message).tool_calls
-    found = remembered(asked(QUESTION), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION), one.record, client=CLIENT)
     for arguments, own in (({"b": True, "n": 1}, "a"), ({"b": 1, "n": 1}, call.id)):
         sent = Message("assistant", (replace(call, arguments=arguments),))
-        back = restored(asked(QUESTION, sent), "ollama", client=CLIENT, found=found)
+        back = restore_history(asked(QUESTION, sent), "ollama", client=CLIENT, found=found)
         assert back.messages[1].tool_calls[0].id == own
 
 
 def test_a_record_of_another_version_is_none():
     request = asked(QUESTION, Message("assistant", (Text("yes"),)))
-    found = dict.fromkeys(keys_of(request, client=CLIENT), b'{"answer": 7}')
-    assert restored(request, "ollama", client=CLIENT, found=found) == request
+    found = dict.fromkeys(cache_keys(request, client=CLIENT), b'{"answer": 7}')
+    assert restore_history(request, "ollama", client=CLIENT, found=found) == request
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -367,7 +371,7 @@ def test_a_result_that_came_twice_is_dropped():
     request = asked(
         QUESTION, sent, Message("user", (two, one, two)), Message("user", (one,)), QUESTION
     )
-    back = restored(request, "openai_chat", client=CLIENT, found={})
+    back = restore_history(request, "openai_chat", client=CLIENT, found={})
     assert back.messages == (QUESTION, sent, Message("user", (two, one)), QUESTION)
 
 
@@ -377,10 +381,10 @@ def test_an_answer_is_remembered_where_the_result_before_it_came_twice():
     said = Message("assistant", (Thinking("hm", Seal("gemini", 1)), Text("y")), Origin("g", "g"))
     one = carried("gemini", said)
     shown = bare(one.whole(said))
-    found = remembered(asked(QUESTION, call, result), one.record, client=CLIENT)
+    found = cache_items(asked(QUESTION, call, result), one.record, client=CLIENT)
     for again in (Message("user", result.parts * 2), result), (result, result, result):
         request = asked(QUESTION, call, *again, shown, QUESTION)
-        back = restored(request, "gemini", client=CLIENT, found=found)
+        back = restore_history(request, "gemini", client=CLIENT, found=found)
         assert back.messages == (QUESTION, call, result, said, QUESTION)
 
 
@@ -388,7 +392,7 @@ def test_a_call_that_uses_an_id_again_gets_its_own_result():
     sent = Message("assistant", (ToolCall("a", "ls", {}),))
     result = Message("user", (ToolResult("a", (Text("x"),)),))
     request = asked(QUESTION, sent, result, sent, result)
-    assert restored(request, "openai_chat", client=CLIENT, found={}) == request
+    assert restore_history(request, "openai_chat", client=CLIENT, found={}) == request
 
 
 def test_numbered_gives_every_call_its_own_id():

@@ -34,8 +34,8 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import NAMES, Answering, Slots, Where, dialect
-from pondero.gateway.carrier import Carrier, carried
-from pondero.gateway.returned import keys_of, remembered, restored
+from pondero.gateway.carrier import SignatureEmbedder, embedded_signature
+from pondero.gateway.returned import cache_items, cache_keys, restore_history
 from pondero.handoff import Destination, handoff
 
 from .answers import answers, calls, kept_by, others, tellings, texts, thoughts
@@ -94,25 +94,31 @@ class Client(Side):
     def answering(self, *, shown: bool = True) -> Answering[Any]:
         parsed = self.service.parse(self.sends(QUESTION))
         return Answering(
-            request=parsed.request, context=parsed.context, seal=carried, seed=b"s", shown=shown
+            request=parsed.request,
+            context=parsed.context,
+            seal=embedded_signature,
+            seed=b"s",
+            shown=shown,
         )
 
-    def gets(self, carrier: Carrier, batches: list[list[Event]], *, shown: bool = True) -> Message:
+    def gets(
+        self, carrier: SignatureEmbedder, batches: list[list[Event]], *, shown: bool = True
+    ) -> Message:
         """Return a streamed answer as the client reads it."""
         writer = self.service.stream(self.answering(shown=shown))
         data = b"".join(writer.feed(e) for batch in batches for e in carrier.feed(batch))
         return self.assembled(self.reads(data + writer.eof(), writer.headers))
 
-    def gets_whole(self, carrier: Carrier, message: Message) -> Message:
+    def gets_whole(self, carrier: SignatureEmbedder, message: Message) -> Message:
         """Return an answer in one piece as the client reads it."""
         sent = self.service.reply(self.answering(), Reply(carrier.whole(message), "stop"))
         target = self.row.target
         where = Where(self.row.model, target.route, target.quirks)
         return self.assembled(self.caller.decode(ResponseHead(200, sent.headers), sent.body, where))
 
-    def carrier(self, message: Message, *, text_inside: bool = False) -> Carrier:
+    def carrier(self, message: Message, *, text_inside: bool = False) -> SignatureEmbedder:
         assert message.origin is not None
-        return Carrier(
+        return SignatureEmbedder(
             self.service.slots,
             message.origin,
             seed=b"unique",
@@ -198,7 +204,7 @@ def test_a_client_that_keeps_all_gives_seals_ids_and_origin_back(front, way, mes
     else:
         batches = data.draw(tellings(message, early=True))
         got = client.gets(carrier, batches, shown=way == "streamed")
-    back = restored(client.asks(QUESTION, got, results(got)), front, client="c", found={})
+    back = restore_history(client.asks(QUESTION, got, results(got)), front, client="c", found={})
     answer = answer_in(back)
     assert answer.origin == message.origin
     assert list(answer.parts) == in_front_order(front, kept_by(front, message))
@@ -215,16 +221,16 @@ def test_a_client_that_loses_all_but_words_and_calls_is_helped_by_the_memory(fro
     carrier = client.carrier(message)
     got = client.gets(carrier, data.draw(tellings(message)))
     first = client.asks(QUESTION)
-    found = remembered(first, carrier.record, client="c")
+    found = cache_items(first, carrier.record, client="c")
     for kept in (got, bare(got)):
         sent = client.asks(QUESTION, kept, results(kept))
-        keys = keys_of(sent, client="c")
-        back = restored(
+        keys = cache_keys(sent, client="c")
+        back = restore_history(
             sent, front, client="c", found={key: found[key] for key in keys if key in found}
         )
         assert answer_in(back) == message
         assert answered(back) == [call.id for call in message.tool_calls]
-    lost = restored(sent, front, client="c", found={})
+    lost = restore_history(sent, front, client="c", found={})
     assert lost == sent
     assert answer_in(lost).origin is None
     assert all(
@@ -243,9 +249,9 @@ def test_gemini_cli_resumes_with_a_stand_in_for_every_signature(stand_in):
     parts = [replace(p, seal=seal) for p in got.parts if isinstance(p, Text | ToolCall)]
     resumed = replace(got, parts=tuple(parts))
     sent = client.asks(QUESTION, resumed, results(resumed))
-    found = remembered(client.asks(QUESTION), carrier.record, client="c")
-    assert answer_in(restored(sent, "gemini", client="c", found=found)) == message
-    lost = restored(sent, "gemini", client="c", found={})
+    found = cache_items(client.asks(QUESTION), carrier.record, client="c")
+    assert answer_in(restore_history(sent, "gemini", client="c", found=found)) == message
+    lost = restore_history(sent, "gemini", client="c", found={})
     assert lost == sent
     assert all(getattr(part, "seal", None) is None for part in answer_in(lost).parts)
 
@@ -267,10 +273,10 @@ def test_the_back_gets_what_our_own_client_would_have_sent(front, back, data):
     own = model.fits((QUESTION, message, results(message)))
     carrier = client.carrier(message)
     got = client.gets(carrier, batches)
-    found = remembered(client.asks(QUESTION), carrier.record, client="c")
+    found = cache_items(client.asks(QUESTION), carrier.record, client="c")
     for kept in (got, bare(got)):
         sent = client.asks(QUESTION, kept, results(kept))
-        back_again = restored(sent, front, client="c", found=found)
+        back_again = restore_history(sent, front, client="c", found=found)
         assert model.fits(back_again.messages) == own
     model.service.accept(own, model.row.service)
 
@@ -284,7 +290,7 @@ def test_the_back_takes_what_envelopes_alone_bring(front, back, data):
     message = model.assembled([event for batch in batches for event in batch])
     got = client.gets(client.carrier(message), batches)
     sent = client.asks(QUESTION, got, results(got))
-    http = model.fits(restored(sent, front, client="c", found={}).messages)
+    http = model.fits(restore_history(sent, front, client="c", found={}).messages)
     assert b"cG5kRXYx" not in http.body  # no envelope leaves
     model.service.accept(http, model.row.service)
 
@@ -297,7 +303,7 @@ def test_a_tool_loop_goes_on_with_envelopes_alone(front, back):
     message = model.assembled([event for batch in batches for event in batch])
     got = client.gets(client.carrier(message), batches)
     sent = client.asks(QUESTION, got, results(got))
-    back_again = restored(sent, front, client="c", found={})
+    back_again = restore_history(sent, front, client="c", found={})
     assert answer_in(back_again).parts == message.parts
     own = model.fits((QUESTION, message, results(message)))
     assert model.fits(back_again.messages) == own
@@ -315,8 +321,8 @@ def test_no_other_back_gets_the_seal_of_another_maker(front, back, data):
         message = maker.assembled([event for batch in batches for event in batch])
         carrier = client.carrier(message)
         got = client.gets(carrier, batches)
-        found = remembered(client.asks(QUESTION), carrier.record, client="c")
+        found = cache_items(client.asks(QUESTION), carrier.record, client="c")
         sent = client.asks(QUESTION, got, results(got))
-        http = model.fits(restored(sent, front, client="c", found=found).messages)
+        http = model.fits(restore_history(sent, front, client="c", found=found).messages)
         assert b"cG5kRXYx" not in http.body
         model.service.accept(http, model.row.service)

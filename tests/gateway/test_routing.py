@@ -5,26 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.errors import BadThinking, UnknownModel
-from pondero.gateway.config import Config, Key, Route
-from pondero.gateway.config_file import opened
+from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute
+from pondero.gateway.config_file import default_config
 from pondero.gateway.routing import Routing, allows
 from pondero.store import load_catalog
 from pondero.thinking import LEVELS
 
-OPUS = Route("opus", ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"))
-CLAUDE = Route("claude-*", ("google:gemini-3-flash-preview",))
-SLASHED = Route("openai/gpt-5.5", ("openrouter:openai/gpt-5.5",))
-BRACKETED = Route("gpt-5.5[1m]", ("openai:gpt-5.5",))
-ODD = Route("team/high", ("mistral:mistral-large-latest",))
-REST = Route("*", ("deepseek:deepseek-v4-flash",))
+OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"))
+CLAUDE = GatewayRoute("claude-*", ("google:gemini-3-flash-preview",))
+SLASHED = GatewayRoute("openai/gpt-5.5", ("openrouter:openai/gpt-5.5",))
+BRACKETED = GatewayRoute("gpt-5.5[1m]", ("openai:gpt-5.5",))
+ODD = GatewayRoute("team/high", ("mistral:mistral-large-latest",))
+REST = GatewayRoute("*", ("deepseek:deepseek-v4-flash",))
 
 
-def routing(*routes: Route) -> Routing:
-    return Routing(Config(routes=routes), load_catalog())
+def routing(*routes: GatewayRoute) -> Routing:
+    return Routing(GatewayConfig(routes=routes), load_catalog())
 
 
 ALL = routing(OPUS, CLAUDE, SLASHED, BRACKETED, ODD, REST)
-OFFLINE = Routing(opened(Config(), load_catalog(), offline=True), load_catalog())
+OFFLINE = Routing(default_config(GatewayConfig(), load_catalog(), offline=True), load_catalog())
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_an_unknown_name_says_what_was_meant_and_what_is_served():
 def test_without_routes_a_provider_without_a_key_says_so(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
-    here = Routing(opened(Config(), load_catalog()), load_catalog())
+    here = Routing(default_config(GatewayConfig(), load_catalog()), load_catalog())
 
     assert here.resolve("gemini-3-flash-preview/high").entries[0].provider.name == "google"
     with pytest.raises(UnknownModel, match="set ANTHROPIC_API_KEY where the gateway runs"):
@@ -117,9 +117,9 @@ def test_local_servers_are_reached_by_name_and_not_listed():
 
 
 def test_a_key_may_ask_only_for_its_models():
-    key = Key("ci", "", models=("opus", "claude-*"))
+    key = GatewayKey("ci", "", models=("opus", "claude-*"))
 
     assert allows(key, ALL.resolve("opus/high"))
     assert allows(key, ALL.resolve("claude-haiku-4-5"))
     assert not allows(key, ALL.resolve("gpt-5.5"))
-    assert allows(Key("all", ""), ALL.resolve("gpt-5.5"))
+    assert allows(GatewayKey("all", ""), ALL.resolve("gpt-5.5"))

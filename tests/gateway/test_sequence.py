@@ -17,13 +17,13 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
 )
-from pondero.gateway.sequence import PartSequence
+from pondero.gateway.sequence import PartOrder
 
 from .answers import answers, tellings
 
 
 def fed(events: list[Event]) -> list[Event]:
-    sequence = PartSequence()
+    sequence = PartOrder()
     return [event for each in events for event in sequence.feed([each])]
 
 
@@ -31,7 +31,7 @@ def fed(events: list[Event]) -> list[Event]:
 @given(answers(), st.data())
 def test_no_part_begins_before_the_one_before_it_has_ended(message, data):
     batches = data.draw(tellings(message))
-    sequence = PartSequence()
+    sequence = PartOrder()
     open_, told = None, defaultdict(list)
     for event in (event for batch in batches for event in sequence.feed(batch)):
         match event:
@@ -53,7 +53,7 @@ def test_no_part_begins_before_the_one_before_it_has_ended(message, data):
 @given(answers(), st.data())
 def test_every_part_ends_as_its_maker_ended_it(message, data):
     batches = data.draw(tellings(message))
-    sequence = PartSequence()
+    sequence = PartOrder()
     ends = [e for b in batches for e in sequence.feed(b) if isinstance(e, PartEnd)]
     last = {end.index: end.part for end in ends}
     for index, part in enumerate(message.parts):
@@ -66,7 +66,7 @@ def test_every_part_ends_as_its_maker_ended_it(message, data):
 
 def test_words_that_stay_open_end_where_the_next_part_begins():
     """DeepSeek: thinking, text and calls all end with the answer. Nothing waits for that."""
-    sequence = PartSequence()
+    sequence = PartOrder()
     sequence.feed([PartStart(0, "thinking"), ThinkingDelta(0, "hm")])
     assert sequence.feed([PartStart(1, "text")]) == [
         PartEnd(0, Thinking("hm")),
@@ -85,7 +85,7 @@ CALL = ToolCall("1", "f", {"a": "}"})
 
 
 def test_arguments_that_come_in_turns_wait_for_the_call_before():
-    sequence = PartSequence()
+    sequence = PartOrder()
     sequence.feed([PartStart(0, "tool_call", "1", "f"), ToolDelta(0, '{"a": "}')])
     other = [PartStart(1, "tool_call", "2", "g"), ToolDelta(1, '{"b": 2')]
     assert sequence.feed(other) == []
@@ -100,7 +100,7 @@ def test_arguments_that_come_in_turns_wait_for_the_call_before():
 
 def test_a_call_that_is_complete_does_not_hold_the_next_one_back():
     """Most backs end all calls with the answer; the next must not wait for that."""
-    sequence = PartSequence()
+    sequence = PartOrder()
     sequence.feed([Started(), PartStart(0, "tool_call", "1", "f"), ToolDelta(0, '{"a": "}"}')])
     begun = sequence.feed([PartStart(1, "tool_call", "2", "g")])
     assert begun == [
@@ -115,7 +115,7 @@ def test_text_that_turns_out_to_be_thinking_ends_as_it_was_told():
 
 
 def test_a_text_without_a_word_is_not_ended_for_another():
-    sequence = PartSequence()
+    sequence = PartOrder()
     sequence.feed([PartStart(0, "text")])
     assert sequence.feed([PartStart(1, "thinking")]) == []
     whole = PartEnd(0, Text("all at once"))

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pondero.gateway.bounds import Bound, Taking, window
-from pondero.gateway.redis_link import Link
-from pondero.gateway.redis_state import RedisState
-from pondero.gateway.state import LocalState, State
+from pondero.gateway.bounds import Quota, QuotaUse, window
+from pondero.gateway.redis_link import RedisLink
+from pondero.gateway.redis_state import RedisUsageCounter
+from pondero.gateway.state import LocalUsageCounter, UsageCounter
 
 LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 START = int(datetime(2031, 1, 30, tzinfo=UTC).timestamp() * 1000)
@@ -25,12 +25,12 @@ class Clock:
         return self.now
 
 
-def limit(most: int, per: str = "minute", unit: str = "tokens") -> Bound:
-    return Bound("key ci", unit, most, per, rolling=True)  # type: ignore[arg-type]  # a unit
+def limit(most: int, per: str = "minute", unit: str = "tokens") -> Quota:
+    return Quota("key ci", unit, most, per, rolling=True)  # type: ignore[arg-type]  # a unit
 
 
-def budget(most: int, per: str = "month", unit: str = "tokens") -> Bound:
-    return Bound("key ci", unit, most, per, rolling=False)  # type: ignore[arg-type]  # a unit
+def budget(most: int, per: str = "month", unit: str = "tokens") -> Quota:
+    return Quota("key ci", unit, most, per, rolling=False)  # type: ignore[arg-type]  # a unit
 
 
 # -- windows --------------------------------------------------------------------------------------
@@ -66,18 +66,20 @@ def test_no_span_of_its_length_sees_more_than_a_limit(per, most, moves):
 
     async def run() -> None:
         clock = Clock()
-        state = LocalState(clock)
+        state = LocalUsageCounter(clock)
         let_in: list[tuple[int, int]] = []
         for number, (later, amount) in enumerate(moves):
             clock.now += later
-            full = await state.reserve(str(number), [Taking(limit(most, per), amount)])
+            full = await state.reserve(str(number), [QuotaUse(limit(most, per), amount)])
             within = [n for at, n in let_in if at > clock.now - LENGTHS[per]]
             if full is None:
                 let_in.append((clock.now, amount))
                 assert sum(within) + amount <= most
             elif amount <= most:
                 clock.now += round(full.wait * 1000)
-                assert await state.reserve(f"{number}x", [Taking(limit(most, per), amount)]) is None
+                assert (
+                    await state.reserve(f"{number}x", [QuotaUse(limit(most, per), amount)]) is None
+                )
                 let_in.append((clock.now, amount))
 
     asyncio.run(run())
@@ -102,14 +104,16 @@ moves = st.lists(
 )
 
 
-async def _played(state: State, clock: Clock, played: Sequence[tuple[str, object]]) -> list[object]:
+async def _played(
+    state: UsageCounter, clock: Clock, played: Sequence[tuple[str, object]]
+) -> list[object]:
     said: list[object] = []
     open_: list[str] = []
     for number, (move, value) in enumerate(played):
         if move == "wait":
             clock.now += value  # type: ignore[operator]  # a wait is a number
             continue
-        takings = [Taking(b, a) for b, a in zip(BOUNDS, value, strict=True)]  # type: ignore[call-overload]  # amounts
+        takings = [QuotaUse(b, a) for b, a in zip(BOUNDS, value, strict=True)]  # type: ignore[call-overload]  # amounts
         if move == "reserve":
             full = await state.reserve(f"{clock.now}-{number}", takings)
             said.append(full)
@@ -117,8 +121,8 @@ async def _played(state: State, clock: Clock, played: Sequence[tuple[str, object
                 open_.append(f"{clock.now}-{number}")
         elif open_:
             state.settle(open_.pop(0), takings)
-            await state.settled()
-        said.append(await state.taken(BOUNDS))
+            await state.wait_until_counted()
+        said.append(await state.current_use(BOUNDS))
     return said
 
 
@@ -130,9 +134,9 @@ def test_redis_counts_as_this_process_does(redis, played, later):
     async def run() -> None:
         redis.empty()
         here, there = Clock(START + later), Clock(START + later)
-        link = Link(redis.url, clock=there)
-        shared = RedisState(link, hold=10**9)  # nothing expires here
-        expected = await _played(LocalState(here), here, played)
+        link = RedisLink(redis.url, clock=there)
+        shared = RedisUsageCounter(link, hold=10**9)  # nothing expires here
+        expected = await _played(LocalUsageCounter(here), here, played)
         assert await _played(shared, there, played) == expected
         await shared.aclose()
         await link.aclose()
@@ -144,19 +148,19 @@ def test_a_reservation_that_nobody_renews_expires(redis):
     async def run() -> None:
         redis.empty()
         clock = Clock()
-        links = [Link(redis.url, clock=clock) for _ in range(2)]
-        died, lives = (RedisState(link, hold=90) for link in links)
+        links = [RedisLink(redis.url, clock=clock) for _ in range(2)]
+        died, lives = (RedisUsageCounter(link, hold=90) for link in links)
         bound = budget(100)
-        assert await died.reserve("a", [Taking(bound, 70)]) is None
-        full = await lives.reserve("b", [Taking(bound, 70)])
+        assert await died.reserve("a", [QuotaUse(bound, 70)]) is None
+        full = await lives.reserve("b", [QuotaUse(bound, 70)])
         assert full is not None
         assert (full.taken, full.amount) == (70, 70)
         clock.now += 90_001
-        assert await lives.reserve("b", [Taking(bound, 70)]) is None
-        assert await lives.taken([bound]) == [70]
-        died.settle("a", [Taking(bound, 25)])  # it was only asleep
-        await died.settled()
-        assert await lives.taken([bound]) == [95]
+        assert await lives.reserve("b", [QuotaUse(bound, 70)]) is None
+        assert await lives.current_use([bound]) == [70]
+        died.settle("a", [QuotaUse(bound, 25)])  # it was only asleep
+        await died.wait_until_counted()
+        assert await lives.current_use([bound]) == [95]
         for state, link in zip((died, lives), links, strict=True):
             await state.aclose()
             await link.aclose()
@@ -169,12 +173,12 @@ def test_a_request_that_still_runs_keeps_its_reservation(redis):
 
     async def run() -> None:
         redis.empty()
-        link = Link(redis.url)
-        state = RedisState(link, hold=0.3)
+        link = RedisLink(redis.url)
+        state = RedisUsageCounter(link, hold=0.3)
         bound = budget(100)
-        assert await state.reserve("a", [Taking(bound, 70)]) is None
+        assert await state.reserve("a", [QuotaUse(bound, 70)]) is None
         await asyncio.sleep(1)
-        assert await state.reserve("b", [Taking(bound, 70)]) is not None
+        assert await state.reserve("b", [QuotaUse(bound, 70)]) is not None
         await state.aclose()
         await link.aclose()
 
@@ -186,15 +190,15 @@ def test_what_is_sent_twice_counts_once(redis):
 
     async def run() -> None:
         redis.empty()
-        link = Link(redis.url)
-        state = RedisState(link)
+        link = RedisLink(redis.url)
+        state = RedisUsageCounter(link)
         bound = budget(100)
         for _ in range(2):
-            assert await state.reserve("a", [Taking(bound, 60)]) is None
+            assert await state.reserve("a", [QuotaUse(bound, 60)]) is None
         for _ in range(2):
-            state.settle("a", [Taking(bound, 40)])
-            await state.settled()
-        assert await state.taken([bound]) == [40]
+            state.settle("a", [QuotaUse(bound, 40)])
+            await state.wait_until_counted()
+        assert await state.current_use([bound]) == [40]
         await state.aclose()
         await link.aclose()
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import pondero
 from pondero.emulator import Emulator
-from pondero.gateway import configured, serving
-from pondero.gateway.config import Server
+from pondero.gateway import load_config, run_gateway_in_thread
+from pondero.gateway.config import ServerConfig
 from pondero.store import load_catalog
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +25,8 @@ PRINTED = "http://127.0.0.1:8787"
 
 @pytest.fixture(scope="module")
 def gateway():
-    config = replace(configured(None, load_catalog(), offline=True), server=Server(port=0))
-    with serving(config, transport=Emulator()) as where:
+    config = replace(load_config(None, load_catalog(), offline=True), server=ServerConfig(port=0))
+    with run_gateway_in_thread(config, transport=Emulator()) as where:
         yield where
 
 

@@ -6,11 +6,17 @@ import httpx2
 import pytest
 
 from pondero.emulator import Emulator, Fault
-from pondero.gateway.config import Config, Key, Provider, Route, Server
+from pondero.gateway.config import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    ProviderOverride,
+    ServerConfig,
+)
 from pondero.gateway.metrics import Metrics
-from pondero.gateway.observers import observing
-from pondero.gateway.secrets import hash_of
-from pondero.gateway.server import serving
+from pondero.gateway.observers import open_observers
+from pondero.gateway.secrets import hash_key
+from pondero.gateway.server import run_gateway_in_thread
 
 PROVIDERS = "sk-" + "planted-provider-0123456789abcdef"
 CLIENTS = "pnd_" + "planted-client-0123456789abcdef0123456789"
@@ -42,24 +48,26 @@ def test_no_key_is_in_a_log_a_figure_the_ledger_the_console_or_an_error(
 ):
     monkeypatch.setenv("PLANTED_KEY", PROVIDERS)
     monkeypatch.setenv("PLANTED_LEDGER", f"postgresql://me:{LEDGERS}@127.0.0.1:1/none")
-    config = Config(
-        Server(
+    config = GatewayConfig(
+        ServerConfig(
             port=0,
             ledger="env:PLANTED_LEDGER" if ledger == "away" else ledger,
             log=str(tmp_path / "access.log"),
         ),
-        (Route(match="opus", to=("anthropic:claude-opus-5",), retries=0),),
-        {"anthropic": Provider(key="env:PLANTED_KEY")},
-        (Key(name="ci", hash=hash_of(CLIENTS)),),
+        (GatewayRoute(match="opus", to=("anthropic:claude-opus-5",), retries=0),),
+        {"anthropic": ProviderOverride(key="env:PLANTED_KEY")},
+        (GatewayKey(name="ci", hash=hash_key(CLIENTS)),),
     )
     behind = Behind()
     said = []
-    with caplog.at_level(logging.DEBUG), observing(config.server) as seen:
+    with caplog.at_level(logging.DEBUG), open_observers(config.server) as seen:
         assert isinstance(seen.metrics, Metrics)
         assert seen.ledger is not None
         database = seen.ledger.database
         with (
-            serving(config, transport=behind, observers=seen.told, ledger=database) as url,
+            run_gateway_in_thread(
+                config, transport=behind, observers=seen.told, ledger=database
+            ) as url,
             httpx2.Client() as client,
         ):
 

@@ -18,7 +18,7 @@ from .output import echo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ..gateway import Keys
+    from ..gateway import KeyRing
 
 _ENVIRONMENT = "environment"
 
@@ -98,7 +98,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
 
 
-async def _list_gateway(known: "Keys", *, as_json: bool) -> None:
+async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
     rows = [
         {
             "name": key.name,
@@ -128,13 +128,13 @@ def block(*, name: str, undo: bool, file: str | None) -> None:
     echo(f"the key {name!r} {'is active again' if undo else 'is blocked'}", err=True)
 
 
-def _with_gateway(file: str | None, act: "Callable[[Keys], Awaitable[None]]") -> None:
-    from ..gateway import configured, kept_keys
+def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]") -> None:
+    from ..gateway import load_config, load_keys
 
-    config = configured(file, load_catalog())
+    config = load_config(file, load_catalog())
 
     async def acted() -> None:
-        async with kept_keys(config) as known:
+        async with load_keys(config) as known:
             await act(known)
 
     run(acted())
@@ -178,13 +178,13 @@ def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - th
     """
     from msgspec import json
 
-    from ..gateway import hash_of, make_key
+    from ..gateway import hash_key, make_key
 
     key = make_key()
     echo(f"the key, which is shown only now: {key}", err=True)
     quoted = json.encode(name).decode()  # TOML quotes as JSON does
     rights = "\nadmin = true" if admin else ""
-    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_of(key)}"{rights}', exact=True)
+    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
 
 
 def _provider(name: str) -> Provider:

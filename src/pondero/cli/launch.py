@@ -14,15 +14,15 @@ from .completion import model as model_names
 if TYPE_CHECKING:
     import subprocess
 
-    from ..gateway import Client, Config
+    from ..gateway import GatewayConfig, LaunchClient
 
 _PASSED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    from ..gateway import known_clients
+    from ..gateway import load_clients
 
-    return [name for name in known_clients() if name.startswith(typed)]
+    return [name for name in load_clients() if name.startswith(typed)]
 
 
 @click.command(
@@ -66,15 +66,15 @@ def launch(
     from tempfile import TemporaryDirectory
 
     from ..errors import UsageError
-    from ..gateway import Routing, bring_home, configured, make_key, private, start
+    from ..gateway import Routing, copy_back, load_config, make_key, prepare_launch, private_config
     from ..store import load_catalog, register_secret
 
     row = _client(client)
     program = _program(row)
     key = make_key()
     register_secret(key)
-    config, chosen = private(
-        configured(file, load_catalog(), offline=offline),
+    config, chosen = private_config(
+        load_config(file, load_catalog(), offline=offline),
         row,
         key=key,
         model=model,
@@ -88,7 +88,7 @@ def launch(
         TemporaryDirectory(prefix="pondero-", ignore_cleanup_errors=True) as folder,
         _gateway(config, offline=offline) as url,
     ):
-        how = start(
+        how = prepare_launch(
             row,
             chosen,
             routing=Routing(config, load_catalog()),
@@ -98,37 +98,39 @@ def launch(
             environment=os.environ,
         )
         code = _run([program, *how.arguments, *arguments], dict(how.env))
-        bring_home(row, Path(folder))
+        copy_back(row, Path(folder))
         return code
 
 
 @contextmanager
-def _gateway(config: "Config", *, offline: bool) -> Iterator[str]:
+def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
     """Serve, with a ledger and without a log: the screen is the client's."""
     from msgspec.structs import replace
 
-    from ..gateway import observing, serving
+    from ..gateway import open_observers, run_gateway_in_thread
 
     with (
-        observing(replace(config.server, log="off")) as seen,
-        serving(config, transport=_behind(offline=offline), observers=seen.told) as url,
+        open_observers(replace(config.server, log="off")) as seen,
+        run_gateway_in_thread(
+            config, transport=_behind(offline=offline), observers=seen.told
+        ) as url,
     ):
         yield url
 
 
-def _client(name: str) -> "Client":
+def _client(name: str) -> "LaunchClient":
     from ..catalog import did_you_mean
     from ..errors import UsageError
-    from ..gateway import known_clients
+    from ..gateway import load_clients
 
-    known = known_clients()
+    known = load_clients()
     if name in known:
         return known[name]
     message = f"unknown client {name!r}; {did_you_mean(name, known)}use {' '.join(known)}"
     raise UsageError(message)
 
 
-def _program(client: "Client") -> str:
+def _program(client: "LaunchClient") -> str:
     from shutil import which
 
     from ..errors import UsageError

@@ -10,7 +10,7 @@ from .output import echo, narrow
 
 if TYPE_CHECKING:
     from ..catalog import Provider
-    from ..gateway import Config, Dial, Routing
+    from ..gateway import GatewayConfig, LevelRules, Routing
 
 _SHOWN = 3
 _KEYLESS = (
@@ -62,10 +62,10 @@ def serve(
     """
     from msgspec.structs import replace
 
-    from ..gateway import Routing, check_exposure, configured
+    from ..gateway import Routing, check_exposure, load_config
     from ..store import load_catalog
 
-    config = configured(file, load_catalog(), offline=offline)
+    config = load_config(file, load_catalog(), offline=offline)
     said = {"host": host, "port": port, "workers": workers}
     given = {name: value for name, value in said.items() if value is not None}
     config = replace(config, server=replace(config.server, **given))
@@ -78,7 +78,7 @@ def serve(
     return _served(config, routing, offline=offline)
 
 
-def _served(config: "Config", routing: "Routing", *, offline: bool) -> int:
+def _served(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     from ..gateway import run
 
     transport = None
@@ -90,7 +90,7 @@ def _served(config: "Config", routing: "Routing", *, offline: bool) -> int:
     return 0
 
 
-def _greeting(where: str, config: "Config", routing: "Routing") -> str:
+def _greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
     name = _example(config, routing)
@@ -120,7 +120,7 @@ def _greeting(where: str, config: "Config", routing: "Routing") -> str:
     )
 
 
-def _example(config: "Config", routing: "Routing") -> str:
+def _example(config: "GatewayConfig", routing: "Routing") -> str:
     """Return a name that is served: the first route's, else the newest of the first provider."""
     names = routing.names()
     if not names:
@@ -133,13 +133,13 @@ def _example(config: "Config", routing: "Routing") -> str:
 # -- what is behind it ---------------------------------------------------------------------------
 
 
-def _check_providers(config: "Config", routing: "Routing") -> None:
+def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
     """Warn of providers without a key; raise BadConfig for one that is this very gateway."""
     from ..errors import BadConfig
-    from ..gateway import points_home
+    from ..gateway import is_self
 
     for provider in routing.providers():
-        if points_home(config, provider):
+        if is_self(config, provider):
             variables = " or ".join(provider.url_env)
             message = (
                 f"the address of {provider.label} is this gateway's own; unset {variables} where "
@@ -152,20 +152,20 @@ def _check_providers(config: "Config", routing: "Routing") -> None:
         warn("no provider has a key here; only local servers are reached (--offline needs none)")
 
 
-def _missing(config: "Config", provider: "Provider") -> str | None:
+def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
     """Return what a provider lacks, or None."""
     from ..errors import MissingKey
-    from ..gateway import key_of, url_of
+    from ..gateway import find_provider_key, find_provider_url
 
     try:
-        key_of(config, provider)
-        url_of(config, provider)
+        find_provider_key(config, provider)
+        find_provider_url(config, provider)
     except MissingKey as error:
         return str(error)
     return None
 
 
-def _checked(config: "Config", routing: "Routing", *, offline: bool) -> int:
+def _checked(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     """Print what would be served; the exit code is 1 where a provider of it lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
     said = f"{config.path} is right." if config.path else "There is no gateway.toml."
@@ -186,7 +186,7 @@ def _checked(config: "Config", routing: "Routing", *, offline: bool) -> int:
     return 1 if lacking else 0
 
 
-def _print_routes(config: "Config") -> None:
+def _print_routes(config: "GatewayConfig") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
@@ -200,7 +200,7 @@ def _print_routes(config: "Config") -> None:
         _print_text(said, indent=2)
 
 
-def _dial(dial: "Dial") -> str:
+def _dial(dial: "LevelRules") -> str:
     words = {
         "always": dial.force,
         "default": dial.default,

@@ -137,11 +137,11 @@ def _spent(days: float | None, only: str | None, file: str | None) -> list[Usage
 
 def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
     """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
-    from ..gateway import configured
-    from ..gateway import spent as through_gateway
+    from ..gateway import load_config
+    from ..gateway import load_usage as through_gateway
 
     try:
-        ledger = configured(file, load_catalog(), offline=True).server.ledger
+        ledger = load_config(file, load_catalog(), offline=True).server.ledger
         return through_gateway(ledger, days=days)
     except PonderoError as error:
         if file is not None:

@@ -4,71 +4,79 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .clients import Chosen, Client, Start, bring_home, known_clients, private, start
-    from .config import Config, Dial, Key, Route
-    from .config_file import check_exposure, configured
-    from .keys import Keys
-    from .ledger import spent
-    from .observers import observing
+    from .clients import (
+        ChosenModel,
+        LaunchClient,
+        LaunchCommand,
+        copy_back,
+        load_clients,
+        prepare_launch,
+        private_config,
+    )
+    from .config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+    from .config_file import check_exposure, load_config
+    from .keys import KeyRing
+    from .ledger import load_usage
+    from .observers import open_observers
     from .routing import Routing
-    from .secrets import hash_of, key_of, make_key, points_home, url_of
-    from .server import run, serving
-    from .shared import kept_keys
+    from .secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
+    from .server import run, run_gateway_in_thread
+    from .shared import load_keys
 
 _HOMES = {
-    "Chosen": "clients",
-    "Client": "clients",
-    "Config": "config",
-    "Dial": "config",
-    "Key": "config",
-    "Keys": "keys",
-    "Route": "config",
+    "ChosenModel": "clients",
+    "LaunchClient": "clients",
+    "GatewayConfig": "config",
+    "LevelRules": "config",
+    "GatewayKey": "config",
+    "KeyRing": "keys",
+    "GatewayRoute": "config",
     "Routing": "routing",
-    "Start": "clients",
-    "bring_home": "clients",
+    "LaunchCommand": "clients",
+    "copy_back": "clients",
     "check_exposure": "config_file",
-    "known_clients": "clients",
-    "configured": "config_file",
-    "hash_of": "secrets",
-    "kept_keys": "shared",
-    "key_of": "secrets",
+    "load_clients": "clients",
+    "load_config": "config_file",
+    "hash_key": "secrets",
+    "load_keys": "shared",
+    "find_provider_key": "secrets",
     "make_key": "secrets",
-    "observing": "observers",
-    "points_home": "secrets",
-    "private": "clients",
+    "open_observers": "observers",
+    "is_self": "secrets",
+    "private_config": "clients",
     "run": "server",
-    "serving": "server",
-    "spent": "ledger",
-    "start": "clients",
-    "url_of": "secrets",
+    "run_gateway_in_thread": "server",
+    "load_usage": "ledger",
+    "prepare_launch": "clients",
+    "find_provider_url": "secrets",
 }
 
 __all__ = [
-    "Chosen",
-    "Client",
-    "Config",
-    "Dial",
-    "Key",
-    "Keys",
-    "Route",
+    "ChosenModel",
+    "GatewayConfig",
+    "GatewayKey",
+    "GatewayRoute",
+    "KeyRing",
+    "LaunchClient",
+    "LaunchCommand",
+    "LevelRules",
     "Routing",
-    "Start",
-    "bring_home",
     "check_exposure",
-    "configured",
-    "hash_of",
-    "kept_keys",
-    "key_of",
-    "known_clients",
+    "copy_back",
+    "find_provider_key",
+    "find_provider_url",
+    "hash_key",
+    "is_self",
+    "load_clients",
+    "load_config",
+    "load_keys",
+    "load_usage",
     "make_key",
-    "observing",
-    "points_home",
-    "private",
+    "open_observers",
+    "prepare_launch",
+    "private_config",
     "run",
-    "serving",
-    "spent",
-    "start",
-    "url_of",
+    "run_gateway_in_thread",
 ]
 
 # Load what serves on first use: reading a configuration needs none of it.

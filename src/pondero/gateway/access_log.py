@@ -15,7 +15,7 @@ import msgspec
 
 from ..canon import Usage
 from ..store import redact_secrets
-from .batches import Batches
+from .batches import BackgroundQueue
 from .receipt import Receipt
 
 LOG = logging.getLogger("pondero.gateway")
@@ -30,7 +30,7 @@ class AccessLog:
     def __init__(self, where: str) -> None:
         self._path = None if where == "stderr" else Path(where).expanduser()
         self._failing = False
-        self._batches: Batches[Receipt] = Batches("the access log", self._write)
+        self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the access log", self._write)
 
     def note(self, receipt: Receipt) -> None:
         """Take a receipt; never waits."""

@@ -16,15 +16,15 @@ from ..errors import BadParameter, PonderoError, StoreError
 from ..store import redact_secrets
 from ..thinking import LEVELS
 from . import console
-from .bounds import BILLION, Bound, bounds_of
-from .config import Key
+from .bounds import BILLION, Quota, bounds_of
+from .config import GatewayKey
 from .feed import KEPT
-from .figures import SPANS, Row, figures, latest, rows_of
-from .gate import Gate
-from .outlet import Outlet
+from .figures import SPANS, RequestRow, latest, load_figures, load_requests
+from .gate import GatewayContext
+from .outlet import ResponseWriter
 from .preview import offers, preview
 from .receipt import Receipt
-from .visitors import NotAllowed, check_admin, check_place
+from .visitors import AccessDenied, check_admin, check_origin
 
 HOME = "/admin"
 _JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
@@ -38,7 +38,7 @@ _SEEN = 4 * KEPT
 class Admin:
     """Answers the requests of the person who runs a gateway."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: GatewayContext) -> None:
         self._gate = gate
 
     @staticmethod
@@ -46,11 +46,11 @@ class Admin:
         """Return whether an address is the console's or the admin API's."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
-    async def answer(self, http: HttpRequest, path: str, outlet: Outlet) -> None:
+    async def answer(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> None:
         """Answer one request."""
         keys = await self._gate.keys.all()
         try:
-            check_place(http, self._gate.config, keys)
+            check_origin(http, self._gate.config, keys)
             if not path.startswith(f"{HOME}/"):
                 await outlet.whole(_page(http, path))
                 return
@@ -59,7 +59,7 @@ class Admin:
                 await _live(self._gate, outlet)
                 return
             await outlet.whole(await self._answered(http, path))
-        except NotAllowed as no:
+        except AccessDenied as no:
             await outlet.whole(_error(no.status, str(no)))
         except StoreError as error:
             await outlet.whole(_error(503, str(error)))
@@ -77,16 +77,16 @@ class Admin:
 # -- what goes on ---------------------------------------------------------------------------------
 
 
-async def _requests(gate: Gate, _http: HttpRequest, _name: str) -> Json:
+async def _requests(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
     """Return the latest requests, of all processes where there is a ledger."""
-    rows = {row.id: row for row in rows_of(gate.feed.latest())}
+    rows = {row.id: row for row in load_requests(gate.feed.latest())}
     for row in await _written(gate):
         rows.setdefault(row.id, row)
     newest = sorted(rows.values(), key=lambda row: row.at, reverse=True)
     return {"requests": newest[:KEPT]}
 
 
-async def _figures(gate: Gate, http: HttpRequest, _name: str) -> Json:
+async def _figures(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
     span = _asked(http, "span") or "day"
     if span not in SPANS:
         message = f"there is no span {span!r}; use {' '.join(SPANS)}"
@@ -94,11 +94,11 @@ async def _figures(gate: Gate, http: HttpRequest, _name: str) -> Json:
     database = gate.ledger
     if database is None:
         return {"figures": None}
-    found = await to_thread(figures, database, span, now=gate.now())
+    found = await to_thread(load_figures, database, span, now=gate.now())
     return {"figures": found}
 
 
-async def _written(gate: Gate) -> list[Row]:
+async def _written(gate: GatewayContext) -> list[RequestRow]:
     """Return the latest requests of the ledger; none while it is away, which it logs itself."""
     if gate.ledger is None:
         return []
@@ -108,15 +108,15 @@ async def _written(gate: Gate) -> list[Row]:
         return []
 
 
-async def _live(gate: Gate, outlet: Outlet) -> None:
+async def _live(gate: GatewayContext, outlet: ResponseWriter) -> None:
     """Send requests as they end, until the viewer leaves or the server ends."""
     feed = gate.feed
     outlet.streams(_EVENTS, _PING)
-    with feed.watched() as queue:
+    with feed.watch() as queue:
         seen = dict.fromkeys(row.id for row in await _written(gate))
         await outlet.write(b": here\n\n")
         while not feed.is_over():
-            rows = rows_of(await _gathered(queue))
+            rows = load_requests(await _gathered(queue))
             if len(rows) < KEPT:  # a flood of its own is enough to show
                 rows += await _written(gate)
             await outlet.write(_event(_unseen(rows, seen)))
@@ -126,16 +126,16 @@ async def _live(gate: Gate, outlet: Outlet) -> None:
 # -- keys -----------------------------------------------------------------------------------------
 
 
-async def _keys(gate: Gate, _http: HttpRequest, _name: str) -> Json:
+async def _keys(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
     every = await gate.keys.all()
     rows = [await _key(gate, key) for key in every]
     return {"keys": rows, "guarded": any(key.admin for key in every)}
 
 
-async def _key(gate: Gate, key: Key) -> Json:
+async def _key(gate: GatewayContext, key: GatewayKey) -> Json:
     """Return what a key may do and how much of that it has done; its hash stays here."""
     bounds = bounds_of(key, None)
-    taken = await gate.state.taken(bounds)
+    taken = await gate.state.current_use(bounds)
     rules: dict[str, Json] = to_builtins(key)
     del rules["hash"]
     return {
@@ -145,7 +145,7 @@ async def _key(gate: Gate, key: Key) -> Json:
     }
 
 
-def _bound(bound: Bound, taken: int) -> Json:
+def _bound(bound: Quota, taken: int) -> Json:
     unit = BILLION if bound.unit == "money" else 1
     return {
         "unit": bound.unit,
@@ -156,16 +156,16 @@ def _bound(bound: Bound, taken: int) -> Json:
     }
 
 
-async def _make(gate: Gate, http: HttpRequest, _name: str) -> Json:
+async def _make(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
     rules = dict(_object(http))
     name = rules.pop("name", None)
     if not isinstance(name, str) or not name.strip():
         raise BadParameter("a key needs a name, which says whose it is")
-    made = await gate.keys.made(name.strip(), rules)
+    made = await gate.keys.make(name.strip(), rules)
     return {"name": name.strip(), "key": made}
 
 
-async def _change(gate: Gate, http: HttpRequest, name: str) -> Json:
+async def _change(gate: GatewayContext, http: HttpRequest, name: str) -> Json:
     blocked = _object(http).get("blocked")
     if not isinstance(blocked, bool):
         raise BadParameter('a key is changed with {"blocked": true} or {"blocked": false}')
@@ -173,7 +173,7 @@ async def _change(gate: Gate, http: HttpRequest, name: str) -> Json:
     return {"name": name, "blocked": blocked}
 
 
-async def _remove(gate: Gate, _http: HttpRequest, name: str) -> Json:
+async def _remove(gate: GatewayContext, _http: HttpRequest, name: str) -> Json:
     await gate.keys.remove(name)
     return {"name": name}
 
@@ -181,11 +181,11 @@ async def _remove(gate: Gate, _http: HttpRequest, name: str) -> Json:
 # -- the dial -------------------------------------------------------------------------------------
 
 
-async def _models(gate: Gate, _http: HttpRequest, _name: str) -> Json:
+async def _models(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
     return {"models": offers(gate.routing), "levels": LEVELS}
 
 
-async def _plan(gate: Gate, http: HttpRequest, _name: str) -> Json:
+async def _plan(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
     named = _asked(http, "key")
     key = next((each for each in await gate.keys.all() if each.name == named), None)
     if named and key is None:
@@ -195,7 +195,7 @@ async def _plan(gate: Gate, http: HttpRequest, _name: str) -> Json:
     return preview(gate.config, gate.routing, _asked(http, "model") or "", wish, key=key)
 
 
-Handler = Callable[[Gate, HttpRequest, str], Awaitable[Json]]
+Handler = Callable[[GatewayContext, HttpRequest, str], Awaitable[Json]]
 _PLACES: dict[tuple[str, str, bool], Handler] = {
     ("GET", "requests", False): _requests,
     ("GET", "figures", False): _figures,
@@ -219,7 +219,7 @@ async def _gathered(queue: Queue[Receipt]) -> list[Receipt]:
     return [first, *(queue.get_nowait() for _ in range(queue.qsize()))]
 
 
-def _unseen(rows: Iterable[Row], seen: dict[str, None]) -> list[Row]:
+def _unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[RequestRow]:
     """Return the rows that were not sent yet, the oldest first; from now on they were."""
     new = {row.id: row for row in rows if row.id not in seen}
     seen.update(dict.fromkeys(new))
@@ -228,7 +228,7 @@ def _unseen(rows: Iterable[Row], seen: dict[str, None]) -> list[Row]:
     return sorted(new.values(), key=lambda row: row.at)
 
 
-def _event(rows: list[Row]) -> bytes:
+def _event(rows: list[RequestRow]) -> bytes:
     return b"data: " + json.encode({"requests": rows}) + b"\n\n" if rows else b""
 
 

@@ -16,13 +16,13 @@ from ..canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta,
 from ..catalog import ModelEntry
 from ..errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
 from ..store import has_prices, price_usage
-from .bounds import BILLION, Bound, Taking, Unit, bounds_of
+from .bounds import BILLION, Quota, QuotaUse, Unit, bounds_of
 from .counts import CHARACTERS, estimate
-from .gate import Gate
-from .job import planned_for
-from .question import Question
+from .gate import GatewayContext
+from .job import plan_attempt
+from .question import RoutedRequest
 from .receipt import Receipt
-from .state import Full
+from .state import QuotaExceeded
 
 _MARGIN = 1.25  # what an estimate of a prompt may miss
 _UNKNOWN_OUTPUT = 32_000  # tokens that a model writes at most, where nobody knows how many
@@ -39,7 +39,7 @@ Amounts = Mapping[Unit, int]
 class Admission:
     """One request that was let in: what it takes, as far as that is known."""
 
-    def __init__(self, gate: Gate, id: str, bounds: Sequence[Bound], prompt: int) -> None:
+    def __init__(self, gate: GatewayContext, id: str, bounds: Sequence[Quota], prompt: int) -> None:
         self._gate = gate
         self._id = id
         self._bounds = bounds
@@ -66,7 +66,7 @@ class Admission:
                 case UsageUpdate():
                     self._usage = event.usage
 
-    def over(self, reply: Reply) -> None:
+    def finish(self, reply: Reply) -> None:
         """Take the whole answer."""
         self._reply = reply
 
@@ -74,7 +74,7 @@ class Admission:
         """Count what the request took, in place of what was reserved."""
         if self._bounds:
             took = self._took(receipt)
-            takings = [Taking(bound, took[bound.unit]) for bound in self._bounds]
+            takings = [QuotaUse(bound, took[bound.unit]) for bound in self._bounds]
             self._gate.state.settle(self._id, takings)
 
     def _took(self, receipt: Receipt) -> Amounts:
@@ -116,7 +116,7 @@ class Admission:
 _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
 
 
-async def admit(gate: Gate, question: Question) -> Admission:
+async def admit(gate: GatewayContext, question: RoutedRequest) -> Admission:
     """Reserve what a request may take; raises RateLimited, QuotaSpent and PermissionDenied."""
     call = question.call
     bounds = bounds_of(call.who.key, question.resolved.route)
@@ -131,12 +131,12 @@ async def admit(gate: Gate, question: Question) -> Admission:
     return Admission(gate, call.id, bounds, prompt)
 
 
-def _taking(bound: Bound, amount: int) -> Taking:
+def _taking(bound: Quota, amount: int) -> QuotaUse:
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
-    return Taking(bound, min(amount, bound.most) if bound.rolling else amount)
+    return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
 
-def _most(question: Question, units: Iterable[Unit], prompt: int) -> Amounts:
+def _most(question: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
     """Return the most that a request can take of each unit, whichever of its models answers."""
     if not set(units) - {"requests"}:
         return {**_NOTHING, "requests": 1}
@@ -154,12 +154,12 @@ def _most(question: Question, units: Iterable[Unit], prompt: int) -> Amounts:
     }
 
 
-def _output(question: Question, entry: ModelEntry) -> tuple[int, int]:
+def _output(question: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
     """Return the most that a model may write for a request, and the most of it that is thinking."""
     asked = question.request.max_tokens
     output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
     try:
-        plan = planned_for(question, entry)[1]
+        plan = plan_attempt(question, entry)[1]
     except UsageError:  # it cannot be asked so; the attempt will say why
         return output, output
     output = max(output, plan.budget or 0)
@@ -179,7 +179,7 @@ def _price(entry: ModelEntry, usage: Usage) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _refusal(full: Full, now: float) -> ServiceError:
+def _refusal(full: QuotaExceeded, now: float) -> ServiceError:
     bound, wait = full.bound, ceil(full.wait)
     most = f"{_amount(bound.unit, bound.most)} per {bound.per}"
     if bound.rolling:

@@ -16,16 +16,16 @@ from ..exchange import Emit, flow, is_deployment_fault, is_fallback_error
 from ..transport import AsyncShell
 from .admission import Admission, admit
 from .breakers import REST
-from .failures import failure, with_headers
-from .gate import Gate
-from .job import Job, job_for
-from .memory import Record
-from .outlet import Outlet
-from .passing import Places, Renaming, Tap, answer_of, headers_back
-from .question import Call, Question, read_question
+from .failures import add_headers_to_error, failure
+from .gate import GatewayContext
+from .job import Attempt, job_for
+from .memory import CachedAnswer
+from .outlet import ResponseWriter
+from .passing import CapturingTransport, ModelRenamer, Places, headers_back, parse_passed_answer
+from .question import ClientRequest, RoutedRequest, read_question
 from .receipt import Receipt
-from .returned import remembered
-from .translating import Translation, answering
+from .returned import cache_items
+from .translating import Translation, make_reply_context
 
 _LONGEST_HEADER = 2_000
 _EVENTS = {"content-type": "text/event-stream"}
@@ -34,14 +34,14 @@ _EVENTS = {"content-type": "text/event-stream"}
 class _Progress:
     """How far an answer has come, for its receipt."""
 
-    def __init__(self, gate: Gate, call: Call) -> None:
+    def __init__(self, gate: GatewayContext, call: ClientRequest) -> None:
         self._begun = monotonic()
         self._gate = gate
         self._known: dict[str, Json] = {
             "id": call.id,
             "at": gate.now(),
             "key": call.who.name,
-            "front": call.front,
+            "front": call.client_dialect,
             "trace": call.http.headers.get("traceparent"),
         }
         self.said = ""
@@ -63,9 +63,9 @@ class _Progress:
             self.admission.settle(receipt)
 
 
-async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
+async def answer(gate: GatewayContext, call: ClientRequest, outlet: ResponseWriter) -> None:
     """Answer a conversation; whatever goes wrong is told in the front's own shape."""
-    service = dialect(call.front).service()
+    service = dialect(call.client_dialect).service()
     progress = _Progress(gate, call)
     try:
         question = await read_question(gate, call, service)
@@ -75,7 +75,9 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         progress.admission = await admit(gate, question)
         await _ask_in_turn(gate, question, outlet, progress)
     except (PonderoError, Rejected) as error:
-        response = with_headers(failure(error, call.front, service), {"x-pondero-id": call.id})
+        response = add_headers_to_error(
+            failure(error, call.client_dialect, service), {"x-pondero-id": call.id}
+        )
         progress.said = progress.said or service.model_of(call.http) or ""
         progress.note(status=response.status, end="refused")
         await outlet.whole(response)
@@ -86,7 +88,9 @@ async def answer(gate: Gate, call: Call, outlet: Outlet) -> None:
         progress.tell()
 
 
-async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress: _Progress) -> None:
+async def _ask_in_turn(
+    gate: GatewayContext, question: RoutedRequest, outlet: ResponseWriter, progress: _Progress
+) -> None:
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
     for entry in gate.order(question.resolved.entries, question.request.messages):
@@ -101,13 +105,13 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
         except PonderoError as error:
             failed = error
             if is_deployment_fault(error):
-                await gate.breakers.failed(entry.id)
+                await gate.breakers.record_failure(entry.id)
             if outlet.ended:
                 return
             if not is_fallback_error(error):
                 break
         except CancelledError:
-            await gate.breakers.left(entry.id)
+            await gate.breakers.cancel_probe(entry.id)
             raise
         else:
             await gate.breakers.went_well(entry.id)
@@ -119,19 +123,21 @@ async def _ask_in_turn(gate: Gate, question: Question, outlet: Outlet, progress:
 
 async def _tell_failure(
     error: PonderoError,
-    question: Question,
+    question: RoutedRequest,
     entry: ModelEntry | None,
-    outlet: Outlet,
+    outlet: ResponseWriter,
     progress: _Progress,
 ) -> None:
     call = question.call
-    response = failure(error, call.front, question.service, entry)
+    response = failure(error, call.client_dialect, question.service, entry)
     progress.note(status=response.status, end="failed")
     if not outlet.begun:
-        await outlet.whole(with_headers(response, {"x-pondero-id": call.id}))
+        await outlet.whole(add_headers_to_error(response, {"x-pondero-id": call.id}))
         return
     # A sign of life was sent, and nothing else: the stream has begun.
-    writer = question.service.stream(answering(question.service, question.parsed, id=call.id))
+    writer = question.service.stream(
+        make_reply_context(question.service, question.parsed, id=call.id)
+    )
     await outlet.write(writer.fail(response))
     await outlet.end()
 
@@ -143,14 +149,19 @@ class _Asking:
     """Asks one model and writes its answer."""
 
     def __init__(
-        self, gate: Gate, question: Question, job: Job, outlet: Outlet, progress: _Progress
+        self,
+        gate: GatewayContext,
+        question: RoutedRequest,
+        job: Attempt,
+        outlet: ResponseWriter,
+        progress: _Progress,
     ) -> None:
         self._gate = gate
         self._question = question
         self._job = job
         self._outlet = outlet
         self._progress = progress
-        self._tap = Tap(gate.way(job.exchange)) if job.passes else None
+        self._tap = CapturingTransport(gate.transport_for(job.exchange)) if job.passes else None
         self._notes: list[str] = []
 
     @cached_property
@@ -170,7 +181,7 @@ class _Asking:
         plan = exchange.plan
         self._progress.note(
             road="passed" if job.passes else "translated",
-            asked=job.decided.asked,
+            asked=job.decided.requested,
             sent=str(plan.level if plan.budget is None else plan.budget),
             why=job.decided.why,
             adjustments=tuple(note.code for note in plan.adjustments),
@@ -183,7 +194,7 @@ class _Asking:
             learn=partial(gate.learn, exchange),
         )
         waits = gate.timeouts if stream else gate.timeouts.whole()
-        shell = AsyncShell(steps, self._tap or gate.way(exchange), waits)
+        shell = AsyncShell(steps, self._tap or gate.transport_for(exchange), waits)
         try:
             await (self._stream(shell) if stream else self._whole(shell))
         finally:
@@ -195,13 +206,15 @@ class _Asking:
         if self._tap is not None:
             body = await self._tap.rest()
             places = self._question.service.passing.model_at
-            response = answer_of(self._tap, body, places, self._question.parsed.request.model)
+            response = parse_passed_answer(
+                self._tap, body, places, self._question.parsed.request.model
+            )
         else:
             response = self._translation.whole(step)
         await self._remember(step)
         self._progress.first()
         self._over(step)
-        await self._outlet.whole(with_headers(response, self._headers()))
+        await self._outlet.whole(add_headers_to_error(response, self._headers()))
 
     async def _stream(self, shell: AsyncShell) -> None:
         outlet = self._outlet
@@ -232,14 +245,14 @@ class _Asking:
         self._over(step)
         await outlet.end()
 
-    def _passage(self, tap: Tap) -> "_Passage":
+    def _passage(self, tap: CapturingTransport) -> "_Passage":
         question = self._question
         return _Passage(tap, question.service.passing.model_at, question.parsed.request.model)
 
     async def _break_off(self, error: PonderoError) -> None:
         """Tell in the stream that the answer ends here."""
         question = self._question
-        response = failure(error, question.call.front, question.service, self._job.entry)
+        response = failure(error, question.call.client_dialect, question.service, self._job.entry)
         self._progress.note(status=response.status, end="failed")
         await self._outlet.write(self._translation.fail(response))
         await self._outlet.end()
@@ -270,14 +283,14 @@ class _Asking:
         else:
             message = reply.message
             ids = tuple(each.id for each in message.tool_calls)
-            record = Record(call.id, message, ids, message.text)
+            record = CachedAnswer(call.id, message, ids, message.text)
         asked, turns = question.parsed.request, question.turns
-        items = remembered(asked, record, client=call.who.id, turns=turns)
+        items = cache_items(asked, record, client=call.who.id, turns=turns)
         await self._gate.memory.put(items)
 
     def _over(self, reply: Reply) -> None:
         if self._progress.admission is not None:
-            self._progress.admission.over(reply)
+            self._progress.admission.finish(reply)
         self._progress.note(
             finish=reply.finish,
             verdict=reply.verdict,
@@ -289,11 +302,11 @@ class _Asking:
 class _Passage:
     """A stream that passes as it comes, under the name that the client asked for."""
 
-    def __init__(self, tap: Tap, places: Places, model: str) -> None:
+    def __init__(self, tap: CapturingTransport, places: Places, model: str) -> None:
         self._tap = tap
         self._places = places
         self._model = model
-        self._renaming: Renaming | None = None
+        self._renaming: ModelRenamer | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -304,7 +317,7 @@ class _Passage:
         """Return what came meanwhile."""
         if self._renaming is None:
             kind = self._tap.head.headers.get("content-type", "")
-            self._renaming = Renaming(self._places, self._model, kind)
+            self._renaming = ModelRenamer(self._places, self._model, kind)
         return self._renaming.feed(self._tap.take())
 
     async def end(self) -> bytes:

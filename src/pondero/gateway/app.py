@@ -16,15 +16,15 @@ from ..dialects import COMMON, NAMES, dialect
 from ..errors import PonderoError
 from .admin import Admin
 from .answers import answer
-from .counts import count
-from .failures import failure, refusal
-from .gate import Gate
-from .incoming import TooLarge, read_body, request_of, who
-from .listing import listed
+from .counts import count_prompt
+from .failures import error_response, failure
+from .gate import GatewayContext
+from .incoming import TooLarge, make_http_request, read_body, who
+from .listing import answer_model_list
 from .observers import Observers
-from .outlet import Outlet
-from .question import Call
-from .redis_link import StateLost
+from .outlet import ResponseWriter
+from .question import ClientRequest
+from .redis_link import SharedStateLost
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -45,7 +45,7 @@ _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first req
 class App:
     """The application; ``gate`` is what its requests share, ``seen`` who is told of them."""
 
-    def __init__(self, gate: Gate, seen: Observers | None = None) -> None:
+    def __init__(self, gate: GatewayContext, seen: Observers | None = None) -> None:
         self.gate = gate
         self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
@@ -60,20 +60,20 @@ class App:
         if scope["type"] != "http":
             await _refuse_websocket(scope, receive, send)
             return
-        outlet = Outlet(send)
+        outlet = ResponseWriter(send)
         most = self.gate.config.server.max_body
         try:
             body = await read_body(receive, most)
             if body is None:
                 return
-            http = request_of(scope, body, most)
+            http = make_http_request(scope, body, most)
         except TooLarge:
             await outlet.whole(_plain(413, f"a request may have {most:,} bytes", scope["path"]))
             return
         except PonderoError as error:
             await outlet.whole(_plain(400, str(error), scope["path"]))
             return
-        with self.gate.watch.over(outlet, receive):
+        with self.gate.watch.watch(outlet, receive):
             await self._serve(http, outlet)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -83,23 +83,23 @@ class App:
         await self.gate.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, http: HttpRequest, outlet: Outlet) -> None:
+    async def _serve(self, http: HttpRequest, outlet: ResponseWriter) -> None:
         path = urlsplit(http.url).path
         front = front_of(path)
         service = dialect(front or COMMON).service()
         try:
             if self._admin.serves(path):
                 await self._admin.answer(http, path, outlet)
-            elif not await self._beside(http, path, outlet):
+            elif not await self._answer_public(http, path, outlet):
                 await self._conversation(http, front, outlet)
-        except StateLost as error:
+        except SharedStateLost as error:
             await outlet.whole(failure(error, front or "", service))
         except Exception:
             LOG.exception("a request to %s failed", path)
             if not outlet.begun:
                 await outlet.whole(failure(RuntimeError(), front or "", service))
 
-    async def _beside(self, http: HttpRequest, path: str, outlet: Outlet) -> bool:
+    async def _answer_public(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> bool:
         """Answer what needs no key, and say whether it was that."""
         if http.headers.get("upgrade", "").lower() == "websocket":
             await outlet.whole(_UPGRADE)
@@ -118,28 +118,32 @@ class App:
         """See what replicas did; raises StateLost where no request may go on without that."""
         try:
             await self.gate.shared.look()
-        except StateLost:
+        except SharedStateLost:
             if self.gate.config.server.on_state_loss == "refuse":
                 raise
 
-    async def _conversation(self, http: HttpRequest, front: str | None, outlet: Outlet) -> None:
+    async def _conversation(
+        self, http: HttpRequest, front: str | None, outlet: ResponseWriter
+    ) -> None:
         gate = self.gate
         await self._look()
         asks = who(http, await gate.keys.all())
         if asks is None:
-            shape = dialect(front or meant(http)).service()
+            shape = dialect(front or guess_dialect(http)).service()
             message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
-            await outlet.whole(refusal(shape, 401, message))
+            await outlet.whole(error_response(shape, 401, message))
             return
         if front is not None and http.method == "POST":
-            call = Call(id=_new_id(gate.now()), front=front, http=http, who=asks)
+            call = ClientRequest(id=_new_id(gate.now()), client_dialect=front, http=http, who=asks)
             await answer(gate, call, outlet)
             return
         if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
             await outlet.whole(self.seen.metrics.page())
             return
         found = (
-            await count(gate, http, asks) or listed(http, gate.routing, asks.key) or nowhere(http)
+            await count_prompt(gate, http, asks)
+            or answer_model_list(http, gate.routing, asks.key)
+            or nowhere(http)
         )
         await outlet.whole(found)
 
@@ -150,7 +154,7 @@ def front_of(path: str) -> str | None:
     return next((name for name in NAMES if dialect(name).service().serves(path)), None)
 
 
-def meant(http: HttpRequest) -> str:
+def guess_dialect(http: HttpRequest) -> str:
     """Return the wire that a request at an unknown address most likely speaks."""
     sent = http.headers.keys()
     for name in NAMES:
@@ -164,11 +168,11 @@ def meant(http: HttpRequest) -> str:
 def nowhere(http: HttpRequest) -> HttpResponse:
     """Return that nothing is at this address, in the shape of the wire it is meant for."""
     path = urlsplit(http.url).path
-    service = dialect(meant(http)).service()
+    service = dialect(guess_dialect(http)).service()
     if path.endswith("/responses/compact"):
         message = "this gateway compacts no conversations; the client has a way of its own"
-        return refusal(service, 501, message)
-    return refusal(service, 404, f"the gateway serves no {http.method} {path}")
+        return error_response(service, 501, message)
+    return error_response(service, 404, f"the gateway serves no {http.method} {path}")
 
 
 def _new_id(now: float) -> str:
@@ -177,7 +181,7 @@ def _new_id(now: float) -> str:
 
 
 def _plain(status: int, message: str, path: str) -> HttpResponse:
-    return refusal(dialect(front_of(path) or COMMON).service(), status, message)
+    return error_response(dialect(front_of(path) or COMMON).service(), status, message)
 
 
 async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:

@@ -20,7 +20,7 @@ MOST = 200_000
 T = TypeVar("T")
 
 
-class Batches(Generic[T]):
+class BackgroundQueue(Generic[T]):
     """Collects values and gives them to ``handle`` in a thread; an empty batch is given too."""
 
     def __init__(self, name: str, handle: Callable[[list[T]], None]) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .config import Key, Route
+from .config import GatewayKey, GatewayRoute
 
 BILLION = 1_000_000_000
 SLOTS = 50
@@ -24,7 +24,7 @@ _DAY = _LENGTHS["day"]
 _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
-class Bound(Struct, frozen=True):
+class Quota(Struct, frozen=True):
     """At most so much of a unit for a holder in a span of time: any such, or the calendar's."""
 
     holder: str
@@ -40,10 +40,10 @@ class Bound(Struct, frozen=True):
         return f"{kind}:{self.unit}:{self.per}:{self.holder}"
 
 
-class Taking(Struct, frozen=True):
+class QuotaUse(Struct, frozen=True):
     """How much of a bound a request takes."""
 
-    bound: Bound
+    bound: Quota
     amount: int
 
 
@@ -94,9 +94,9 @@ def _month(now: int) -> tuple[int, int]:
 _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
-def bounds_of(key: Key | None, route: Route | None) -> Sequence[Bound]:
+def bounds_of(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
     """Return what bounds the requests of a key on a route."""
-    found: list[Bound] = []
+    found: list[Quota] = []
     if key is not None:
         found += _bounds(f"key {key.name}", key)
     if route is not None:
@@ -104,19 +104,19 @@ def bounds_of(key: Key | None, route: Route | None) -> Sequence[Bound]:
     return found
 
 
-def _bounds(holder: str, rules: Key | Route) -> Sequence[Bound]:
-    found: list[Bound] = []
+def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
+    found: list[Quota] = []
     if (limit := rules.limit) is not None:
         if limit.requests is not None:
-            found.append(Bound(holder, "requests", limit.requests, limit.per, rolling=True))
+            found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
         if limit.tokens is not None:
-            found.append(Bound(holder, "tokens", limit.tokens, limit.per, rolling=True))
+            found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
     if (budget := rules.budget) is not None:
         if budget.money is not None:
             money = round(budget.money * BILLION)
-            found.append(Bound(holder, "money", money, budget.per, rolling=False))
+            found.append(Quota(holder, "money", money, budget.per, rolling=False))
         if budget.tokens is not None:
-            found.append(Bound(holder, "tokens", budget.tokens, budget.per, rolling=False))
+            found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
         if (most := budget.thinking_tokens) is not None:
-            found.append(Bound(holder, "thinking_tokens", most, budget.per, rolling=False))
+            found.append(Quota(holder, "thinking_tokens", most, budget.per, rolling=False))
     return found

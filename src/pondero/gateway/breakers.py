@@ -45,7 +45,7 @@ class Breakers:
         """Forget what failed."""
         self._all.pop(name, None)
 
-    async def failed(self, name: str) -> None:
+    async def record_failure(self, name: str) -> None:
         """Note a failure; the fifth within half a minute opens the breaker, as does a probe's."""
         breaker = self._all.setdefault(name, Breaker())
         now = self._clock()
@@ -54,7 +54,7 @@ class Breakers:
         if breaker.probing or often:
             breaker.opened, breaker.probing = now, False
 
-    async def left(self, name: str) -> None:
+    async def cancel_probe(self, name: str) -> None:
         """End a probe that was cut short by the client, so that another may be made."""
         if (breaker := self._all.get(name)) is not None:
             breaker.probing = False

@@ -1,7 +1,7 @@
 """The carrier: an answer of the back on its way to the client, with envelopes in the front's slots.
 
 The translated road makes one for each answer and writes what it returns with the front's service
-side, sealed by ``carried``. For the memory, ``record`` is the answer as it was.
+side, sealed by ``embedded_signature``. For the memory, ``record`` is the answer as it was.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,9 +33,18 @@ from ..canon import (
     UnknownPart,
 )
 from ..dialects import Slots
-from .envelope import DIALECT, Called, Entry, Envelope, Said, Thought, Unseen, packed
-from .memory import Record
-from .sequence import DELTAS, PartSequence
+from .envelope import (
+    DIALECT,
+    Entry,
+    Envelope,
+    EnvelopeCall,
+    EnvelopeHidden,
+    EnvelopeText,
+    EnvelopeThinking,
+    pack_envelope,
+)
+from .memory import CachedAnswer
+from .sequence import DELTAS, PartOrder
 
 _KINDS: dict[type, PartKind] = {
     Text: "text",
@@ -47,7 +56,7 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def carried(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
+def embedded_signature(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
     """Return the envelope that the carrier put on a part: the ``Sealer`` of a translated answer."""
     seal = None if isinstance(part, ToolResult) else part.seal
     return seal.value if seal is not None and seal.dialect == DIALECT else None
@@ -65,7 +74,7 @@ class _Told(Struct):
     seal: Seal | None = None
 
 
-class Carrier:
+class SignatureEmbedder:
     """Feed the events of an answer as they come; write those that it returns.
 
     Parts come strictly one after another, calls have ids of the front, and no seal is left but
@@ -92,7 +101,7 @@ class Carrier:
         self._call_id = call_id
         self._text_inside = text_inside or slots.forgets
         self._answer = blake2b(seed, digest_size=6).hexdigest()
-        self._sequence = PartSequence()
+        self._sequence = PartOrder()
         self._parts: dict[int, Part] = {}  # of the back, as they were
         self._ids: dict[int, str] = {}  # of the front, by the index of the call
         self._texts: list[tuple[int, str]] = []  # that the client sees, with the index of each
@@ -103,10 +112,10 @@ class Carrier:
         self._next = 0
 
     @property
-    def record(self) -> Record:
+    def record(self) -> CachedAnswer:
         """Return the answer as far as its parts are complete, for the memory."""
         places = sorted(self._parts)
-        return Record(
+        return CachedAnswer(
             self._answer,
             Message("assistant", tuple(self._parts[at] for at in places), self._origin),
             tuple(self._ids[at] for at in places if isinstance(self._parts[at], ToolCall)),
@@ -170,7 +179,7 @@ class Carrier:
         seal = known.seal if isinstance(known, Text) else told.start.seal
         # In a slot of its own the entry says too where a text begins: clients keep it in pieces.
         if seal is not None or (self._slots.text and self._keeps):
-            told.entry = Said(told.start.index, len(self._texts), seal)
+            told.entry = EnvelopeText(told.start.index, len(self._texts), seal)
             self._waiting.append(told.entry)
         if self._slots.text:
             told.seal = self._envelope()
@@ -186,9 +195,9 @@ class Carrier:
         id = self._ids[start.index] = self._call_id(digest)
         known = self._parts.get(start.index)
         told.entry = (
-            Called(start.index, id, known.id, known.name, known.seal, known.minted)
+            EnvelopeCall(start.index, id, known.id, known.name, known.seal, known.minted)
             if isinstance(known, ToolCall)  # it came whole
-            else Called(start.index, id, start.id or "", start.name or "", start.seal)
+            else EnvelopeCall(start.index, id, start.id or "", start.name or "", start.seal)
         )
         if self._slots.call is None:
             self._waiting.append(told.entry)
@@ -222,12 +231,12 @@ class Carrier:
             case Image() | Blob():
                 out.append(PartEnd(told.index or 0, replace(part, seal=None)))
             case _:
-                self._waiting.append(Unseen(at, part))
+                self._waiting.append(EnvelopeHidden(at, part))
 
     def _end_thinking(self, told: _Told, part: Thinking, out: list[Event]) -> None:
         index, text = told.index or 0, part.text if self._text_inside else None
         self._keeps = True
-        self._waiting.append(Thought(told.start.index, part.seal, part.redacted, text))
+        self._waiting.append(EnvelopeThinking(told.start.index, part.seal, part.redacted, text))
         shown = Thinking(part.text, None, part.redacted)
         if self._slots.thinking:
             self._held = (index, shown)
@@ -238,11 +247,11 @@ class Carrier:
         at = told.start.index
         if told.index is None and not part.text:
             if part.seal is not None:
-                self._waiting.append(Unseen(at, part))
+                self._waiting.append(EnvelopeHidden(at, part))
             return
         if told.index is None:
             self._start_text(told, out)
-        entry = Said(at, len(self._texts), part.seal)
+        entry = EnvelopeText(at, len(self._texts), part.seal)
         if part.seal is not None and entry != told.entry:
             self._waiting.append(entry)
         self._texts.append((at, part.text))
@@ -250,7 +259,7 @@ class Carrier:
 
     def _end_call(self, told: _Told, part: ToolCall, out: list[Event]) -> None:
         id = self._ids[told.start.index]
-        entry = Called(told.start.index, id, part.id, part.name, part.seal, part.minted)
+        entry = EnvelopeCall(told.start.index, id, part.id, part.name, part.seal, part.minted)
         if entry != told.entry or self._slots.call == "end":
             self._waiting.append(entry)
         if self._slots.call == "end":
@@ -261,13 +270,15 @@ class Carrier:
         """Take the true end of a part that had to end before it."""
         match part:
             case Thinking() if part.seal is not None:
-                self._waiting.append(Thought(at, part.seal, part.redacted, ""))
+                self._waiting.append(EnvelopeThinking(at, part.seal, part.redacted, ""))
             case Text() if part.seal is not None:
                 number = next(n for n, (index, _) in enumerate(self._texts) if index == at)
-                self._waiting.append(Said(at, number, part.seal))
+                self._waiting.append(EnvelopeText(at, number, part.seal))
             case ToolCall():
                 id = self._ids[at]
-                self._waiting.append(Called(at, id, part.id, part.name, part.seal, part.minted))
+                self._waiting.append(
+                    EnvelopeCall(at, id, part.id, part.name, part.seal, part.minted)
+                )
 
     def _finish(self, out: list[Event]) -> None:
         self._release(out)
@@ -296,7 +307,7 @@ class Carrier:
         if not self._is_worth_one():
             return None
         entries, self._waiting, self._keeps = tuple(self._waiting), [], True
-        return Seal(DIALECT, packed(Envelope(self._origin, self._answer, entries)))
+        return Seal(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
 
     def _is_worth_one(self) -> bool:
         """Return whether something waits that must come back.
@@ -307,4 +318,4 @@ class Carrier:
 
 
 def _is_bare(entry: Entry) -> bool:
-    return isinstance(entry, Called | Said) and entry.seal is None
+    return isinstance(entry, EnvelopeCall | EnvelopeText) and entry.seal is None

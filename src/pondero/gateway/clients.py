@@ -19,18 +19,18 @@ from msgspec.structs import replace
 from ..canon import HttpRequest, Json, convert_json
 from ..catalog import Lookup, ModelEntry
 from ..errors import UnknownModel
-from .config import Config, Key, Route, Server
-from .config_file import opened
-from .listing import listed
+from .config import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
+from .config_file import default_config
+from .listing import answer_model_list
 from .routing import Routing
-from .secrets import hash_of
+from .secrets import hash_key
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _DIRECT = "127.0.0.1,localhost"  # a proxy of the user's has no business between the two
 _WINDOW, _OUTPUT = 128_000, 32_000  # where the catalog does not know them
 
 
-class Client(Struct, frozen=True, forbid_unknown_fields=True):
+class LaunchClient(Struct, frozen=True, forbid_unknown_fields=True):
     """One row of clients.toml, where each field is explained."""
 
     name: str
@@ -54,14 +54,14 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
         return self.needs_model or bool(self.model_arguments or self.model_env)
 
 
-class Chosen(Struct, frozen=True):
+class ChosenModel(Struct, frozen=True):
     """The model that a client is to ask for: ``name`` is what the client says."""
 
     name: str
     entry: ModelEntry
 
 
-class Start(Struct, frozen=True):
+class LaunchCommand(Struct, frozen=True):
     """How a client is started: the arguments of its program, and its whole environment."""
 
     arguments: tuple[str, ...]
@@ -69,27 +69,33 @@ class Start(Struct, frozen=True):
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    client: tuple[Client, ...]
+    client: tuple[LaunchClient, ...]
 
 
 @cache
-def known_clients() -> Mapping[str, Client]:
+def load_clients() -> Mapping[str, LaunchClient]:
     """Return the clients by name."""
     text = files(__package__).joinpath("clients.toml").read_text("utf-8")
     rows = convert_json(msgspec.toml.decode(text), _Table).client
     return {row.name: row for row in rows}
 
 
-def private(
-    config: Config, client: Client, *, key: str, model: str | None, lookup: Lookup, offline: bool
-) -> tuple[Config, Chosen | None]:
+def private_config(
+    config: GatewayConfig,
+    client: LaunchClient,
+    *,
+    key: str,
+    model: str | None,
+    lookup: Lookup,
+    offline: bool,
+) -> tuple[GatewayConfig, ChosenModel | None]:
     """Return the configuration of a gateway for one client alone, and the model it is to ask for.
 
     It listens on a free port of this machine and takes the one key. A chosen ``model`` answers
     under every name, because clients ask small models for titles and summaries; its level, if it
     has one, holds for the name that the client is told, else for every name.
     """
-    server = Server(
+    server = ServerConfig(
         port=0,
         state=config.server.state,
         ledger=config.server.ledger,
@@ -97,34 +103,34 @@ def private(
         drain_seconds=0,
         log="off",
     )
-    config = replace(config, server=server, keys=(Key("launch", hash_of(key)),))
+    config = replace(config, server=server, keys=(GatewayKey("launch", hash_key(key)),))
     if model is None:
         return config, None
     try:
         resolved = Routing(config, lookup).resolve(model)
     except UnknownModel:
-        resolved = Routing(opened(config, lookup, offline=offline), lookup).resolve(model)
+        resolved = Routing(default_config(config, lookup, offline=offline), lookup).resolve(model)
     entry = resolved.entries[0]
-    usual = resolved.route or Route("*", (entry.id,))
+    usual = resolved.route or GatewayRoute("*", (entry.id,))
     name = _ODD.sub("-", entry.model)
     dialled = usual
     if resolved.level is not None:
         dialled = replace(usual, thinking=replace(usual.thinking, force=resolved.level))
     rest = usual if client.is_told else dialled
     routes = (replace(dialled, match=name), replace(rest, match="*"))
-    return replace(config, routes=routes, open=frozenset()), Chosen(name, entry)
+    return replace(config, routes=routes, open=frozenset()), ChosenModel(name, entry)
 
 
-def start(
-    client: Client,
-    chosen: Chosen | None,
+def prepare_launch(
+    client: LaunchClient,
+    chosen: ChosenModel | None,
     *,
     routing: Routing,
     url: str,
     key: str,
     folder: Path,
     environment: Mapping[str, str],
-) -> Start:
+) -> LaunchCommand:
     """Return how a client is started, after writing its files into the private folder."""
     words = {"url": url, "key": key, "folder": folder.as_posix(), **_facts(chosen)}
 
@@ -134,7 +140,7 @@ def start(
     for name, text in client.files.items():
         (folder / name).write_text(filled(text), encoding="utf-8")
     for name, address in client.lists.items():
-        found = listed(HttpRequest("GET", f"{url}{address}", {}), routing)
+        found = answer_model_list(HttpRequest("GET", f"{url}{address}", {}), routing)
         (folder / name).write_bytes(found.body if found is not None else b"")
     if client.mirrored is not None:
         _mirror(Path.home() / client.mirrored, folder / client.mirrored, client.merged)
@@ -143,7 +149,7 @@ def start(
         env[name] = ",".join(filter(None, (environment.get(name), _DIRECT)))
     own = {**client.env, **(client.model_env if chosen else {})}
     arguments: Iterable[str] = (*client.arguments, *(client.model_arguments if chosen else ()))
-    return Start(
+    return LaunchCommand(
         arguments=tuple(filled(each) for each in arguments),
         env=env | {name: filled(text) for name, text in own.items()},
     )
@@ -161,7 +167,7 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
         (here / name).write_bytes(msgspec.json.encode(_laid_over(theirs, own)))
 
 
-def bring_home(client: Client, folder: Path) -> None:
+def copy_back(client: LaunchClient, folder: Path) -> None:
     """Copy what a client wrote beside its links to where it always writes: sessions, histories.
 
     Some files come in place of a link, because the client writes a new one and renames it.
@@ -195,7 +201,7 @@ def _laid_over(below: Json, above: Json) -> Json:
     return {**below, **{name: _laid_over(below.get(name), above[name]) for name in above}}
 
 
-def _facts(chosen: Chosen | None) -> Mapping[str, str]:
+def _facts(chosen: ChosenModel | None) -> Mapping[str, str]:
     if chosen is None:
         return {}
     facts = chosen.entry.capability

@@ -24,7 +24,7 @@ Amount = Annotated[float, Meta(gt=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 
 
-class Dial(Struct, frozen=True, forbid_unknown_fields=True):
+class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
     """What a route or a key does to the level: words, or numbers of tokens as text."""
 
     default: str | None = None
@@ -33,7 +33,7 @@ class Dial(Struct, frozen=True, forbid_unknown_fields=True):
     force: str | None = None
 
 
-class Budget(Struct, frozen=True, forbid_unknown_fields=True):
+class SpendBudget(Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be spent in a span of time: dollars, tokens, and tokens of thinking."""
 
     money: Amount | None = None
@@ -47,7 +47,7 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
         return any(most is not None for most in (self.money, self.tokens, self.thinking_tokens))
 
 
-class Limit(Struct, frozen=True, forbid_unknown_fields=True):
+class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be asked in any span of time of this length."""
 
     requests: Count | None = None
@@ -60,7 +60,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
         return self.requests is not None or self.tokens is not None
 
 
-class Route(Struct, frozen=True, forbid_unknown_fields=True):
+class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     """What happens to requests whose model is called ``match``: exact, or a glob.
 
     ``to`` are models in order of preference; ``retries`` are made before the next of them. Under
@@ -70,22 +70,22 @@ class Route(Struct, frozen=True, forbid_unknown_fields=True):
 
     match: Annotated[str, Meta(min_length=1)]
     to: Annotated[tuple[str, ...], Meta(min_length=1)]
-    thinking: Dial = Dial()
+    thinking: LevelRules = LevelRules()
     retries: Annotated[int, Meta(ge=0, le=10)] = 2
     strict: bool = False
     show: Literal["reasoning_content", "reasoning", "both", "tags", "none"] | None = None
-    budget: Budget | None = None
-    limit: Limit | None = None
+    budget: SpendBudget | None = None
+    limit: RateLimitRule | None = None
 
 
-class Provider(Struct, frozen=True, forbid_unknown_fields=True):
+class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a provider is, and a reference to its key, where they are not the usual ones."""
 
     url: str | None = None
     key: str | None = None
 
 
-class Key(Struct, frozen=True, forbid_unknown_fields=True):
+class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     """Who may come. ``models`` are names and globs of what it may ask for; none means all.
 
     An ``admin`` may also see the console and make keys.
@@ -93,15 +93,15 @@ class Key(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Annotated[str, Meta(min_length=1)]
     hash: str
-    thinking: Dial = Dial()
+    thinking: LevelRules = LevelRules()
     models: tuple[str, ...] = ()
-    budget: Budget | None = None
-    limit: Limit | None = None
+    budget: SpendBudget | None = None
+    limit: RateLimitRule | None = None
     blocked: bool = False
     admin: bool = False
 
 
-class Server(Struct, frozen=True, forbid_unknown_fields=True):
+class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the gateway listens, where it keeps what it must remember, and its bounds.
 
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
@@ -124,17 +124,17 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     log: str = "stderr"
 
 
-class Config(Struct, frozen=True):
+class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, None where there is none.
 
     ``open`` are the providers whose models are served under pondero's own names; none where there
     are routes.
     """
 
-    server: Server = Server()
-    routes: tuple[Route, ...] = ()
-    providers: Mapping[str, Provider] = {}
-    keys: tuple[Key, ...] = ()
+    server: ServerConfig = ServerConfig()
+    routes: tuple[GatewayRoute, ...] = ()
+    providers: Mapping[str, ProviderOverride] = {}
+    keys: tuple[GatewayKey, ...] = ()
     path: Path | None = None
     open: frozenset[str] = frozenset()
 

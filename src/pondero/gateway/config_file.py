@@ -22,7 +22,18 @@ from ..catalog import Lookup, TomlFile, did_you_mean, read_toml
 from ..errors import BadConfig, BadThinking, UsageError
 from ..store import config_folder, list_saved_keys
 from ..thinking import FIGURES, parse_auto, parse_intent
-from .config import HASH, REFERENCES, Budget, Config, Dial, Key, Limit, Provider, Route, Server
+from .config import (
+    HASH,
+    REFERENCES,
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    ProviderOverride,
+    RateLimitRule,
+    ServerConfig,
+    SpendBudget,
+)
 
 FILE = "gateway.toml"
 
@@ -35,7 +46,7 @@ _T = TypeVar("_T", bound=Struct)
 Place = tuple[str | int, ...]
 
 
-def found(path: str | None = None) -> Path | None:
+def find_config(path: str | None = None) -> Path | None:
     """Return the file to load: the one given, else gateway.toml of the config folder, if any."""
     if path is not None:
         return Path(path)
@@ -43,17 +54,17 @@ def found(path: str | None = None) -> Path | None:
     return usual if usual.is_file() else None
 
 
-def configured(path: str | None, lookup: Lookup, *, offline: bool = False) -> Config:
-    """Return the configuration: of the file that ``found`` finds, else of the environment.
+def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
+    """Return the configuration: of the file that ``find_config`` finds, else of the environment.
 
     With ``offline`` no key is needed, so that all providers are ready.
     """
-    file = found(path)
-    config = load(file, lookup) if file is not None else Config()
-    return config if config.routes else opened(config, lookup, offline=offline)
+    file = find_config(path)
+    config = load(file, lookup) if file is not None else GatewayConfig()
+    return config if config.routes else default_config(config, lookup, offline=offline)
 
 
-def load(path: Path, lookup: Lookup) -> Config:
+def load(path: Path, lookup: Lookup) -> GatewayConfig:
     """Return the configuration in a file; raises BadConfig with file, line and cure."""
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
@@ -64,22 +75,22 @@ def load(path: Path, lookup: Lookup) -> Config:
         message = f"{path} is not UTF-8; save it as UTF-8 text"
         raise BadConfig(message) from None
     config = _Reader(read_toml(str(path), text, BadConfig), lookup).config(path)
-    return config if config.routes else opened(config, lookup)
+    return config if config.routes else default_config(config, lookup)
 
 
-def reloaded(config: Config, lookup: Lookup, *, offline: bool = False) -> Config:
+def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
     """Return the configuration of the same file, read anew; raises BadConfig.
 
     Where the gateway listens stays as it is, and so must be guarded as before.
     """
     path = str(config.path) if config.path is not None else None
-    again = replace(configured(path, lookup, offline=offline), server=config.server)
+    again = replace(load_config(path, lookup, offline=offline), server=config.server)
     check_exposure(again)
     check_sharing(again)
     return again
 
 
-def check_exposure(config: Config) -> None:
+def check_exposure(config: GatewayConfig) -> None:
     """Raise BadConfig where other machines could ask with this one's keys."""
     if config.is_exposed:
         host = config.server.host
@@ -90,7 +101,7 @@ def check_exposure(config: Config) -> None:
         raise BadConfig(message)
 
 
-def check_sharing(config: Config) -> None:
+def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig where several processes would each count a limit or budget for themselves."""
     names = [key.name for key in config.keys if key.limit or key.budget]
     names += [route.match for route in config.routes if route.limit or route.budget]
@@ -102,12 +113,14 @@ def check_sharing(config: Config) -> None:
         raise BadConfig(message)
 
 
-def from_environment(lookup: Lookup) -> Config:
+def from_environment(lookup: Lookup) -> GatewayConfig:
     """Return the configuration without a file: each provider that has a key, under its names."""
-    return opened(Config(), lookup)
+    return default_config(GatewayConfig(), lookup)
 
 
-def opened(config: Config, lookup: Lookup, *, offline: bool = False) -> Config:
+def default_config(
+    config: GatewayConfig, lookup: Lookup, *, offline: bool = False
+) -> GatewayConfig:
     """Return a configuration that serves providers under pondero's own model names.
 
     They are those that have a key or need none; with ``offline`` all of them.
@@ -116,12 +129,12 @@ def opened(config: Config, lookup: Lookup, *, offline: bool = False) -> Config:
     names = frozenset(
         name
         for name, provider in lookup.catalog.providers.items()
-        if offline or _is_ready(provider, config.providers.get(name, Provider()), saved)
+        if offline or _is_ready(provider, config.providers.get(name, ProviderOverride()), saved)
     )
     return replace(config, open=names)
 
 
-def _is_ready(provider: catalog.Provider, own: Provider, saved: frozenset[str]) -> bool:
+def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozenset[str]) -> bool:
     named = (*provider.keys, *(_SIGNERS if provider.auth == "aws" else ()))
     return (
         own.key is not None
@@ -190,11 +203,11 @@ class _Reader:
         self._lookup = lookup
         self._words = lookup.catalog.extra_words()
 
-    def config(self, path: Path) -> Config:
+    def config(self, path: Path) -> GatewayConfig:
         self._known(self._file.values, _SECTIONS, ())
         routes = tuple(self._route(place, row) for place, row in self._rows("route"))
         self._check_order(routes)
-        config = Config(
+        config = GatewayConfig(
             server=self._server(),
             routes=routes,
             providers={name: self._provider(name, row) for name, row in self._tables("provider")},
@@ -206,9 +219,9 @@ class _Reader:
 
     # -- sections --------------------------------------------------------------------------------
 
-    def _server(self) -> Server:
+    def _server(self) -> ServerConfig:
         row = self._table(self._file.values.get("server", {}), ("server",))
-        server = self._built(row, Server, ("server",))
+        server = self._built(row, ServerConfig, ("server",))
         self._check_store("state", server.state, ("memory",), _STATES)
         self._check_store("ledger", server.ledger, ("sqlite", "off"), _LEDGERS)
         return server
@@ -230,16 +243,16 @@ class _Reader:
                 ("server", name), f"invalid {name} {said!r}", f"write {WRITTEN[name]}"
             )
 
-    def _route(self, place: Place, row: dict[str, Any]) -> Route:
+    def _route(self, place: Place, row: dict[str, Any]) -> GatewayRoute:
         to = row.get("to")
         row = {**row, "to": [to]} if isinstance(to, str) else row
-        route = self._without_auto(self._dialled(row, Route, place), place)
+        route = self._without_auto(self._dialled(row, GatewayRoute, place), place)
         for model in route.to:
             self._check_model(model, (*place, "to"))
         self._check_bounds(route, place)
         return route
 
-    def _without_auto(self, route: Route, place: Place) -> Route:
+    def _without_auto(self, route: GatewayRoute, place: Place) -> GatewayRoute:
         """Return a route whose models are names alone: ``auto`` behind one is its default."""
         try:
             named = [(model, *self._lookup.apart(model)) for model in route.to]
@@ -269,13 +282,13 @@ class _Reader:
             cure = f"did you mean {entry.provider.name}:{entry.near}?"
             raise self._wrong(place, f"unknown model {model!r}", cure)
 
-    def _provider(self, name: str, row: Any) -> Provider:
+    def _provider(self, name: str, row: Any) -> ProviderOverride:
         place: Place = ("provider", name)
         known = self._lookup.catalog.providers
         if name not in known:
             guess = did_you_mean(name, known)
             raise self._wrong(place, f"unknown provider {name!r}", f"{guess}see 'pondero models'")
-        provider = self._built(self._table(row, place), Provider, place)
+        provider = self._built(self._table(row, place), ProviderOverride, place)
         if provider.key is not None and not provider.key.startswith(REFERENCES):
             variable = next(iter(known[name].keys), "NAME")
             cure = f'write key = "env:{variable}", "file:PATH" or "keyring:{variable}"'
@@ -292,8 +305,10 @@ class _Reader:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise self._wrong(place, f"{url!r} is no address", f"write {WRITTEN['url']}")
 
-    def _key(self, place: Place, row: dict[str, Any], routes: tuple[Route, ...]) -> Key:
-        key = self._dialled(row, Key, place)
+    def _key(
+        self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
+    ) -> GatewayKey:
+        key = self._dialled(row, GatewayKey, place)
         if not _DIGEST.fullmatch(key.hash):
             cure = f"write {WRITTEN['hash']}; it begins with {HASH}"
             raise self._wrong((*place, "hash"), "this is not the hash of a key", cure)
@@ -302,12 +317,12 @@ class _Reader:
             self._check_reachable(model, routes, (*place, "models"))
         return key
 
-    def _check_bounds(self, row: Key | Route, place: Place) -> None:
+    def _check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:
                 raise self._wrong((*place, name), "nothing is bounded", f"write {WRITTEN[name]}")
 
-    def _check_reachable(self, model: str, routes: tuple[Route, ...], place: Place) -> None:
+    def _check_reachable(self, model: str, routes: tuple[GatewayRoute, ...], place: Place) -> None:
         matches = [route.match for route in routes]
         if any(fnmatchcase(each, model) or fnmatchcase(model, each) for each in matches):
             return
@@ -316,7 +331,7 @@ class _Reader:
 
     # -- between rows ----------------------------------------------------------------------------
 
-    def _check_order(self, routes: tuple[Route, ...]) -> None:
+    def _check_order(self, routes: tuple[GatewayRoute, ...]) -> None:
         """Raise BadConfig for a route that no name reaches, because an earlier one matches it."""
         for number, route in enumerate(routes):
             for before, earlier in enumerate(routes[:number]):
@@ -327,7 +342,7 @@ class _Reader:
                     what = f"{route.match!r} is never reached: {earlier.match!r} in line {line} is"
                     raise self._wrong(("route", number, "match"), f"{what} tried first", cure)
 
-    def _check_names(self, keys: tuple[Key, ...]) -> None:
+    def _check_names(self, keys: tuple[GatewayKey, ...]) -> None:
         columns = {"name": [key.name for key in keys], "hash": [key.hash for key in keys]}
         for field, values in columns.items():
             for number, value in enumerate(values):
@@ -342,13 +357,13 @@ class _Reader:
     def _dialled(self, row: dict[str, Any], kind: type[_T], place: Place) -> _T:
         """Return a row that has a dial, whose numbers may be written as numbers."""
         said = self._table(row.get("thinking", {}), (*place, "thinking"))
-        self._known(said, Dial.__struct_fields__, (*place, "thinking"))
+        self._known(said, LevelRules.__struct_fields__, (*place, "thinking"))
         numbers = {
             name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             for name, value in said.items()
         }
         built = self._built({**row, "thinking": numbers}, kind, place)
-        dial = convert_json(numbers, Dial)
+        dial = convert_json(numbers, LevelRules)
         words = msgspec.structs.asdict(dial).items()
         depths = {name: self._depth(name, word, place) for name, word in words if word}
         if depths.get("floor", 0) > depths.get("cap", depths.get("floor", 0)):
@@ -375,7 +390,7 @@ class _Reader:
         self._known(row, kind.__struct_fields__, place)
         for name in ("budget", "limit"):
             if isinstance(inner := row.get(name), Mapping):
-                fields = {"budget": Budget, "limit": Limit}[name].__struct_fields__
+                fields = {"budget": SpendBudget, "limit": RateLimitRule}[name].__struct_fields__
                 self._known(inner, fields, (*place, name))
         try:
             return convert_json(row, kind)

@@ -24,10 +24,10 @@ from ..canon import (
 from ..dialects import NAMES, Models, Rejected, Service, dialect
 from ..errors import PonderoError
 from ..framing import parse_json_or_none
-from .failures import failure, with_headers
-from .gate import Gate, Who
+from .failures import add_headers_to_error, failure
+from .gate import GatewayContext, Requester
 from .job import job_for
-from .question import Call, Question, read_question
+from .question import ClientRequest, RoutedRequest, read_question
 
 CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
 _AROUND = 4  # tokens around each message, part and tool
@@ -36,34 +36,38 @@ _MEDIA = 3_000
 _LONGEST = 1 << 20  # bytes of an answer that is only a number
 
 
-async def count(gate: Gate, http: HttpRequest, who: Who) -> HttpResponse | None:
+async def count_prompt(
+    gate: GatewayContext, http: HttpRequest, who: Requester
+) -> HttpResponse | None:
     """Return the count that a request asks for; None where it asks for something else."""
     for name in NAMES:
         service = dialect(name).service()
         models = service.models
         if models is not None and models.asks(http) == "tokens":
             return await _counted(
-                gate, Call(id="", front=name, http=http, who=who), service, models
+                gate, ClientRequest(id="", client_dialect=name, http=http, who=who), service, models
             )
     return None
 
 
-async def _counted(gate: Gate, call: Call, service: Service[Json], models: Models) -> HttpResponse:
+async def _counted(
+    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: Models
+) -> HttpResponse:
     if models.counts is None or models.counted is None:
         return service.error(404, "tokens are not counted here", code=None, retry_after=None)
     try:
         usual = msgspec.structs.replace(call, http=models.counts(call.http))
         question = await read_question(gate, usual, service)
     except (PonderoError, Rejected) as error:
-        return failure(error, call.front, service)
+        return failure(error, call.client_dialect, service)
     tokens = await _asked(gate, question)
     if tokens is not None:
         return models.counted(tokens)
     guess = models.counted(estimate(question.request))
-    return with_headers(guess, {"x-pondero-count": "estimate"})
+    return add_headers_to_error(guess, {"x-pondero-count": "estimate"})
 
 
-async def _asked(gate: Gate, question: Question) -> int | None:
+async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
     """Return the count of the model's own service; None where it has none, or fails."""
     entry = question.resolved.entries[0]
     caller = dialect(entry.provider.dialect).caller()
@@ -71,7 +75,9 @@ async def _asked(gate: Gate, question: Question) -> int | None:
         return None
     try:
         exchange = job_for(gate, question, entry).exchange
-        answer = await gate.way(exchange).send(caller.counting(exchange.http), gate.timeouts)
+        answer = await gate.transport_for(exchange).send(
+            caller.counting(exchange.http), gate.timeouts
+        )
         try:
             body = bytearray()
             async for piece in answer:

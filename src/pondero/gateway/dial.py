@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ..errors import BadThinking
 from ..thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
-from .config import Dial
+from .config import LevelRules
 
 _BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
-_FREE = Dial()
+_FREE = LevelRules()
 
 
-class Wish(Struct, frozen=True):
+class RequestedLevel(Struct, frozen=True):
     """What the client wants, and where it says so: a header, the model's name, or the body.
 
     ``kind`` is which kind of question this is, for a calibration that tells kinds apart.
@@ -29,24 +29,24 @@ class Wish(Struct, frozen=True):
     kind: str | None = None
 
 
-class Decided(Struct, frozen=True):
+class AppliedLevel(Struct, frozen=True):
     """The intent to plan with; ``why`` is the rule that made it differ from the wish, if any."""
 
     intent: Intent
-    wish: Wish
+    requested_level: RequestedLevel
     why: str | None = None
 
     @property
-    def asked(self) -> str:
+    def requested(self) -> str:
         """Return what the client asked for, before any rule."""
-        return _word(self.wish.intent)
+        return _word(self.requested_level.intent)
 
     def header(self, plan: Plan) -> str:
         """Return the line that says what was asked, what was sent, and why they differ."""
         sent = plan.level if plan.budget is None else plan.budget
         notes = (note.code for note in plan.adjustments if note.what in DEPTH)
-        why = self.why or next(notes, None) or self.wish.said_in
-        return f"asked={self.asked}; sent={sent or 'nothing'}; why={why}"
+        why = self.why or next(notes, None) or self.requested_level.said_in
+        return f"asked={self.requested}; sent={sent or 'nothing'}; why={why}"
 
 
 def wish_of(
@@ -56,15 +56,15 @@ def wish_of(
     body: Intent,
     words: Sequence[str],
     kind: str | None = None,
-) -> Wish:
+) -> RequestedLevel:
     """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
     if kind is not None and parse_auto(f"auto#{kind}") is None:
         message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
         raise BadThinking(message)
     for said, where in ((header, "header"), (suffix, "name")):
         if said is not None:
-            return Wish(parse_intent(said, words=words), where, kind)
-    return Wish(body, "body" if body.kind != "unset" else "unset", kind)
+            return RequestedLevel(parse_intent(said, words=words), where, kind)
+    return RequestedLevel(body, "body" if body.kind != "unset" else "unset", kind)
 
 
 def _as_it_is(intent: Intent) -> Intent:
@@ -72,12 +72,12 @@ def _as_it_is(intent: Intent) -> Intent:
 
 
 def decide(
-    wish: Wish,
+    wish: RequestedLevel,
     facts: Capability,
-    rules: Sequence[Dial],
+    rules: Sequence[LevelRules],
     *,
     settled: Callable[[Intent], Intent] = _as_it_is,
-) -> Decided:
+) -> AppliedLevel:
     """Return the intent for one model; of two rules of a kind the narrower one holds.
 
     A cap wins over a floor. Both also hold for what a model does when nothing is asked of it, and
@@ -97,7 +97,7 @@ def decide(
         intent, why = floor, "floor"
     if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
         intent, why = cap, "cap"
-    return Decided(intent, wish, why or None)
+    return AppliedLevel(intent, wish, why or None)
 
 
 def _of_kind(intent: Intent, kind: str | None) -> Intent:

@@ -24,7 +24,7 @@ _RATIO = 64
 _LEAST = 1 << 16
 
 
-class Thought(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field="is"):
+class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field="is"):
     """A part of thinking; ``at`` is its place in the answer.
 
     ``text`` is None where the client has the text beside the slot.
@@ -36,7 +36,7 @@ class Thought(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field
     text: str | None = None
 
 
-class Called(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="is"):
+class EnvelopeCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="is"):
     """A tool call: ``id`` is what the client calls it, ``own`` what its maker does."""
 
     at: int
@@ -47,7 +47,7 @@ class Called(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="is"
     minted: bool = False
 
 
-class Said(Struct, frozen=True, omit_defaults=True, tag="text", tag_field="is"):
+class EnvelopeText(Struct, frozen=True, omit_defaults=True, tag="text", tag_field="is"):
     """The seal of a text; ``number`` counts the texts of the answer as the client sees them."""
 
     at: int
@@ -55,14 +55,14 @@ class Said(Struct, frozen=True, omit_defaults=True, tag="text", tag_field="is"):
     seal: Seal | None = None
 
 
-class Unseen(Struct, frozen=True, omit_defaults=True, tag="part", tag_field="is"):
+class EnvelopeHidden(Struct, frozen=True, omit_defaults=True, tag="part", tag_field="is"):
     """A part that the client is not shown."""
 
     at: int
     part: Part
 
 
-Entry = Thought | Called | Said | Unseen
+Entry = EnvelopeThinking | EnvelopeCall | EnvelopeText | EnvelopeHidden
 
 
 class Envelope(Struct, frozen=True, omit_defaults=True):
@@ -73,11 +73,11 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
     entries: tuple[Entry, ...] = ()
 
 
-def packed(envelope: Envelope) -> str:
+def pack_envelope(envelope: Envelope) -> str:
     """Return an envelope as text, the same every time."""
     value = dump_json(envelope).encode()
     data = _deflated(value, 6)
-    if len(value) > _bound(len(data)):  # so regular that ``opened`` would take it for a bomb
+    if len(value) > _bound(len(data)):  # so regular that ``open_envelope`` would take it for a bomb
         data = _deflated(value, 0)
     return b64encode(_MARK + data).decode()
 
@@ -87,7 +87,7 @@ def is_in(body: bytes) -> bool:
     return _OPENING.encode() in body
 
 
-def opened(text: str) -> Envelope | None:
+def open_envelope(text: str) -> Envelope | None:
     """Return the envelope that a text is; None for any other text, however broken."""
     if not text.startswith(_OPENING):
         return None

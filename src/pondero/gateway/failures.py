@@ -81,11 +81,11 @@ def failure(
         return HttpResponse(error.status or 500, headers, _keyless(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
-    status = status_of(error, service)
+    status = status_for(error, service)
     return service.error(status, _message(error), code=code, retry_after=again)
 
 
-def status_of(error: Exception, service: Service[Json]) -> int:
+def status_for(error: Exception, service: Service[Json]) -> int:
     """Return the status of an error on a front; what nobody foresaw is a 500."""
     if isinstance(error, Overloaded):
         return service.overloaded
@@ -94,14 +94,14 @@ def status_of(error: Exception, service: Service[Json]) -> int:
     return next(found, said or 500)
 
 
-def refusal(
+def error_response(
     service: Service[Json], status: int, message: str, *, code: str | None = None
 ) -> HttpResponse:
     """Return a refusal of the gateway's own, in the front's shape."""
     return service.error(status, message, code=code, retry_after=None)
 
 
-def with_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
+def add_headers_to_error(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
     """Return the response with further headers."""
     return replace(response, headers={**response.headers, **more})
 

@@ -45,7 +45,7 @@ class Feed:
         return len(self._viewers)
 
     @contextmanager
-    def watched(self) -> Iterator[Queue[Receipt]]:
+    def watch(self) -> Iterator[Queue[Receipt]]:
         """Yield what comes from now on."""
         queue: Queue[Receipt] = Queue(KEPT)
         self._viewers.add(queue)

@@ -25,7 +25,7 @@ _COLUMNS = (
 )
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class RequestRow(Struct, frozen=True, kw_only=True):
     """One request as the console lists it; ``cost`` is in dollars."""
 
     id: str
@@ -53,7 +53,7 @@ class Row(Struct, frozen=True, kw_only=True):
     offline: bool
 
 
-class Slice(Struct, frozen=True, kw_only=True):
+class UsageSlice(Struct, frozen=True, kw_only=True):
     """What one model took at one level in one step of time, which begins at ``at``."""
 
     at: int
@@ -65,7 +65,7 @@ class Slice(Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
-class Bite(Struct, frozen=True, kw_only=True):
+class RuleHit(Struct, frozen=True, kw_only=True):
     """How often a rule changed what a key asked of a name, and when it last did."""
 
     why: str
@@ -77,27 +77,27 @@ class Bite(Struct, frozen=True, kw_only=True):
     last: float
 
 
-class Figures(Struct, frozen=True, kw_only=True):
+class ConsoleFigures(Struct, frozen=True, kw_only=True):
     """What happened in a span of time: ``step`` is the seconds between two slices."""
 
     since: int
     until: int
     step: int
-    slices: list[Slice]
-    bites: list[Bite]
+    slices: list[UsageSlice]
+    bites: list[RuleHit]
     adjustments: dict[str, int]
     ends: dict[str, int]
 
 
-def rows_of(receipts: Iterable[Receipt]) -> list[Row]:
+def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
     """Return receipts as the console lists them, without a key of this process in them."""
     hider = SecretRedactor()
     return [_row_of(receipt, hider) for receipt in receipts]
 
 
-def _row_of(receipt: Receipt, hider: SecretRedactor) -> Row:
+def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
     usage, model = receipt.usage, receipt.answered_by
-    return Row(
+    return RequestRow(
         id=receipt.id,
         at=receipt.at,
         key=hider.text(receipt.key),
@@ -124,17 +124,17 @@ def _row_of(receipt: Receipt, hider: SecretRedactor) -> Row:
     )
 
 
-def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[Row]:
+def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
     """Return the requests that came last, the newest first; raises StoreError."""
     sql = f"SELECT {_COLUMNS} FROM pondero_receipts ORDER BY minute DESC, at DESC LIMIT ?"  # noqa: S608 - our own columns
     return [_row(*each) for each in database.rows(sql, (count,))]
 
 
-def _row(*columns: Any) -> Row:
+def _row(*columns: Any) -> RequestRow:
     id, at, key, front, said, provider, model, road, asked, sent, why, notes = columns[:12]
     status, end, verdict, input, cached, answer, thinking, cost = columns[12:20]
     first, seconds, offline = columns[20:]
-    return Row(
+    return RequestRow(
         id=id,
         at=at,
         key=key,
@@ -161,12 +161,12 @@ def _row(*columns: Any) -> Row:
     )
 
 
-def figures(database: LedgerDatabase, span: str, *, now: float) -> Figures:
+def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleFigures:
     """Return what happened in a span of time up to now; raises StoreError."""
     minutes, step = SPANS[span]
     last = int(now // 60) // step
     since = last * step - minutes + step
-    return Figures(
+    return ConsoleFigures(
         since=since * 60,
         until=(last + 1) * step * 60,
         step=step * 60,
@@ -182,7 +182,7 @@ def figures(database: LedgerDatabase, span: str, *, now: float) -> Figures:
     )
 
 
-def _slices(database: LedgerDatabase, since: int, step: int) -> list[Slice]:
+def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
     found = database.rows(
         "SELECT minute / ?, provider || ':' || model, sent, count(*), sum(thinking), sum(output), "
         "sum(cost) FROM pondero_receipts WHERE minute >= ? AND model IS NOT NULL "
@@ -190,7 +190,7 @@ def _slices(database: LedgerDatabase, since: int, step: int) -> list[Slice]:
         (step, since),
     )
     return [
-        Slice(
+        UsageSlice(
             at=at * step * 60,
             model=model,
             level=level_of(sent),
@@ -203,7 +203,7 @@ def _slices(database: LedgerDatabase, since: int, step: int) -> list[Slice]:
     ]
 
 
-def _bites(database: LedgerDatabase, since: int) -> list[Bite]:
+def _bites(database: LedgerDatabase, since: int) -> list[RuleHit]:
     rules = ", ".join("?" for _ in RULES)
     bitten = database.rows(
         "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
@@ -221,9 +221,9 @@ def _bites(database: LedgerDatabase, since: int) -> list[Bite]:
     return [_bite(each) for each in (*bitten, *refused)]
 
 
-def _bite(columns: Sequence[Any]) -> Bite:
+def _bite(columns: Sequence[Any]) -> RuleHit:
     why, key, said, asked, sent, times, last = columns
-    return Bite(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
+    return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
 
 
 def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """What all requests at the gate share: configuration, models, connections, and what is remembered.
 
-A ``Gate`` belongs to one process. ``reconfigure`` gives it another configuration while it runs: a
-request that was routed keeps its route.
+A ``GatewayContext`` belongs to one process. ``reconfigure`` gives it another configuration while it
+runs: a request that was routed keeps its route.
 """
 
 import logging
@@ -28,29 +28,29 @@ from ..exchange import (
 from ..handoff import Rejection
 from ..store import load_catalog, price_usage
 from ..transport import AsyncSigningTransport
-from .config import Config, Key, Route
+from .config import GatewayConfig, GatewayKey, GatewayRoute
 from .feed import Feed
-from .keys import Keys
+from .keys import KeyRing
 from .ledger_database import LedgerDatabase
-from .memory import Memory
-from .outlet import Watch
+from .memory import AnswerCache
+from .outlet import ClientWatch
 from .receipt import Observer, Receipt
 from .routing import Routing
-from .secrets import key_of, url_of
-from .shared import AnyBreakers, Shared, shared_of
-from .state import State
+from .secrets import find_provider_key, find_provider_url
+from .shared import BreakerStore, SharedState, make_shared_state
+from .state import UsageCounter
 
 LOG = logging.getLogger("pondero.gateway")
 
 _REMEMBERED = 512
-_USUAL = Route(match="*", to=("*",))
+_USUAL = GatewayRoute(match="*", to=("*",))
 
 
-class Who(Struct, frozen=True):
+class Requester(Struct, frozen=True):
     """Who asks. ``id`` keeps what is remembered of clients apart; ``key`` has their rules."""
 
     id: str = "local"
-    key: Key | None = None
+    key: GatewayKey | None = None
 
     @property
     def name(self) -> str:
@@ -58,35 +58,35 @@ class Who(Struct, frozen=True):
         return self.key.name if self.key is not None else self.id
 
 
-class Gate:
+class GatewayContext:
     """The shared state of a gateway."""
 
     def __init__(
         self,
-        config: Config,
+        config: GatewayConfig,
         transport: AsyncTransport,
         *,
-        shared: Shared | None = None,
+        shared: SharedState | None = None,
         observers: Sequence[Observer] = (),
         ledger: LedgerDatabase | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        self.shared: Shared = shared or shared_of(config.server)
-        self.config: Config = config
+        self.shared: SharedState = shared or make_shared_state(config.server)
+        self.config: GatewayConfig = config
         self.routing: Routing = Routing(config, load_catalog())
         self.transport = transport
-        self.state: State = self.shared.state
-        self.memory: Memory = self.shared.memory
-        self.breakers: AnyBreakers = self.shared.breakers
-        self.keys: Keys = Keys(lambda: self.config.keys, self.shared.keys)
-        self.watch: Watch = Watch()
+        self.state: UsageCounter = self.shared.state
+        self.memory: AnswerCache = self.shared.memory
+        self.breakers: BreakerStore = self.shared.breakers
+        self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
+        self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.ledger = ledger
         self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
         self._refusals: dict[Rejection, None] = {}
 
-    def reconfigure(self, config: Config) -> None:
+    def reconfigure(self, config: GatewayConfig) -> None:
         """Serve another configuration from the next request on."""
         self.routing = Routing(config, load_catalog())
         self.config = config
@@ -103,16 +103,18 @@ class Gate:
         """Return where a provider is and the key for it; raises MissingKey."""
         needed = self.transport.needs_key
         config = self.config
-        return url_of(config, provider, needed=needed), key_of(config, provider, needed=needed)
+        return find_provider_url(config, provider, needed=needed), find_provider_key(
+            config, provider, needed=needed
+        )
 
-    def way(self, exchange: Exchange) -> AsyncTransport:
+    def transport_for(self, exchange: Exchange) -> AsyncTransport:
         """Return what moves the bytes of an exchange, signed where it needs to be."""
         if exchange.signing is None:
             return self.transport
         return AsyncSigningTransport(self.transport, exchange.signing)
 
     @staticmethod
-    def retry(route: Route | None) -> Retry:
+    def retry(route: GatewayRoute | None) -> Retry:
         """Return how often a model is asked before the next one is."""
         return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
 

@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 from ..asgi import Message, Receive
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra
-from .config import Key
-from .gate import Who
+from .config import GatewayKey
+from .gate import Requester
 from .secrets import holder
 
-_LOCAL = Who()
+_LOCAL = Requester()
 _AWS = "AWS4-HMAC-SHA256 "
 
 
@@ -38,19 +38,19 @@ async def read_body(receive: Receive, most: int) -> bytes | None:
     return b"".join(pieces) if len(pieces) > 1 else pieces[0]
 
 
-def request_of(scope: Message, body: bytes, most: int) -> HttpRequest:
+def make_http_request(scope: Message, body: bytes, most: int) -> HttpRequest:
     """Return the request with its body unpacked; raises TooLarge and BadParameter."""
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
     packing = headers.pop("content-encoding", "").strip().lower()
     if packing not in ("", "identity"):
-        body = unpacked(body, packing, most)
+        body = decompress(body, packing, most)
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     query = scope.get("query_string", b"").decode("latin-1")
     url = f"http://gateway{path}{'?' if query else ''}{query}"
     return HttpRequest(scope["method"], url, headers, body)
 
 
-def unpacked(body: bytes, packing: str, most: int) -> bytes:
+def decompress(body: bytes, packing: str, most: int) -> bytes:
     """Return a body unpacked; raises TooLarge where it has no end, BadParameter where it is bad."""
     unpack = _PACKINGS.get(packing)
     if unpack is None:
@@ -107,7 +107,7 @@ _PACKINGS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
 # -- who asks -------------------------------------------------------------------------------------
 
 
-def who(http: HttpRequest, keys: Sequence[Key]) -> Who | None:
+def who(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
     """Return who asks, by the key that the request shows; None for a key that nobody has.
 
     Where there are no keys at all, everybody who reaches the gateway may ask.
@@ -117,7 +117,7 @@ def who(http: HttpRequest, keys: Sequence[Key]) -> Who | None:
     for shown in _shown(http.headers, http.url):
         found = holder(keys, shown)
         if found is not None and not found.blocked:
-            return Who(found.name, found)
+            return Requester(found.name, found)
     return None
 
 

@@ -26,36 +26,36 @@ from ..exchange import plan as make_plan
 from ..store import load_catalog, resolve_auto
 from ..thinking import Adjustment, Intent, Plan, Policy, RequestParameters
 from . import envelope
-from .dial import Decided, decide
-from .gate import Gate
-from .passing import is_exact, passed, template_of, with_own
-from .question import Question
+from .dial import AppliedLevel, decide
+from .gate import GatewayContext
+from .passing import is_exact, readdress, template_of, with_own
+from .question import RoutedRequest
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class Attempt(Struct, frozen=True, kw_only=True):
     """One model about to be asked; ``passes`` is whether bytes pass as they are."""
 
     entry: ModelEntry
     exchange: Exchange
-    decided: Decided
+    decided: AppliedLevel
     passes: bool
 
 
-def job_for(gate: Gate, question: Question, entry: ModelEntry) -> Job:
+def job_for(gate: GatewayContext, question: RoutedRequest, entry: ModelEntry) -> Attempt:
     """Return the request to one model; raises UsageError where it cannot be asked so."""
     call, parsed, request = question.call, question.parsed, question.request
     policy, asked = _policy(question), _asked(request)
-    decided, plan = planned_for(question, entry)
+    decided, plan = plan_attempt(question, entry)
     url, key = gate.address(entry.provider)
     if _passes(question, entry):
         untouched = _is_as_asked(question, decided, plan, entry)
         template = template_of(entry, stream=request.stream, url=url, key=key)
-        exchange = passed(
+        exchange = readdress(
             call.http, question.service.passing, entry, plan, template, untouched=untouched
         )
-        return Job(entry=entry, exchange=exchange, decided=decided, passes=True)
+        return Attempt(entry=entry, exchange=exchange, decided=decided, passes=True)
     own = _is_own(question, entry)
-    request, notes = _without_own(request, parsed, call.front)
+    request, notes = _without_own(request, parsed, call.client_dialect)
     if own:  # its wire has those fields too; what they say of thinking, the plan says
         extras = _unthinking(parsed.request.extras, entry, plan)
         notes = [note for note in notes if note.what in parsed.unknown]
@@ -75,10 +75,10 @@ def job_for(gate: Gate, question: Question, entry: ModelEntry) -> Job:
     exchange = prepared.exchange
     if own:
         exchange = with_own(exchange, call.http, question.service.passing)
-    return Job(entry=entry, exchange=exchange, decided=decided, passes=False)
+    return Attempt(entry=entry, exchange=exchange, decided=decided, passes=False)
 
 
-def planned_for(question: Question, entry: ModelEntry) -> tuple[Decided, Plan]:
+def plan_attempt(question: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel, Plan]:
     """Return what the dial decides for one model, and the plan for it; raises UsageError."""
     route, key = question.resolved.route, question.call.who.key
     rules = [route.thinking] if route else []
@@ -86,7 +86,7 @@ def planned_for(question: Question, entry: ModelEntry) -> tuple[Decided, Plan]:
         rules.append(key.thinking)
     policy = _policy(question)
     found = partial(resolve_auto, entry, policy=policy)
-    decided = decide(question.wish, entry.capability, rules, settled=found)
+    decided = decide(question.requested_level, entry.capability, rules, settled=found)
     return decided, _planned(entry, decided.intent, _asked(question.request), policy)
 
 
@@ -104,7 +104,7 @@ def _remembered(
     return make_plan(entry, intent, asked=asked, policy=policy)
 
 
-def _passes(question: Question, entry: ModelEntry) -> bool:
+def _passes(question: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can pass: the same wire, and nothing of another maker in it."""
     if not _is_own(question, entry) or envelope.is_in(question.call.http.body):
         return False
@@ -119,10 +119,10 @@ def _passes(question: Question, entry: ModelEntry) -> bool:
     return not any(_is_foreign(message, entry) for message in question.request.messages)
 
 
-def _is_own(question: Question, entry: ModelEntry) -> bool:
+def _is_own(question: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether a model speaks the client's own wire, and the body may be meant for it."""
     named = question.resolved.name
-    return is_exact(question.call.front, entry) and _is_meant(load_catalog(), named, entry)
+    return is_exact(question.call.client_dialect, entry) and _is_meant(load_catalog(), named, entry)
 
 
 def _results(messages: Sequence[Message]) -> int:
@@ -158,19 +158,21 @@ def _is_foreign(message: Message, entry: ModelEntry) -> bool:
     )
 
 
-def _is_as_asked(question: Question, decided: Decided, plan: Plan, entry: ModelEntry) -> bool:
+def _is_as_asked(
+    question: RoutedRequest, decided: AppliedLevel, plan: Plan, entry: ModelEntry
+) -> bool:
     """Return whether the client's own thinking fields can stay as they are.
 
     Of a model that nobody knows, the client may know more than the plan.
     """
-    own = decided.why is None and decided.wish.said_in in ("body", "unset")
+    own = decided.why is None and decided.requested_level.said_in in ("body", "unset")
     named = question.parsed.request.model == entry.model
     if not own or not named or plan.adjustments:
         return False
     return entry.inferred or matches_plan(question.call.http.body, entry, plan)
 
 
-def _policy(question: Question) -> Policy:
+def _policy(question: RoutedRequest) -> Policy:
     route = question.resolved.route
     return _POLICIES[bool(route and route.strict), question.parsed.show is False]
 

@@ -16,12 +16,12 @@ from ..canon import Json, convert_json, dump_json, load_json
 from ..errors import BadParameter, BadThinking
 from ..store import Database, Schema, data_folder
 from ..thinking import parse_intent
-from .config import Key
-from .secrets import hash_of, make_key
+from .config import GatewayKey
+from .secrets import hash_key, make_key
 
 FILE = "gateway-keys.db"
 
-Rows = Mapping[str, Key]
+Rows = Mapping[str, GatewayKey]
 _NONE: Rows = {}
 _SCHEMA = Schema(
     (("CREATE TABLE keys (name TEXT PRIMARY KEY, key TEXT NOT NULL)",),),
@@ -36,7 +36,7 @@ class KeyStore(Protocol):
         """Return them as they are now: the same mapping, until one is changed."""
         ...
 
-    async def put(self, key: Key) -> None:
+    async def put(self, key: GatewayKey) -> None:
         """Keep a key, in place of one of the same name."""
         ...
 
@@ -55,7 +55,7 @@ class LocalKeys:
         """Return the keys as they are now."""
         return self._rows
 
-    async def put(self, key: Key) -> None:
+    async def put(self, key: GatewayKey) -> None:
         """Keep a key."""
         self._rows = {**self._rows, key.name: key}
 
@@ -83,10 +83,10 @@ class FileKeys:
         version = self._open().rows("PRAGMA data_version")[0][0]
         if self._read[0] != version:
             found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
-            self._read = (version, {name: load_json(key, Key) for name, key in found})
+            self._read = (version, {name: load_json(key, GatewayKey) for name, key in found})
         return self._read[1]
 
-    async def put(self, key: Key) -> None:
+    async def put(self, key: GatewayKey) -> None:
         """Keep a key."""
         with self._open().transaction() as connection:
             connection.execute(
@@ -112,25 +112,25 @@ class FileKeys:
         return self._database
 
 
-class Keys:
+class KeyRing:
     """All keys of a gateway: those ``configured`` in its file, and those of the store.
 
     Of a configured key the store can only say that it is blocked; all else is the file's.
     """
 
-    def __init__(self, configured: Callable[[], Sequence[Key]], store: KeyStore) -> None:
+    def __init__(self, configured: Callable[[], Sequence[GatewayKey]], store: KeyStore) -> None:
         self._configured = configured
         self._store = store
-        self._joined: tuple[Sequence[Key], Rows, tuple[Key, ...]] = ((), _NONE, ())
+        self._joined: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
 
-    async def all(self) -> tuple[Key, ...]:
+    async def all(self) -> tuple[GatewayKey, ...]:
         """Return every key, those of the file first; none means that everybody may come."""
         configured, rows = self._configured(), await self._store.rows()
         if self._joined[0] is not configured or self._joined[1] is not rows:
             self._joined = (configured, rows, _joined(configured, rows))
         return self._joined[2]
 
-    async def made(self, name: str, rules: Mapping[str, Json] | None = None) -> str:
+    async def make(self, name: str, rules: Mapping[str, Json] | None = None) -> str:
         """Make a key and return it; nobody can see it again. Raises BadParameter.
 
         ``rules`` are what may stand under ``[[key]]`` beside its name and hash.
@@ -139,7 +139,7 @@ class Keys:
             message = f"there is a key called {name!r} already; choose another name"
             raise BadParameter(message)
         text = make_key()
-        await self._store.put(_checked({**(rules or {}), "name": name, "hash": hash_of(text)}))
+        await self._store.put(_checked({**(rules or {}), "name": name, "hash": hash_key(text)}))
         return text
 
     async def block(self, name: str, *, blocked: bool = True) -> None:
@@ -166,10 +166,10 @@ class Keys:
         """Return whether a key stands in the file."""
         return self._own(name) is not None
 
-    def _own(self, name: str) -> Key | None:
+    def _own(self, name: str) -> GatewayKey | None:
         return next((key for key in self._configured() if key.name == name), None)
 
-    async def _found(self, name: str) -> Key:
+    async def _found(self, name: str) -> GatewayKey:
         for key in await self.all():
             if key.name == name:
                 return key
@@ -177,7 +177,7 @@ class Keys:
         raise BadParameter(message)
 
 
-def _joined(configured: Sequence[Key], rows: Rows) -> tuple[Key, ...]:
+def _joined(configured: Sequence[GatewayKey], rows: Rows) -> tuple[GatewayKey, ...]:
     names = {key.name for key in configured}
     own = (
         replace(key, blocked=True)
@@ -188,9 +188,9 @@ def _joined(configured: Sequence[Key], rows: Rows) -> tuple[Key, ...]:
     return (*own, *(key for key in rows.values() if key.name not in names))
 
 
-def _checked(row: Mapping[str, Json]) -> Key:
+def _checked(row: Mapping[str, Json]) -> GatewayKey:
     try:
-        key = convert_json(row, Key)
+        key = convert_json(row, GatewayKey)
         for word in (key.thinking.default, key.thinking.force):
             parse_intent(word)
         for word in (key.thinking.floor, key.thinking.cap):

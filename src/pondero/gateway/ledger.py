@@ -17,7 +17,7 @@ from typing import Any
 from ..canon import dump_json, load_json
 from ..errors import StoreError
 from ..store import SecretRedactor, UsageTotal, data_folder, redact_secrets, write_atomic
-from .batches import MOST, Batches
+from .batches import MOST, BackgroundQueue
 from .ledger_database import FILE, LedgerDatabase, ledger_database
 from .receipt import Receipt
 
@@ -53,7 +53,7 @@ class Ledger:
         self._again = 0.0
         self._looked = False
         self._kept: list[Receipt] = []
-        self._batches: Batches[Receipt] = Batches("the ledger", self._write)
+        self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the ledger", self._write)
 
     def note(self, receipt: Receipt) -> None:
         """Take a receipt; never waits."""
@@ -164,7 +164,7 @@ def _text(said: str, hider: SecretRedactor) -> str:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def spent(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
+def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
     """Return what each key took of each model, from where a configuration has its ledger."""
     if ledger == "sqlite" and not (Path(data_folder()) / FILE).exists():
         return []  # nothing was ever served here, and reading begins no file
@@ -172,12 +172,12 @@ def spent(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
     if database is None:
         return []
     try:
-        return taken(database, days=days)
+        return query_usage(database, days=days)
     finally:
         database.close()
 
 
-def taken(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
+def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
     """Return what each key took of each model at each level, in these last days or ever."""
     since = 0 if days is None else int((time() - days * 86_400) // 60)
     rows = database.rows(

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from ..errors import MissingExtra, StoreError
 from ..store import Database, Schema, data_folder, redact_secrets, register_secret
 from .config import REFERENCES
-from .secrets import read
+from .secrets import read_reference
 
 FILE = "gateway.db"
 """The SQLite file, in the data folder."""
@@ -196,7 +196,7 @@ def _spelt(sql: str) -> str:
 
 def ledger_database(named: str) -> LedgerDatabase | None:
     """Return what ``ledger`` in the configuration names; None for "off". Nothing is opened yet."""
-    address = read(named) if named.startswith(REFERENCES) else named
+    address = read_reference(named) if named.startswith(REFERENCES) else named
     if address == "off":
         return None
     if address == "sqlite":

@@ -1,7 +1,8 @@
 """What is served, in the shape of the list that each front's clients ask for.
 
-``app`` calls ``listed`` for addresses that are no conversation's. The shapes are the dialects' own
-(``Models.offered``); here stands only which wire is meant, and what the catalog knows of a model.
+``app`` calls ``answer_model_list`` for addresses that are no conversation's. The shapes are the
+dialects' own (``Models.offered``); here stands only which wire is meant, and what the catalog knows
+of a model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,13 @@ from ..catalog import ModelEntry
 from ..dialects import NAMES, Listed, Models, Rejected, Service, dialect
 from ..errors import UsageError
 from ..thinking import LEVELS
-from .config import Key
-from .routing import Routing, Served, allows
+from .config import GatewayKey
+from .routing import Routing, ServedRoute, allows
 
 
-def listed(http: HttpRequest, routing: Routing, key: Key | None = None) -> HttpResponse | None:
+def answer_model_list(
+    http: HttpRequest, routing: Routing, key: GatewayKey | None = None
+) -> HttpResponse | None:
     """Return the list of models, or the one, that a request asks for; None where it asks for none.
 
     A key sees the models that it may ask for. Several wires list models at one address: the one
@@ -43,8 +46,8 @@ def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], Models]]:
 
 
 def _served(
-    models: Models, http: HttpRequest, routing: Routing, key: Key | None
-) -> Sequence[Served]:
+    models: Models, http: HttpRequest, routing: Routing, key: GatewayKey | None
+) -> Sequence[ServedRoute]:
     """Return what is listed: all names, or the one that is asked for, if it is served."""
     if (name := models.named(http)) is None:
         every = routing.names()
@@ -54,10 +57,10 @@ def _served(
     resolved = routing.resolve(name)
     if key is not None and not allows(key, resolved):
         return ()
-    return (Served(name, resolved.entries[0]),)
+    return (ServedRoute(name, resolved.entries[0]),)
 
 
-def _facts(served: Served) -> Listed:
+def _facts(served: ServedRoute) -> Listed:
     entry = served.entry
     facts = entry.capability
     return Listed(

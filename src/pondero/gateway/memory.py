@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..canon import Message
 
 
-class Record(Struct, frozen=True):
+class CachedAnswer(Struct, frozen=True):
     """An answer as it was, with its seals.
 
     ``answer`` is its mark, as in its envelopes; ``calls`` are the ids that the client knows, in
@@ -26,7 +26,7 @@ class Record(Struct, frozen=True):
     text: str
 
 
-class Memory(Protocol):
+class AnswerCache(Protocol):
     """Where remembered answers are kept; replicas of a gateway may share one."""
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
@@ -38,7 +38,7 @@ class Memory(Protocol):
         ...
 
 
-class LocalMemory:
+class LocalAnswerCache:
     """A memory in this process: what was not used for so long goes, and beyond a size the oldest.
 
     ``seconds`` and ``size`` (in bytes) are settings of the server; ``clock`` counts seconds.

@@ -1,8 +1,8 @@
 """Figures for Prometheus, at ``/metrics``: what all processes of a gateway counted together.
 
-``observers`` makes a ``Metrics`` in each process that serves; ``server`` opens ``shared`` around
-several of them. Every label has few values: models that answered, keys by name, levels. A name
-that only a client said is never one.
+``observers`` makes a ``Metrics`` in each process that serves; ``server`` opens
+``share_between_processes`` around several of them. Every label has few values: models that
+answered, keys by name, levels. A name that only a client said is never one.
 """
 
 import os
@@ -134,7 +134,7 @@ def _level(sent: str | None) -> str:
 
 
 @contextmanager
-def shared() -> Iterator[None]:
+def share_between_processes() -> Iterator[None]:
     """Let the processes that are forked in this block count together, in files of a folder."""
     with TemporaryDirectory(prefix="pondero-metrics-") as folder:
         before, os.environ[_FOLDER] = values.ValueClass, folder

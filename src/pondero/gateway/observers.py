@@ -14,7 +14,7 @@ from ..canon import Usage
 from ..errors import MissingExtra
 from ..store import has_prices, price_usage
 from .access_log import AccessLog
-from .config import Server
+from .config import ServerConfig
 from .ledger import Ledger
 from .ledger_database import ledger_database
 from .receipt import Observer
@@ -34,7 +34,7 @@ class Observers(Struct, frozen=True):
 
 
 @contextmanager
-def observing(server: Server) -> Iterator[Observers]:
+def open_observers(server: ServerConfig) -> Iterator[Observers]:
     """Open them for as long as this block runs."""
     try:
         from .metrics import Metrics  # noqa: PLC0415 - an extra

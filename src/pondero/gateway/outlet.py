@@ -1,7 +1,7 @@
 """The answer to one client, over ASGI: its head, its pieces, and a sign of life in long silences.
 
-``answers`` writes through an ``Outlet``. Nothing is sent before there is something to say, so that
-another model can be asked first; after that, trouble is told inside the stream.
+``answers`` writes through an ``ResponseWriter``. Nothing is sent before there is something to say,
+so that another model can be asked first; after that, trouble is told inside the stream.
 """
 
 from asyncio import Task, current_task, ensure_future, sleep
@@ -19,7 +19,7 @@ _LOOK = 0.05  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
-class Outlet:
+class ResponseWriter:
     """One answer on its way to the client."""
 
     __slots__ = ("_busy", "_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
@@ -89,7 +89,7 @@ def _length(body: bytes) -> dict[str, str]:
     return {"content-length": str(len(body))}
 
 
-class Watch:
+class ClientWatch:
     """Looks after all open answers of an event loop, in one task.
 
     It notes when a client hangs up, and pings streams that are silent. Most answers have ended
@@ -97,14 +97,14 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._open: set[Outlet] = set()
-        self._new: dict[Outlet, tuple[Receive, Task[Any]]] = {}
-        self._waits: dict[Outlet, Task[None]] = {}
+        self._open: set[ResponseWriter] = set()
+        self._new: dict[ResponseWriter, tuple[Receive, Task[Any]]] = {}
+        self._waits: dict[ResponseWriter, Task[None]] = {}
         self._pings: set[Task[None]] = set()
         self._looking: Task[None] | None = None
 
     @contextmanager
-    def over(self, outlet: Outlet, receive: Receive) -> Iterator[None]:
+    def watch(self, outlet: ResponseWriter, receive: Receive) -> Iterator[None]:
         """Look after an answer; a client that hangs up cancels what runs in this block.
 
         That closes its upstream at once. A server says "disconnect" too once an answer has ended.
@@ -138,7 +138,7 @@ class Watch:
                 ping.add_done_callback(self._pings.discard)
 
 
-async def _hang_up(receive: Receive, outlet: Outlet, task: Task[Any]) -> None:
+async def _hang_up(receive: Receive, outlet: ResponseWriter, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     if not outlet.ended:

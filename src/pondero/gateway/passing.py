@@ -1,8 +1,8 @@
 """The road of a request whose model speaks the client's own wire: it passes as it came.
 
 ``answers`` takes this road where nothing of the conversation has to change. Of the request, only
-what the dial decided is replaced; of the answer, only the model's name. ``Tap`` keeps what is read,
-so that the answer can be counted and passed on at once.
+what the dial decided is replaced; of the answer, only the model's name. ``CapturingTransport``
+keeps what is read, so that the answer can be counted and passed on at once.
 """
 
 import re
@@ -52,7 +52,7 @@ def is_exact(front: str, entry: ModelEntry) -> bool:
     return entry.provider.exact and entry.provider.dialect == front
 
 
-def passed(
+def readdress(
     http: HttpRequest,
     passing: Passing,
     entry: ModelEntry,
@@ -101,7 +101,7 @@ def _with_headers_of(
     return msgspec.structs.replace(ours, url=url, headers=headers)
 
 
-class Tap:
+class CapturingTransport:
     """A transport that keeps what it reads of the last answer, until it is taken."""
 
     needs_key = True
@@ -167,7 +167,7 @@ def headers_back(head: ResponseHead) -> dict[str, str]:
 # -- the model's name ----------------------------------------------------------------------------
 
 
-def renamed(body: bytes, places: Places, model: str) -> bytes:
+def rename_model(body: bytes, places: Places, model: str) -> bytes:
     """Return a JSON object in which the answering model has this name; other bytes stay."""
     for path in places:
         if b'"%b"' % path[-1].encode() in body:
@@ -190,7 +190,7 @@ def _renamed(body: bytes, path: tuple[str, ...], model: str) -> bytes:
     return b"{%b}" % b",".join(b"%b:%b" % (msgspec.json.encode(k), v) for k, v in pairs)
 
 
-class Renaming:
+class ModelRenamer:
     """Bytes of a stream in, the same bytes out, whole lines at a time, under another name."""
 
     def __init__(self, places: Places, model: str, content_type: str) -> None:
@@ -225,7 +225,7 @@ def _sse_line(line: bytes, places: Places, model: str) -> bytes:
     data = line[5:].strip()
     if b'"model":"%b"' % model.encode() in data:
         return line
-    new = renamed(data, places, model)
+    new = rename_model(data, places, model)
     end = b"\r" if line.endswith(b"\r") else b""  # some SDKs know an event by both its ends
     return line if new == data else b"data: %b%b" % (new, end)
 
@@ -233,7 +233,7 @@ def _sse_line(line: bytes, places: Places, model: str) -> bytes:
 def _array_line(line: bytes, places: Places, model: str) -> bytes:
     """Rename in a line of JSON; of an indented array, no line is a whole object."""
     if line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}"):
-        return renamed(line, places, model)
+        return rename_model(line, places, model)
     name = b"|".join(path[0].encode() for path in places if len(path) == 1)
     found = re.match(rb'(\s*"(?:%b)"\s*:\s*)"[^"\\]*"' % name, line) if name else None
     return found[1] + msgspec.json.encode(model) + line[found.end() :] if found else line
@@ -252,12 +252,14 @@ _LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
 
 @lru_cache(maxsize=256)
 def template_of(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
-    """Return the shortest request of our own to a model, as ``passed`` wants it."""
+    """Return the shortest request of our own to a model, as ``readdress`` wants it."""
     hello = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
     nothing = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
     return compose(entry, hello, nothing, url=url, key=key)
 
 
-def answer_of(tap: Tap, body: bytes, places: Places, model: str) -> HttpResponse:
+def parse_passed_answer(
+    tap: CapturingTransport, body: bytes, places: Places, model: str
+) -> HttpResponse:
     """Return a whole answer under the name that was asked for."""
-    return HttpResponse(tap.head.status, headers_back(tap.head), renamed(body, places, model))
+    return HttpResponse(tap.head.status, headers_back(tap.head), rename_model(body, places, model))

@@ -15,16 +15,16 @@ from ..exchange import plan as make_plan
 from ..exchange import prepare
 from ..store import load_catalog, resolve_auto
 from ..thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_intent
-from .config import Config, Key, Route
-from .dial import Decided, Wish, decide
+from .config import GatewayConfig, GatewayKey, GatewayRoute
+from .dial import AppliedLevel, RequestedLevel, decide
 from .routing import Routing
-from .secrets import url_of
+from .secrets import find_provider_url
 
 QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
 """What the body that is shown asks."""
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class ServedName(Struct, frozen=True, kw_only=True):
     """A name that clients may say, the model that answers first, and the levels it has."""
 
     name: str
@@ -34,7 +34,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     default: str | None
 
 
-class Preview(Struct, frozen=True, kw_only=True):
+class PlanPreview(Struct, frozen=True, kw_only=True):
     """What would happen: ``plan`` as ``pondero plan --json`` prints it, and the whole body.
 
     ``said`` is what the answer's ``x-pondero-thinking`` would say; ``rule`` is the rule of the
@@ -51,10 +51,10 @@ class Preview(Struct, frozen=True, kw_only=True):
     body: Json
 
 
-def offers(routing: Routing) -> list[Offer]:
+def offers(routing: Routing) -> list[ServedName]:
     """Return the names that are served."""
     return [
-        Offer(
+        ServedName(
             name=each.name,
             model=each.entry.id,
             label=each.entry.provider.label,
@@ -66,8 +66,13 @@ def offers(routing: Routing) -> list[Offer]:
 
 
 def preview(
-    config: Config, routing: Routing, name: str, wish: str | None, *, key: Key | None = None
-) -> Preview:
+    config: GatewayConfig,
+    routing: Routing,
+    name: str,
+    wish: str | None,
+    *,
+    key: GatewayKey | None = None,
+) -> PlanPreview:
     """Return what a wish becomes for a name; raises UsageError.
 
     A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
@@ -75,7 +80,9 @@ def preview(
     entry, route, served, level = _found(routing, name)
     words = entry.capability.extra_words
     said = wish or level
-    wanted = Wish(parse_intent(said, words=words) if said else UNSET, "name" if said else "unset")
+    wanted = RequestedLevel(
+        parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
+    )
     rules = [each.thinking for each in (route, key) if each is not None]
     found = partial(resolve_auto, entry, policy=Policy())
     decided = decide(wanted, entry.capability, rules, settled=found)
@@ -83,7 +90,7 @@ def preview(
     return _shown(config, entry, decided, made, name=name, served=served)
 
 
-def _found(routing: Routing, name: str) -> tuple[ModelEntry, Route | None, bool, str | None]:
+def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
@@ -93,8 +100,14 @@ def _found(routing: Routing, name: str) -> tuple[ModelEntry, Route | None, bool,
 
 
 def _shown(
-    config: Config, entry: ModelEntry, decided: Decided, made: Plan, *, name: str, served: bool
-) -> Preview:
+    config: GatewayConfig,
+    entry: ModelEntry,
+    decided: AppliedLevel,
+    made: Plan,
+    *,
+    name: str,
+    served: bool,
+) -> PlanPreview:
     request = Request(entry.model, (Message("user", (Words(QUESTION),)),))
     ready = prepare(
         entry,
@@ -102,10 +115,10 @@ def _shown(
         made,
         asked=RequestParameters(),
         policy=Policy(),
-        url=url_of(config, entry.provider, needed=False),
+        url=find_provider_url(config, entry.provider, needed=False),
     )
     http = ready.exchange.http
-    return Preview(
+    return PlanPreview(
         name=name,
         served=served,
         said=decided.header(made),

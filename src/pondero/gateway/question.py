@@ -8,38 +8,40 @@ from msgspec import Struct
 from ..canon import HttpRequest, Json, Request
 from ..dialects import Parsed, Service
 from ..errors import PermissionDenied
-from .dial import Wish, wish_of
-from .gate import Gate, Who
-from .returned import keys_of, restored
-from .routing import Resolved, allows
-from .turns import Turn, turns_of
+from .dial import RequestedLevel, wish_of
+from .gate import GatewayContext, Requester
+from .returned import cache_keys, restore_history
+from .routing import ResolvedRoute, allows
+from .turns import ClientTurn, split_turns
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class ClientRequest(Struct, frozen=True, kw_only=True):
     """A request at the gate, and who makes it."""
 
     id: str
-    front: str
+    client_dialect: str
     http: HttpRequest
-    who: Who
+    who: Requester
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class RoutedRequest(Struct, frozen=True, kw_only=True):
     """A conversation as it was meant: ``request`` has again what travelled in envelopes.
 
     ``turns`` are the answers in it as the client sent them.
     """
 
-    call: Call
+    call: ClientRequest
     service: Service[Json]
     parsed: Parsed[Json]
     request: Request
-    turns: tuple[Turn, ...]
-    resolved: Resolved
-    wish: Wish
+    turns: tuple[ClientTurn, ...]
+    resolved: ResolvedRoute
+    requested_level: RequestedLevel
 
 
-async def read_question(gate: Gate, call: Call, service: Service[Json]) -> Question:
+async def read_question(
+    gate: GatewayContext, call: ClientRequest, service: Service[Json]
+) -> RoutedRequest:
     """Return what is asked, and of whom; raises Rejected, UnknownModel and PermissionDenied."""
     parsed = service.parse(call.http)
     resolved = gate.routing.resolve(parsed.request.model)
@@ -54,15 +56,17 @@ async def read_question(gate: Gate, call: Call, service: Service[Json]) -> Quest
         kind=call.http.headers.get("x-pondero-kind"),
     )
     asked, client = parsed.request, call.who.id
-    turns = turns_of(asked.messages)
-    keys = keys_of(asked, client=client, turns=turns)
+    turns = split_turns(asked.messages)
+    keys = cache_keys(asked, client=client, turns=turns)
     found = await gate.memory.get(keys) if keys else {}
-    return Question(
+    return RoutedRequest(
         call=call,
         service=service,
         parsed=parsed,
-        request=restored(asked, call.front, client=client, found=found, turns=turns),
+        request=restore_history(
+            asked, call.client_dialect, client=client, found=found, turns=turns
+        ),
         turns=tuple(turns),
         resolved=resolved,
-        wish=wish,
+        requested_level=wish,
     )

@@ -1,8 +1,8 @@
 """The way to a Redis that replicas of the gateway share, and what happens while it is away.
 
 ``RedisState``, ``RedisMemory``, ``RedisBreakers`` and ``RedisKeys`` send their commands through one
-``Link``. A Redis that does not answer is left alone for a second, so that no request waits for it;
-the log says once that it is gone, and once that it is back.
+``RedisLink``. A Redis that does not answer is left alone for a second, so that no request waits for
+it; the log says once that it is gone, and once that it is back.
 """
 
 import logging
@@ -29,11 +29,11 @@ Value = TypeVar("Value")
 Argument = str | int | bytes
 
 
-class StateLost(Overloaded):
+class SharedStateLost(Overloaded):
     """The shared state cannot be reached."""
 
 
-class Script:
+class LuaScript:
     """A Lua script that is sent by its digest, and whole where Redis does not know it yet."""
 
     def __init__(self, name: str) -> None:
@@ -47,11 +47,11 @@ def _text(name: str) -> str:
 
 
 @lru_cache
-def _script(name: str) -> Script:
-    return Script(name)
+def _script(name: str) -> LuaScript:
+    return LuaScript(name)
 
 
-class Link:
+class RedisLink:
     """Commands to one Redis; ``clock`` is a test's, in milliseconds, in place of Redis's own."""
 
     def __init__(self, url: str, *, clock: Callable[[], int] | None = None) -> None:
@@ -123,7 +123,7 @@ class Link:
             self._away_until = None
             LOG.warning("the shared state at %s is back", self._where)
             for each in self.onto:
-                with suppress(StateLost):
+                with suppress(SharedStateLost):
                     await each()
         return answer
 
@@ -140,6 +140,6 @@ class Link:
         return f"{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"
 
     @staticmethod
-    def _lost() -> StateLost:
+    def _lost() -> SharedStateLost:
         message = "the gateway cannot reach what it shares with its replicas; try again in a moment"
-        return StateLost(message, status=503, retry_after=AWAY)
+        return SharedStateLost(message, status=503, retry_after=AWAY)

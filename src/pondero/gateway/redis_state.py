@@ -12,13 +12,13 @@ from secrets import token_hex
 from typing import Any
 
 from ..canon import dump_json, load_json
-from .bounds import Bound, Taking
+from .bounds import Quota, QuotaUse
 from .breakers import FAILURES, REST, WITHIN, Breakers
-from .config import Key
+from .config import GatewayKey
 from .keys import Rows
-from .memory import LocalMemory
-from .redis_link import PREFIX, Argument, Link, StateLost
-from .state import Full, LocalState, wall, window_of
+from .memory import LocalAnswerCache
+from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
+from .state import LocalUsageCounter, QuotaExceeded, wall, window_of
 
 HOLD = 90.0
 """Seconds after which the reservation of a process that died expires."""
@@ -31,21 +31,21 @@ _KEYS = "keys"
 _VERSION = "keys:version"
 
 
-class RedisState:
+class RedisUsageCounter:
     """Counts for all replicas; ``hold`` is in seconds."""
 
-    def __init__(self, link: Link, *, hold: float = HOLD) -> None:
+    def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
         self._link = link
         self._hold = hold
-        self._local = LocalState()
+        self._local = LocalUsageCounter()
         self._alone: set[str] = set()  # requests that were let in while Redis was away
         self._open: set[str] = set()
-        self._owed: dict[str, Sequence[Taking]] = {}
+        self._owed: dict[str, Sequence[QuotaUse]] = {}
         self._telling: set[asyncio.Future[None]] = set()
         self._renewing: asyncio.Task[None] | None = None
         link.onto.append(self._pay)
 
-    async def reserve(self, id: str, takings: Sequence[Taking]) -> Full | None:
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
         """Take all of these, or none."""
         rows = [
             (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount)
@@ -53,18 +53,18 @@ class RedisState:
         ]
         try:
             answer = await self._run("reserve", takings, [id, int(self._hold * 1000), *_flat(rows)])
-        except StateLost:
+        except SharedStateLost:
             self._alone.add(id)
             return await self._local.reserve(id, takings)
         if answer:
             at, taken, wait = (int(each) for each in answer)
-            return Full(takings[at].bound, taken, takings[at].amount, wait / 1000)
+            return QuotaExceeded(takings[at].bound, taken, takings[at].amount, wait / 1000)
         self._open.add(id)
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.ensure_future(self._renew())
         return None
 
-    def settle(self, id: str, takings: Sequence[Taking]) -> None:
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
         """Correct what was reserved; where Redis is away, once it is back."""
         self._open.discard(id)
         if id in self._alone:
@@ -78,11 +78,11 @@ class RedisState:
         self._telling.add(telling)
         telling.add_done_callback(self._telling.discard)
 
-    async def settled(self) -> None:
+    async def wait_until_counted(self) -> None:
         """Wait until Redis was told, or is away."""
         await asyncio.gather(*self._telling)
 
-    async def taken(self, bounds: Sequence[Bound]) -> list[int]:
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
         """Return how much of each bound is taken now, by all replicas."""
 
         async def read(redis: Any) -> list[dict[bytes, bytes]]:
@@ -94,8 +94,8 @@ class RedisState:
 
         try:
             found = await self._link.ask(read)
-        except StateLost:
-            return await self._local.taken(bounds)
+        except SharedStateLost:
+            return await self._local.current_use(bounds)
         spans = [window_of(each, int(self._link.now or wall())) for each in bounds]
         return [
             sum(int(count) for slot, count in slots.items() if int(slot) >= span.since)
@@ -106,7 +106,7 @@ class RedisState:
         """Tell Redis what is still owed, and end."""
         if self._renewing is not None:
             self._renewing.cancel()
-        await self.settled()
+        await self.wait_until_counted()
         await self._pay()
 
     async def _pay(self) -> None:
@@ -114,10 +114,10 @@ class RedisState:
         for id, takings in list(self._owed.items()):
             await self._tell(id, takings)
 
-    async def _tell(self, id: str, takings: Sequence[Taking]) -> None:
+    async def _tell(self, id: str, takings: Sequence[QuotaUse]) -> None:
         """Tell Redis what a request took; where it is away, that stays owed."""
         rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in takings]
-        with suppress(StateLost):
+        with suppress(SharedStateLost):
             await self._run("settle", takings, [id, *_flat(rows)])
             self._owed.pop(id, None)
 
@@ -126,11 +126,11 @@ class RedisState:
         while self._open:
             await asyncio.sleep(self._hold / 3)
             if ids := list(self._open):
-                with suppress(StateLost):
+                with suppress(SharedStateLost):
                     await self._link.run("renew", [_RESERVATIONS], [int(self._hold * 1000), *ids])
 
     async def _run(
-        self, name: str, takings: Sequence[Taking], arguments: Sequence[Argument]
+        self, name: str, takings: Sequence[QuotaUse], arguments: Sequence[Argument]
     ) -> Any:
         keys = [_RESERVATIONS, *(each.bound.name for each in takings)]
         return await self._link.run(name, keys, arguments)
@@ -140,18 +140,18 @@ def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
     return [value for row in rows for value in row]
 
 
-def _summed(several: Iterable[Sequence[Taking]]) -> Sequence[Taking]:
-    sums: dict[Bound, int] = {}
+def _summed(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
+    sums: dict[Quota, int] = {}
     for takings in several:
         for each in takings:
             sums[each.bound] = sums.get(each.bound, 0) + each.amount
-    return [Taking(bound, amount) for bound, amount in sums.items()]
+    return [QuotaUse(bound, amount) for bound, amount in sums.items()]
 
 
-class RedisMemory:
+class RedisAnswerCache:
     """Remembered answers of all replicas; what is not used for its time goes."""
 
-    def __init__(self, link: Link, local: LocalMemory, *, seconds: float) -> None:
+    def __init__(self, link: RedisLink, local: LocalAnswerCache, *, seconds: float) -> None:
         self._link = link
         self._local = local
         self._seconds = max(1, round(seconds))
@@ -169,7 +169,7 @@ class RedisMemory:
 
         try:
             values = await self._link.ask(read)
-        except StateLost:
+        except SharedStateLost:
             return await self._local.get(names)
         return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
@@ -184,7 +184,7 @@ class RedisMemory:
 
         try:
             await self._link.ask(write)
-        except StateLost:
+        except SharedStateLost:
             await self._local.put(items)
 
 
@@ -192,14 +192,14 @@ def _remembered(name: str) -> str:
     return f"{PREFIX}answer:{name}"
 
 
-class Board:
+class RedisSnapshot:
     """What a replica looks up in Redis at the start of each request, in one round trip.
 
     ``version`` counts the changes of run-time keys; ``troubled`` are the deployments that failed
     lately, so that those which did not cost no further question.
     """
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: RedisLink) -> None:
         self._link = link
         self.version: bytes | None = None
         self.troubled: Mapping[str, Any] = {}
@@ -221,7 +221,7 @@ class Board:
 class RedisBreakers:
     """The breakers of all deployments, alike for all replicas; each its own while Redis is away."""
 
-    def __init__(self, link: Link, board: Board) -> None:
+    def __init__(self, link: RedisLink, board: RedisSnapshot) -> None:
         self._link = link
         self._board = board
         self._local = Breakers()
@@ -232,28 +232,28 @@ class RedisBreakers:
             return False
         try:
             return bool(await self._step("ask", name))
-        except StateLost:
+        except SharedStateLost:
             return await self._local.is_open(name)
 
     async def went_well(self, name: str) -> None:
         """Forget what failed."""
         await self._local.went_well(name)
         if name in self._board.troubled:
-            with suppress(StateLost):
+            with suppress(SharedStateLost):
                 await self._step("well", name)
 
-    async def failed(self, name: str) -> None:
+    async def record_failure(self, name: str) -> None:
         """Note a failure."""
         try:
             await self._step("failed", name)
-        except StateLost:
-            await self._local.failed(name)
+        except SharedStateLost:
+            await self._local.record_failure(name)
 
-    async def left(self, name: str) -> None:
+    async def cancel_probe(self, name: str) -> None:
         """End a probe that was cut short by the client."""
-        await self._local.left(name)
+        await self._local.cancel_probe(name)
         if name in self._board.troubled:
-            with suppress(StateLost):
+            with suppress(SharedStateLost):
                 await self._step("left", name)
 
     def states(self) -> dict[str, str]:
@@ -276,7 +276,7 @@ class RedisKeys:
     While Redis is away those that were known stay.
     """
 
-    def __init__(self, link: Link, board: Board | None = None) -> None:
+    def __init__(self, link: RedisLink, board: RedisSnapshot | None = None) -> None:
         self._link = link
         self._board = board
         self._read: tuple[bytes | None, Rows] = (None, {})
@@ -285,13 +285,13 @@ class RedisKeys:
         """Return the keys as they are now."""
         version = self._board.version if self._board is not None else b"unknown"
         if version != self._read[0]:
-            with suppress(StateLost):
+            with suppress(SharedStateLost):
                 found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
-                rows = {name.decode(): load_json(row, Key) for name, row in found.items()}
+                rows = {name.decode(): load_json(row, GatewayKey) for name, row in found.items()}
                 self._read = (version, rows)
         return self._read[1]
 
-    async def put(self, key: Key) -> None:
+    async def put(self, key: GatewayKey) -> None:
         """Keep a key; raises StateLost."""
         await self._change("hset", key.name, dump_json(key))
 

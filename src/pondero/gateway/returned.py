@@ -1,9 +1,9 @@
 """What a client sends back of earlier answers, made what it was: ids, seals, thinking, origins.
 
-The translated road asks the memory for ``keys_of`` a request and calls ``restored`` before the plan
-is made; after the answer, ``remembered`` says what to keep. A remembered answer is attached only
-where its calls and words are what the client sent. What nobody knows stays as it came, for the
-handoff to judge.
+The translated road asks the memory for ``cache_keys`` a request and calls ``restore_history``
+before the plan is made; after the answer, ``cache_items`` says what to keep. A remembered answer is
+attached only where its calls and words are what the client sent. What nobody knows stays as it
+came, for the handoff to judge.
 """
 
 from collections import defaultdict
@@ -26,57 +26,72 @@ from ..canon import (
     dump_json,
     load_json,
 )
-from .envelope import Called, Envelope, Said, Thought, Unseen, opened, strings_in, texts_in
-from .memory import Record
-from .turns import Turn, key_of_call, key_of_turn, same_call, turn_after, turns_of
+from .envelope import (
+    Envelope,
+    EnvelopeCall,
+    EnvelopeHidden,
+    EnvelopeText,
+    EnvelopeThinking,
+    open_envelope,
+    strings_in,
+    texts_in,
+)
+from .memory import CachedAnswer
+from .turns import ClientTurn, key_of_call, key_of_turn, same_call, split_turns, turn_after
 
 _PROOF = 64  # characters; no seal of a service is shorter, and no id is longer
 
 
-def keys_of(request: Request, *, client: str, turns: Sequence[Turn] | None = None) -> list[str]:
+def cache_keys(
+    request: Request, *, client: str, turns: Sequence[ClientTurn] | None = None
+) -> list[str]:
     """Return the keys under which the answers in a request may be remembered.
 
     ``turns`` are those of the request, here and below, for a caller that has them already.
     """
     keys: list[str] = []
-    for turn in turns_of(request.messages) if turns is None else turns:
+    for turn in split_turns(request.messages) if turns is None else turns:
         keys += (key_of_call(call.id, client=client) for call in turn.calls if not call.minted)
         keys.append(key_of_turn(turn, client=client))
     return keys
 
 
-def remembered(
-    request: Request, record: Record, *, client: str, turns: Sequence[Turn] | None = None
+def cache_items(
+    request: Request,
+    record: CachedAnswer,
+    *,
+    client: str,
+    turns: Sequence[ClientTurn] | None = None,
 ) -> dict[str, bytes]:
     """Return what to remember of the answer to a request; the request as the client sent it."""
     calls = record.message.tool_calls
     seen = Message("assistant", (Text(record.text), *calls))
-    known = turns_of(request.messages) if turns is None else turns
+    known = split_turns(request.messages) if turns is None else turns
     turn = turn_after(request.messages, known, seen)
     whole = dump_json(record).encode()
     items = {key_of_turn(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
         # A call but the first is looked up alone: where a client left the first one out.
-        alone = Record(record.answer, replace(record.message, parts=(call,)), (id,), "")
+        alone = CachedAnswer(record.answer, replace(record.message, parts=(call,)), (id,), "")
         value = whole if id == record.calls[0] else dump_json(alone).encode()
         items[key_of_call(id, client=client)] = value
     return items
 
 
-def restored(
+def restore_history(
     request: Request,
     front: str,
     *,
     client: str,
     found: Mapping[str, bytes],
-    turns: Sequence[Turn] | None = None,
+    turns: Sequence[ClientTurn] | None = None,
 ) -> Request:
     """Return a request with its answers as their makers gave them, as far as that is known.
 
     ``front`` is the dialect of the client, and ``found`` what the memory has for the keys.
     """
     returned = _Returned(front, client, found)
-    following = iter(turns_of(request.messages) if turns is None else turns)
+    following = iter(split_turns(request.messages) if turns is None else turns)
     messages: list[Message] = []
     before = ""
     for message in request.messages:
@@ -129,7 +144,7 @@ class _Returned:
 
     # -- the assistant's ---------------------------------------------------------------------------
 
-    def turn(self, turn: Turn) -> Iterator[Message]:
+    def turn(self, turn: ClientTurn) -> Iterator[Message]:
         """Yield the answers that a turn holds: nearly always one."""
         for call in turn.calls:
             self._open[call.id] = 1
@@ -143,7 +158,7 @@ class _Returned:
         else:
             yield from turn.messages
 
-    def _answer(self, sent: Sequence[_Sent], turn: Turn | None) -> Message | None:
+    def _answer(self, sent: Sequence[_Sent], turn: ClientTurn | None) -> Message | None:
         """Return an answer as its maker gave it; None where nothing is known of it."""
         opened = _Opened(sent, self._front)
         parts = [each.part for each in sent]
@@ -154,18 +169,18 @@ class _Returned:
                 return replace(record.message, parts=_marked(record.message.parts, parts))
         return self._pieced(opened)
 
-    def _records(self, parts: Sequence[Part], turn: Turn | None) -> Iterator[Record]:
+    def _records(self, parts: Sequence[Part], turn: ClientTurn | None) -> Iterator[CachedAnswer]:
         """Yield the remembered answers that this may be: by its first call, then by its words."""
         keys = [key_of_call(call.id, client=self._client) for call in _calls(parts)[:1]]
         if turn is not None:
             keys.append(key_of_turn(turn, client=self._client))
         yield from (record for key in keys if (record := self._record(key)) is not None)
 
-    def _record(self, key: str) -> Record | None:
+    def _record(self, key: str) -> CachedAnswer | None:
         if key not in self._found:
             return None
         try:
-            return load_json(self._found[key], Record)
+            return load_json(self._found[key], CachedAnswer)
         except (MsgspecError, ValueError, RecursionError):
             return None  # written by another version
 
@@ -206,7 +221,7 @@ def _read(parts: Sequence[Part]) -> list[_Sent]:
         envelopes: tuple[Envelope, ...] = ()
         if not isinstance(part, ToolResult) and part.seal is not None:
             found = dict.fromkeys(texts_in(part.seal.value))
-            fresh = (opened(text) for text in found if text not in seen)
+            fresh = (open_envelope(text) for text in found if text not in seen)
             envelopes = tuple(envelope for envelope in fresh if envelope is not None)
             seen.update(found)
             part = replace(part, seal=None) if found else part  # noqa: PLW2901 - the same part
@@ -225,7 +240,9 @@ def _longer(sent: _Sent, part: Part) -> _Sent | None:
     text = sent.part
     if not (isinstance(text, Text) and isinstance(part, Text) and part.seal is None):
         return None
-    if not any(isinstance(entry, Said) for each in sent.envelopes for entry in each.entries):
+    if not any(
+        isinstance(entry, EnvelopeText) for each in sent.envelopes for entry in each.entries
+    ):
         return None
     return _Sent(replace(text, text=text.text + part.text, cache=part.cache), sent.envelopes)
 
@@ -247,7 +264,7 @@ def _calls(parts: Sequence[Part]) -> list[ToolCall]:
     return [part for part in parts if isinstance(part, ToolCall)]
 
 
-def _fits(record: Record, parts: Sequence[Part]) -> bool:
+def _fits(record: CachedAnswer, parts: Sequence[Part]) -> bool:
     """Return whether a client sent back what it saw of an answer: the same calls and words."""
     calls, own = _calls(parts), record.message.tool_calls
     if len(calls) != len(own) or not all(map(same_call, calls, own)):
@@ -298,7 +315,7 @@ class _Opened:
         self.origin: Origin | None = envelopes[0].origin if envelopes else None
         self.answer: str | None = envelopes[0].answer if envelopes else None
         self._thoughts: dict[int, Thinking] = {}
-        self._calls: dict[str, Called] = {}
+        self._calls: dict[str, EnvelopeCall] = {}
         self._seals: dict[int, Seal | None] = {}
         self._inside = False
         for each in sent:
@@ -306,9 +323,11 @@ class _Opened:
                 for entry in envelope.entries:
                     self._take(entry, each.part)
 
-    def _take(self, entry: Thought | Called | Said | Unseen, beside: Part) -> None:
+    def _take(
+        self, entry: EnvelopeThinking | EnvelopeCall | EnvelopeText | EnvelopeHidden, beside: Part
+    ) -> None:
         match entry:
-            case Thought():
+            case EnvelopeThinking():
                 self._inside = self._inside or bool(entry.text)
                 beside_it = beside.text if isinstance(beside, Thinking) else ""
                 text = beside_it if entry.text is None else entry.text
@@ -316,9 +335,9 @@ class _Opened:
                 redacted = entry.redacted or known.redacted
                 seal = entry.seal or known.seal
                 self._thoughts[entry.at] = Thinking(known.text + text, seal, redacted)
-            case Called():
+            case EnvelopeCall():
                 self._calls[entry.id] = entry
-            case Said():
+            case EnvelopeText():
                 self._seals[entry.number] = entry.seal
             case _:
                 pass
@@ -329,9 +348,13 @@ class _Opened:
         texts = 0
         for each in self._sent:
             for entry in (entry for envelope in each.envelopes for entry in envelope.entries):
-                if isinstance(entry, Thought | Unseen) and entry.at not in told:
+                if isinstance(entry, EnvelopeThinking | EnvelopeHidden) and entry.at not in told:
                     told.add(entry.at)
-                    yield self._thoughts[entry.at] if isinstance(entry, Thought) else entry.part
+                    yield (
+                        self._thoughts[entry.at]
+                        if isinstance(entry, EnvelopeThinking)
+                        else entry.part
+                    )
             part = self._unsealed(each.part)
             if isinstance(part, Text):
                 yield replace(part, seal=self._seals.get(texts, part.seal))

@@ -14,13 +14,13 @@ from msgspec import Struct
 from ..catalog import Lookup, ModelEntry, Provider
 from ..errors import UnknownModel
 from ..thinking import parse_auto
-from .config import Config, Key, Route
+from .config import GatewayConfig, GatewayKey, GatewayRoute
 from .config_file import is_glob
 
 _KNOWN = 4096  # names kept resolved; a client that makes them up fills no memory
 
 
-class Resolved(Struct, frozen=True):
+class ResolvedRoute(Struct, frozen=True):
     """Who answers a name: ``entries`` in order of preference.
 
     ``name`` is what was said without its level. ``route`` is None for a name of pondero's own.
@@ -28,12 +28,12 @@ class Resolved(Struct, frozen=True):
 
     said: str
     name: str
-    route: Route | None
+    route: GatewayRoute | None
     entries: tuple[ModelEntry, ...]
     level: str | None = None
 
 
-class Served(Struct, frozen=True):
+class ServedRoute(Struct, frozen=True):
     """A name that is served, and the first model that answers to it."""
 
     name: str
@@ -43,7 +43,7 @@ class Served(Struct, frozen=True):
 class Routing:
     """Resolves the names of one configuration; it never changes."""
 
-    def __init__(self, config: Config, lookup: Lookup) -> None:
+    def __init__(self, config: GatewayConfig, lookup: Lookup) -> None:
         self._lookup = lookup
         self._open = config.open
         self._routes = [
@@ -51,14 +51,14 @@ class Routing:
         ]
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
-    def resolve(self, said: str) -> Resolved:
+    def resolve(self, said: str) -> ResolvedRoute:
         """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
 
         Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
         """
         return self._resolve(said) if parse_auto(said.strip()) else self._resolved(said)
 
-    def names(self) -> tuple[Served, ...]:
+    def names(self) -> tuple[ServedRoute, ...]:
         """Return what is served, each name once.
 
         A glob lists the catalogued names that it matches, but ``*`` alone none. A server that
@@ -72,7 +72,7 @@ class Routing:
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
 
-    def _resolve(self, said: str) -> Resolved:
+    def _resolve(self, said: str) -> ResolvedRoute:
         stem, wish = self._lookup.apart(said)
         if wish == said.strip():  # auto:NAME, whose model is known by its full name
             stem = self._shortest(self._lookup.entry(stem))
@@ -80,17 +80,17 @@ class Routing:
             return routed
         if not self._open:
             raise UnknownModel(self._unknown(said, stem))
-        return Resolved(said, stem, None, (self._own(stem),), wish)
+        return ResolvedRoute(said, stem, None, (self._own(stem),), wish)
 
-    def _matched(self, said: str, stem: str, wish: str | None) -> Resolved | None:
+    def _matched(self, said: str, stem: str, wish: str | None) -> ResolvedRoute | None:
         """Return the first route that matches: the whole name, or the name before its level."""
         for route, entries in self._routes:
             if route.match == said:
-                return Resolved(said, said, route, entries)
+                return ResolvedRoute(said, said, route, entries)
             if wish is not None and fnmatchcase(stem, route.match):
-                return Resolved(said, stem, route, entries, wish)
+                return ResolvedRoute(said, stem, route, entries, wish)
             if fnmatchcase(said, route.match):
-                return Resolved(said, said, route, entries)
+                return ResolvedRoute(said, said, route, entries)
         return None
 
     def _own(self, name: str) -> ModelEntry:
@@ -106,26 +106,26 @@ class Routing:
         raise UnknownModel(message)
 
     @cached_property
-    def _names(self) -> tuple[Served, ...]:
-        found: dict[str, Served] = {}
+    def _names(self) -> tuple[ServedRoute, ...]:
+        found: dict[str, ServedRoute] = {}
         for served in (*self._routed(), *self._catalogued()):
             found.setdefault(served.name, served)
         return tuple(found.values())
 
-    def _routed(self) -> Iterable[Served]:
+    def _routed(self) -> Iterable[ServedRoute]:
         for route, entries in self._routes:
             if not is_glob(route.match):
-                yield Served(route.match, entries[0])
+                yield ServedRoute(route.match, entries[0])
             elif route.match.strip("*"):
                 for name in self._bare:
                     if fnmatchcase(name, route.match):
-                        yield Served(name, entries[0])
+                        yield ServedRoute(name, entries[0])
 
-    def _catalogued(self) -> Iterable[Served]:
+    def _catalogued(self) -> Iterable[ServedRoute]:
         for provider in self._lookup.catalog.providers.values():
             if provider.name in self._open and provider.auth != "none":
                 entries = self._lookup.entries(provider.name)
-                yield from (Served(self._shortest(entry), entry) for entry in entries)
+                yield from (ServedRoute(self._shortest(entry), entry) for entry in entries)
 
     def _shortest(self, entry: ModelEntry) -> str:
         """Return the bare name of a model where it means this very provider, else its full one."""
@@ -153,6 +153,6 @@ class Routing:
         return f"unknown model {said!r}; {guess}this gateway serves {routes or 'nothing'}"
 
 
-def allows(key: Key, resolved: Resolved) -> bool:
+def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
     """Return whether a key may ask for a model under the name it said."""
     return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)

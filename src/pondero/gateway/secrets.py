@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from .. import catalog, store
 from ..errors import MissingKey
-from .config import HASH, Config, Key, Provider
+from .config import HASH, GatewayConfig, GatewayKey, ProviderOverride
 
 _PREFIX = "pnd_"
 
@@ -26,7 +26,7 @@ def make_key() -> str:
     return f"{_PREFIX}{secrets.token_urlsafe(32)}"
 
 
-def hash_of(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return the hash of a client's key as the configuration holds it.
 
     A key is 256 random bits, so a plain digest is enough: there is no dictionary to try.
@@ -34,9 +34,9 @@ def hash_of(key: str) -> str:
     return f"{HASH}{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def holder(keys: Iterable[Key], shown: str) -> Key | None:
+def holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
     """Return whose key this is, compared in constant time; None where it is nobody's."""
-    digest = hash_of(shown)
+    digest = hash_key(shown)
     found = None
     for each in keys:
         if hmac.compare_digest(each.hash, digest):
@@ -44,7 +44,7 @@ def holder(keys: Iterable[Key], shown: str) -> Key | None:
     return found
 
 
-def read(reference: str) -> str:
+def read_reference(reference: str) -> str:
     """Return the secret that a reference leads to; raises MissingKey, which never quotes one."""
     kind, _, where = reference.partition(":")
     follow, cure = _READERS[kind]
@@ -56,27 +56,31 @@ def read(reference: str) -> str:
     return secret
 
 
-def key_of(config: Config, provider: catalog.Provider, *, needed: bool = True) -> str | None:
+def find_provider_key(
+    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+) -> str | None:
     """Return the key for a provider: what the configuration refers to, else as the client's."""
-    own = config.providers.get(provider.name, Provider())
+    own = config.providers.get(provider.name, ProviderOverride())
     if own.key is None or not needed:
         return store.find_key(provider, {}, needed=needed)
-    return store.find_key(provider, {provider.name: read(own.key)}, needed=needed)
+    return store.find_key(provider, {provider.name: read_reference(own.key)}, needed=needed)
 
 
-def url_of(config: Config, provider: catalog.Provider, *, needed: bool = True) -> str:
+def find_provider_url(
+    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+) -> str:
     """Return the address of a provider: the configuration's, else as the client's."""
-    own = config.providers.get(provider.name, Provider())
+    own = config.providers.get(provider.name, ProviderOverride())
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
 
 
-def points_home(config: Config, provider: catalog.Provider) -> bool:
+def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
     """Return whether a provider's address is the gateway's own, so that it would ask itself.
 
     It is where the variable that points clients at the gateway is set for the gateway too.
     """
-    parts = urlsplit(url_of(config, provider, needed=False))
+    parts = urlsplit(find_provider_url(config, provider, needed=False))
     here = (config.server.host, "localhost", "127.0.0.1", "::1")
     return parts.hostname in here and parts.port == config.server.port
 

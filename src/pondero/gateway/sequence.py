@@ -64,7 +64,7 @@ WORDS: Final = (TextDelta, ThinkingDelta)
 DELTAS: Final = (*WORDS, ToolDelta)
 
 
-class PartSequence:
+class PartOrder:
     """Feed events as they come.
 
     A part that goes on after the next has begun ends there; its own end comes later, when another

@@ -1,7 +1,8 @@
 """Runs the gateway: in this process, in several that share a socket, or in a thread for tests.
 
-``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``serving``. SIGHUP reads the
-configuration again; SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does not.
+``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
+reads the configuration again; SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does
+not.
 """
 
 import gc
@@ -19,15 +20,15 @@ from ..errors import MissingExtra, PonderoError
 from ..exchange import AsyncTransport
 from ..store import load_catalog
 from .app import App
-from .config import Config
-from .config_file import check_exposure, check_sharing, reloaded
-from .gate import Gate
+from .config import GatewayConfig
+from .config_file import check_exposure, check_sharing, reload_config
+from .gate import GatewayContext
 from .keys import FileKeys
 from .ledger_database import LedgerDatabase
-from .observers import Observers, observing
+from .observers import Observers, open_observers
 from .receipt import Observer
 from .secrets import forget
-from .shared import shared_of
+from .shared import make_shared_state
 from .workers import END, Workers, hold_signals, let_through
 
 LOG = logging.getLogger("pondero.gateway")
@@ -39,7 +40,7 @@ _ONCE = 1.0  # second: what comes within it is the same Ctrl-C
 
 
 def run(
-    config: Config,
+    config: GatewayConfig,
     *,
     transport: AsyncTransport | None = None,
     ready: Ready | None = None,
@@ -54,9 +55,9 @@ def run(
     if ready is not None:
         ready(address(bound))
     if config.server.workers > 1:
-        from .metrics import shared  # noqa: PLC0415 - an extra
+        from .metrics import share_between_processes  # noqa: PLC0415 - an extra
 
-        with shared():
+        with share_between_processes():
             _run_workers(config, bound, transport, observers)
     else:
         ending = _Ending()
@@ -67,8 +68,8 @@ def run(
 
 
 @contextmanager
-def serving(
-    config: Config,
+def run_gateway_in_thread(
+    config: GatewayConfig,
     *,
     transport: AsyncTransport | None = None,
     observers: Sequence[Observer] = (),
@@ -77,7 +78,7 @@ def serving(
     """Serve in a thread of this process and yield the base address."""
     bound = bind(config.server.host, config.server.port)
     way = transport or _over_network()
-    server = _server(Gate(config, way, observers=observers, ledger=ledger))
+    server = _server(GatewayContext(config, way, observers=observers, ledger=ledger))
     thread = Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -90,17 +91,20 @@ def serving(
 
 
 def _serve(
-    config: Config,
+    config: GatewayConfig,
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
     ending: "_Ending",
 ) -> None:
-    with observing(config.server) as seen:
+    with open_observers(config.server) as seen:
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
-        shared, way = shared_of(config.server, keys=FileKeys()), transport or _over_network()
-        gate = Gate(config, way, observers=told, shared=shared, ledger=ledger)
+        shared, way = (
+            make_shared_state(config.server, keys=FileKeys()),
+            transport or _over_network(),
+        )
+        gate = GatewayContext(config, way, observers=told, shared=shared, ledger=ledger)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
             let_through({signal.SIGHUP})
@@ -147,7 +151,7 @@ class _Ending:
                 self._server.force_exit = True
 
 
-def _read_again(gate: Gate) -> None:
+def _read_again(gate: GatewayContext) -> None:
     """Read the configuration anew; a wrong one is reported, and the old one stays."""
     forget()
     new = _newest(gate.config, gate.transport)
@@ -156,16 +160,18 @@ def _read_again(gate: Gate) -> None:
         LOG.info("the configuration was read again")
 
 
-def _newest(config: Config, transport: AsyncTransport | None) -> Config:
+def _newest(config: GatewayConfig, transport: AsyncTransport | None) -> GatewayConfig:
     try:
-        return reloaded(config, load_catalog(), offline=bool(transport and not transport.needs_key))
+        return reload_config(
+            config, load_catalog(), offline=bool(transport and not transport.needs_key)
+        )
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
         return config
 
 
 def _run_workers(
-    config: Config,
+    config: GatewayConfig,
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
@@ -197,7 +203,7 @@ def _check_extra() -> None:
         raise MissingExtra(message) from None
 
 
-def _server(gate: Gate, seen: Observers | None = None) -> Any:
+def _server(gate: GatewayContext, seen: Observers | None = None) -> Any:
     _check_extra()
     import uvicorn  # noqa: PLC0415 - an extra
 

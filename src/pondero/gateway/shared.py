@@ -1,6 +1,7 @@
 """What replicas of a gateway share, or one keeps for itself: counts, answers, breakers and keys.
 
-``gate.Gate`` has one ``Shared``. ``[server] state`` says which: this process's memory, or a Redis.
+``gate.Gate`` has one ``SharedState``. ``[server] state`` says which: this process's memory, or a
+Redis.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,14 +11,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from .breakers import Breakers
-from .config import REFERENCES, Config, Server
-from .keys import FileKeys, Keys, KeyStore, LocalKeys
-from .memory import LocalMemory, Memory
-from .secrets import read
-from .state import LocalState, State
+from .config import REFERENCES, GatewayConfig, ServerConfig
+from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
+from .memory import AnswerCache, LocalAnswerCache
+from .secrets import read_reference
+from .state import LocalUsageCounter, UsageCounter
 
 
-class AnyBreakers(Protocol):
+class BreakerStore(Protocol):
     """Rests deployments that keep failing; by ``provider:model``."""
 
     async def is_open(self, name: str) -> bool:
@@ -28,11 +29,11 @@ class AnyBreakers(Protocol):
         """Forget what failed."""
         ...
 
-    async def failed(self, name: str) -> None:
+    async def record_failure(self, name: str) -> None:
         """Note a failure."""
         ...
 
-    async def left(self, name: str) -> None:
+    async def cancel_probe(self, name: str) -> None:
         """End a probe that was cut short by the client."""
         ...
 
@@ -45,12 +46,12 @@ async def _nothing() -> None:
     """Do nothing: this process knows its own state."""
 
 
-class Shared(Struct, frozen=True, kw_only=True):
+class SharedState(Struct, frozen=True, kw_only=True):
     """Everything that is shared. ``look`` is called before each request, and raises StateLost."""
 
-    state: State
-    memory: Memory
-    breakers: AnyBreakers
+    state: UsageCounter
+    memory: AnswerCache
+    breakers: BreakerStore
     keys: KeyStore
     look: Callable[[], Awaitable[None]] = _nothing
     close: Callable[[], Awaitable[None]] = _nothing
@@ -61,27 +62,27 @@ class Shared(Struct, frozen=True, kw_only=True):
         await self.close()
 
 
-def shared_of(server: Server, *, keys: KeyStore | None = None) -> Shared:
+def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> SharedState:
     """Return what a server shares; ``keys`` is where it keeps run-time keys without a Redis."""
-    memory = LocalMemory(seconds=server.memory_seconds, size=server.memory_bytes)
+    memory = LocalAnswerCache(seconds=server.memory_seconds, size=server.memory_bytes)
     if server.state == "memory":
-        return Shared(
-            state=LocalState(), memory=memory, breakers=Breakers(), keys=keys or LocalKeys()
+        return SharedState(
+            state=LocalUsageCounter(), memory=memory, breakers=Breakers(), keys=keys or LocalKeys()
         )
-    from .redis_link import Link  # noqa: PLC0415 - only where there is one
+    from .redis_link import RedisLink  # noqa: PLC0415 - only where there is one
     from .redis_state import (  # noqa: PLC0415 - as above
-        Board,
+        RedisAnswerCache,
         RedisBreakers,
         RedisKeys,
-        RedisMemory,
-        RedisState,
+        RedisSnapshot,
+        RedisUsageCounter,
     )
 
-    link = Link(address_of(server))
-    board = Board(link)
-    return Shared(
-        state=RedisState(link),
-        memory=RedisMemory(link, memory, seconds=server.memory_seconds),
+    link = RedisLink(address_of(server))
+    board = RedisSnapshot(link)
+    return SharedState(
+        state=RedisUsageCounter(link),
+        memory=RedisAnswerCache(link, memory, seconds=server.memory_seconds),
         breakers=RedisBreakers(link, board),
         keys=RedisKeys(link, board),
         look=board.look,
@@ -89,17 +90,17 @@ def shared_of(server: Server, *, keys: KeyStore | None = None) -> Shared:
     )
 
 
-def address_of(server: Server) -> str:
+def address_of(server: ServerConfig) -> str:
     """Return the address of the shared state, which may be a reference; raises MissingKey."""
-    return read(server.state) if server.state.startswith(REFERENCES) else server.state
+    return read_reference(server.state) if server.state.startswith(REFERENCES) else server.state
 
 
 @asynccontextmanager
-async def kept_keys(config: Config) -> AsyncIterator[Keys]:
+async def load_keys(config: GatewayConfig) -> AsyncIterator[KeyRing]:
     """Give the keys of a configuration with those that its gateways keep, for the terminal."""
-    shared = shared_of(config.server, keys=FileKeys())
+    shared = make_shared_state(config.server, keys=FileKeys())
     try:
         await shared.look()
-        yield Keys(lambda: config.keys, shared.keys)
+        yield KeyRing(lambda: config.keys, shared.keys)
     finally:
         await shared.aclose()

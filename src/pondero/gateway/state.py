@@ -1,8 +1,8 @@
 """What is counted against limits and budgets: reserved before a request, settled after it.
 
 ``admission`` reserves the most that a request can take, so that many at once cannot take more than
-there is; once it is over, what it really took stands in place of the reservation. ``LocalState``
-counts in this process, ``redis_state.RedisState`` for all replicas together.
+there is; once it is over, what it really took stands in place of the reservation.
+``LocalUsageCounter`` counts in this process, ``redis_state.RedisState`` for all replicas together.
 """
 
 import time
@@ -11,37 +11,37 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .bounds import Bound, Taking, Window, window
+from .bounds import Quota, QuotaUse, Window, window
 
 
-class Full(Struct, frozen=True):
+class QuotaExceeded(Struct, frozen=True):
     """Why nothing was reserved: so much of a bound is taken; ``wait`` is in seconds."""
 
-    bound: Bound
+    bound: Quota
     taken: int
     amount: int
     wait: float
 
 
-class State(Protocol):
+class UsageCounter(Protocol):
     """Counts what is taken. Where a taking is refused, nothing at all is counted."""
 
-    async def reserve(self, id: str, takings: Sequence[Taking]) -> Full | None:
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
         """Take all of these for a request, or return which bound has no room for the longest."""
         ...
 
-    def settle(self, id: str, takings: Sequence[Taking]) -> None:
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
         """Put what a request really took in place of what was reserved for it.
 
         It does not wait: the client has its answer, and the server takes who waits for gone.
         """
         ...
 
-    async def settled(self) -> None:
+    async def wait_until_counted(self) -> None:
         """Wait until all that was settled is counted."""
         ...
 
-    async def taken(self, bounds: Sequence[Bound]) -> list[int]:
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
         """Return how much of each bound is taken now, reservations included."""
         ...
 
@@ -55,7 +55,7 @@ def wall() -> int:
     return int(time.time() * 1000)
 
 
-class LocalState:
+class LocalUsageCounter:
     """A state in this process: it ends with it."""
 
     def __init__(self, clock: Callable[[], int] = wall) -> None:
@@ -63,7 +63,7 @@ class LocalState:
         self._counts: dict[str, dict[int, int]] = {}
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
-    async def reserve(self, id: str, takings: Sequence[Taking]) -> Full | None:
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
         """Take all of these, or none."""
         now = self._clock()
         windows = [window_of(each.bound, now) for each in takings]
@@ -80,7 +80,7 @@ class LocalState:
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
-    def settle(self, id: str, takings: Sequence[Taking]) -> None:
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
         """Correct what was reserved; what is too long ago is counted no more."""
         reserved = self._reserved.pop(id, {})
         now = self._clock()
@@ -90,12 +90,12 @@ class LocalState:
             if slot >= span.since or slot in self._counts.get(name, {}):
                 self._add(name, slot, each.amount - before)
 
-    async def taken(self, bounds: Sequence[Bound]) -> list[int]:
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
         """Return how much of each bound is taken now."""
         now = self._clock()
         return [sum(self._counted(each.name, window_of(each, now)).values()) for each in bounds]
 
-    async def settled(self) -> None:
+    async def wait_until_counted(self) -> None:
         """Everything is counted at once."""
 
     async def aclose(self) -> None:
@@ -112,7 +112,7 @@ class LocalState:
             del slots[old]
         return slots
 
-    def _full(self, taking: Taking, span: Window, now: int) -> Full | None:
+    def _full(self, taking: QuotaUse, span: Window, now: int) -> QuotaExceeded | None:
         slots = self._counted(taking.bound.name, span)
         taken = sum(slots.values())
         over = taken + taking.amount - taking.bound.most
@@ -124,9 +124,9 @@ class LocalState:
             if over <= 0:
                 until = span.ends(slot)
                 break
-        return Full(taking.bound, taken, taking.amount, (until - now) / 1000)
+        return QuotaExceeded(taking.bound, taken, taking.amount, (until - now) / 1000)
 
 
-def window_of(bound: Bound, now: int) -> Window:
+def window_of(bound: Quota, now: int) -> Window:
     """Return the window in which a bound counts at a moment."""
     return window(bound.per, now, rolling=bound.rolling)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..canon import Event, Finished, HttpResponse, Json, Message, Origin, Reply, Started
 from ..dialects import Answering, Parsed, Service
-from .carrier import Carrier, carried
+from .carrier import SignatureEmbedder, embedded_signature
 from .sequence import WORDS
 
 
@@ -18,14 +18,14 @@ def is_shown(service: Service[Json], parsed: Parsed[Json]) -> bool:
     return service.shows if parsed.show is None else parsed.show
 
 
-def answering(
+def make_reply_context(
     service: Service[Json], parsed: Parsed[Json], *, id: str, place: str | None = None
 ) -> Answering[Json]:
     """Return how an answer of the gateway's is to be written."""
     return Answering(
         request=parsed.request,
         context=parsed.context,
-        seal=carried,
+        seal=embedded_signature,
         seed=id.encode(),
         shown=is_shown(service, parsed),
         place=place,
@@ -46,8 +46,8 @@ class Translation:
     ) -> None:
         self._service = service
         self._model = parsed.request.model
-        self._answering = answering(service, parsed, id=id, place=place)
-        self.carrier: Carrier = Carrier(
+        self._answering = make_reply_context(service, parsed, id=id, place=place)
+        self.carrier: SignatureEmbedder = SignatureEmbedder(
             service.slots,
             origin,
             seed=self._answering.seed,

@@ -17,7 +17,7 @@ from ..canon import Json, Message, Part, Text, ToolCall, ToolResult
 _STABLE = Encoder(order="deterministic")
 
 
-class Turn(Struct, frozen=True):
+class ClientTurn(Struct, frozen=True):
     """Consecutive assistant messages: some clients send back one for each chunk of an answer.
 
     ``digest`` is of what a client sees of it and of the user's words before it. Where the same was
@@ -47,9 +47,9 @@ class Turn(Struct, frozen=True):
         return parts
 
 
-def turns_of(messages: Iterable[Message]) -> list[Turn]:
+def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
     """Return the assistant's turns of a conversation."""
-    turns: list[Turn] = []
+    turns: list[ClientTurn] = []
     told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
     asked: list[str] = []
@@ -58,7 +58,7 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
     def settle() -> None:
         given.difference_update(call.id for each in answer for call in each.tool_calls)
         digest = _digest(answer, asked)
-        turns.append(Turn(tuple(answer), f"{digest} {told[digest]}"))
+        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
         told[digest] += 1
         answer.clear()
         asked.clear()
@@ -76,7 +76,9 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
     return turns
 
 
-def turn_after(messages: Sequence[Message], turns: Sequence[Turn], answer: Message) -> Turn:
+def turn_after(
+    messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
+) -> ClientTurn:
     """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
     at = len(messages)
     while at and messages[at - 1].role == "assistant":  # the answer goes on where these ended
@@ -84,7 +86,7 @@ def turn_after(messages: Sequence[Message], turns: Sequence[Turn], answer: Messa
     before = turns[:-1] if at < len(messages) else turns
     while at and messages[at - 1].role != "assistant":
         at -= 1
-    (turn,) = turns_of((*messages[at:], answer))
+    (turn,) = split_turns((*messages[at:], answer))
     digest, _, _ = turn.digest.partition(" ")
     same = sum(each.digest.startswith(digest) for each in before)
     return replace(turn, digest=f"{digest} {same}")
@@ -100,7 +102,7 @@ def key_of_call(id: str, *, client: str) -> str:
     return _key(client, "call", id)
 
 
-def key_of_turn(turn: Turn, *, client: str) -> str:
+def key_of_turn(turn: ClientTurn, *, client: str) -> str:
     """Return the key of an answer by what is seen of it."""
     return _key(client, "turn", turn.digest)
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from ..canon import HttpRequest
-from .config import Config, Key, is_loopback
+from .config import GatewayConfig, GatewayKey, is_loopback
 from .incoming import who
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 _OWN = ("same-origin", "none")  # of sec-fetch-site: this page itself, or somebody typed the address
 
 
-class NotAllowed(Exception):
+class AccessDenied(Exception):
     """This visitor may not; ``status`` says whether a key would help."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -24,7 +24,7 @@ class NotAllowed(Exception):
         self.status = status
 
 
-def check_place(http: HttpRequest, config: Config, keys: Sequence[Key]) -> None:
+def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[GatewayKey]) -> None:
     """Raise NotAllowed for a request under a wrong name, or made by a page of another site.
 
     A name that somebody else owns can be made to mean this machine; the browser would then take
@@ -35,29 +35,29 @@ def check_place(http: HttpRequest, config: Config, keys: Sequence[Key]) -> None:
     if not any(key.admin for key in keys):
         if not is_loopback(config.server.host):
             message = "the console needs an admin key here; 'pondero keys make --gateway --admin'"
-            raise NotAllowed(403, message)
+            raise AccessDenied(403, message)
         if not is_loopback(name) or any(each in http.headers for each in _FORWARDED):
             message = (
                 f"without an admin key the console is available on this machine only, not as "
                 f"{name!r}; create a key with 'pondero keys make --gateway --admin'"
             )
-            raise NotAllowed(403, message)
+            raise AccessDenied(403, message)
     origin = http.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
-        raise NotAllowed(403, "cross-site request blocked")
+        raise AccessDenied(403, "cross-site request blocked")
     if http.headers.get("sec-fetch-site", "none") not in _OWN:
-        raise NotAllowed(403, "cross-site request blocked")
+        raise AccessDenied(403, "cross-site request blocked")
 
 
-def check_admin(http: HttpRequest, keys: Sequence[Key]) -> None:
+def check_admin(http: HttpRequest, keys: Sequence[GatewayKey]) -> None:
     """Raise NotAllowed where an admin's key is needed and not shown, or shown in the address."""
     if not any(key.admin for key in keys):
         return
     found = who(HttpRequest(http.method, "", _spoken(http.headers)), keys)
     if found is None:
-        raise NotAllowed(401, "an admin key is required: send 'Authorization: Bearer KEY'")
+        raise AccessDenied(401, "an admin key is required: send 'Authorization: Bearer KEY'")
     if found.key is None or not found.key.admin:
-        raise NotAllowed(403, f"the key {found.name!r} is not an admin key")
+        raise AccessDenied(403, f"the key {found.name!r} is not an admin key")
 
 
 def _spoken(headers: Mapping[str, str]) -> dict[str, str]:

@@ -32,7 +32,7 @@ def let_through(names: Iterable[signal.Signals]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
 
 
-class Work(Protocol):
+class WorkerBody(Protocol):
     """What each does until it is told to end; ``changed`` is whether SIGHUP came before it.
 
     Signals are blocked when it begins: it unblocks them once it has handlers of its own.
@@ -49,7 +49,7 @@ class Workers:
     ``gone`` is called with the number of each process that has ended.
     """
 
-    def __init__(self, count: int, work: Work, gone: Callable[[int], None]) -> None:
+    def __init__(self, count: int, work: WorkerBody, gone: Callable[[int], None]) -> None:
         if not hasattr(os, "fork"):
             raise BadParameter("several workers need fork, which this system has not; use one")
         self._count = count
