@@ -158,7 +158,7 @@ def test_a_disk_that_is_full_behind_the_answer_is_one_line(ask, monkeypatch):
     def full(page, event):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pondero.cli.ask_output.Page.write", full)
+    monkeypatch.setattr("pondero.cli.ask_output.TerminalWriter.write", full)
     code, _, err = ask("--offline", "claude-opus-5", SUM)
     assert (code, err) == (1, "pondero: [Errno 28] No space left on device\n")
 

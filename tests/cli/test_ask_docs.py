@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pondero.cli.ask_options import Given
+from pondero.cli.ask_options import AskOptions
 from pondero.store import write_template
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ask.md").read_text("utf-8")
@@ -55,12 +55,12 @@ def test_a_command_of_the_page_works(call, folder, monkeypatch, line):
 
 
 def test_the_page_has_every_option_and_every_key():
-    from pondero.cli.ask_answer import Answer
-    from pondero.cli.ask_thread import Start
+    from pondero.cli.ask_answer import AskResult
+    from pondero.cli.ask_thread import AskStart
 
-    keys = Answer(start=Start("m"), shaped=True).to_json()
+    keys = AskResult(start=AskStart("m"), shaped=True).to_json()
     assert [key for key in keys if f"`{key}`" not in PAGE] == []
     for option in ("--levels", "--schema-multi", "--template", "--tool", "--mcp", "--approve",
                    "--steps", "--wire", "--usage", "--plain", "--json-lines", "--no-save"):  # fmt: skip
         assert option in PAGE
-    assert Given().paid
+    assert AskOptions().paid

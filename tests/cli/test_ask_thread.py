@@ -304,7 +304,7 @@ def test_an_answer_that_is_interrupted_is_kept_as_far_as_it_came(ask, kept, monk
         if isinstance(event, TextDelta):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("pondero.cli.ask_output.Page.write", stop)
+    monkeypatch.setattr("pondero.cli.ask_output.TerminalWriter.write", stop)
     code, _, err = ask("claude-opus-5/low", SUM)
     assert (code, err.strip()) == (130, "interrupted")
     ((_, (_, answer)),) = kept()

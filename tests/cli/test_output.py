@@ -70,10 +70,10 @@ def test_words_for_people_hold_no_control_character_anywhere(terminal):
 
 def test_colours_are_ours_and_only_on_a_screen():
     with _stdout(terminal=True) as screen:
-        output.echo("[", output.styled("\x1b[31mred", fg="green"), "]")
+        output.echo("[", output.style_text("\x1b[31mred", fg="green"), "]")
     assert screen.getvalue() == "[\x1b[32m\\u001b[31mred\x1b[0m]\n"
     with _stdout(terminal=False) as pipe:
-        output.echo("[", output.styled("green", fg="green"), "]")
+        output.echo("[", output.style_text("green", fg="green"), "]")
     assert pipe.getvalue() == "[green]\n"
 
 

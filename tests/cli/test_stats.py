@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from pondero.canon import Message, Origin, Text, Usage
-from pondero.cli.stats import chart, rows_of
+from pondero.cli.stats import chart, load_rows
 from pondero.emulator import Emulator, serving
 from pondero.gateway.ledger import Ledger
 from pondero.gateway.ledger_database import ledger_database
@@ -142,7 +142,7 @@ def test_a_chart_overwrites_nothing_without_force(stats, asked, tmp_path):
 @pytest.mark.parametrize("name", ["<&\"'>", "x" * 200, "Zürich"])
 def test_a_chart_is_well_formed_whatever_the_names(name):
     row = UsageTotal(name, name, 1, 1, 1, 1, 1, 1, "1", 1, 1.0, 1)
-    ET.fromstring(chart(rows_of([row], by=None), name))
+    ET.fromstring(chart(load_rows([row], by=None), name))
     ET.fromstring(chart([], name))
 
 
@@ -151,7 +151,7 @@ def test_a_plot_is_drawn_on_a_terminal_and_nowhere_else(stats, asked, monkeypatc
     from pondero.cli.stats import print_plot
 
     with Threads.open() as threads:
-        rows = rows_of(threads.stats(), by=None)
+        rows = load_rows(threads.stats(), by=None)
     print_plot(rows, "Tokens")
     assert capsys.readouterr().out == ""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

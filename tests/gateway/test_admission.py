@@ -28,7 +28,7 @@ from pondero.gateway.failures import failure
 from pondero.gateway.gate import GatewayContext
 from pondero.gateway.receipt import Receipt
 from pondero.gateway.secrets import hash_key
-from pondero.gateway.shared import shared_of
+from pondero.gateway.shared import make_shared_state
 from pondero.store import price_usage
 
 OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5",))
@@ -54,7 +54,7 @@ class Served:
         config = GatewayConfig(
             server=replace(ServerConfig(), **server), routes=(route,), keys=(key,)
         )
-        shared = shared_of(config.server)
+        shared = make_shared_state(config.server)
         self.gate = GatewayContext(
             config, Emulator(), observers=[self.receipts.append], shared=shared
         )

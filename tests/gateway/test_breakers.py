@@ -17,7 +17,7 @@ from pondero.gateway.config import GatewayConfig, GatewayRoute
 from pondero.gateway.gate import GatewayContext
 from pondero.gateway.redis_link import RedisLink
 from pondero.gateway.redis_state import PROBE, RedisBreakers, RedisSnapshot
-from pondero.gateway.shared import AnyBreakers
+from pondero.gateway.shared import BreakerStore
 
 
 class Clock:
@@ -49,7 +49,7 @@ class Looking:
 def play(request):
     """Run a test's coroutine with breakers of either kind."""
 
-    def played(test: Callable[[AnyBreakers, Clock], Coroutine[Any, Any, None]]) -> None:
+    def played(test: Callable[[BreakerStore, Clock], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:
             clock = Clock()
             if request.param == "here":
@@ -66,7 +66,7 @@ def play(request):
 
 
 async def _fail(
-    breakers: AnyBreakers, clock: Clock, times: int = FAILURES, every: float = 1.0, name: str = "a"
+    breakers: BreakerStore, clock: Clock, times: int = FAILURES, every: float = 1.0, name: str = "a"
 ) -> None:
     for _ in range(times):
         clock.now += every
@@ -74,7 +74,7 @@ async def _fail(
 
 
 def test_the_fifth_failure_within_half_a_minute_opens_it(play):
-    async def run(breakers: AnyBreakers, clock: Clock) -> None:
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
         await _fail(breakers, clock, FAILURES - 1)
         assert not await breakers.is_open("a")
         await _fail(breakers, clock, 1)
@@ -87,7 +87,7 @@ def test_the_fifth_failure_within_half_a_minute_opens_it(play):
 
 
 def test_after_the_rest_one_request_probes(play):
-    async def run(breakers: AnyBreakers, clock: Clock) -> None:
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
         await _fail(breakers, clock)
         clock.now += REST
         assert [await breakers.is_open("a") for _ in range(3)] == [False, True, True]
@@ -102,7 +102,7 @@ def test_after_the_rest_one_request_probes(play):
 
 
 def test_a_probe_that_the_client_left_makes_room_for_another(play):
-    async def run(breakers: AnyBreakers, clock: Clock) -> None:
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
         await _fail(breakers, clock)
         clock.now += REST
         assert not await breakers.is_open("a")
@@ -113,7 +113,7 @@ def test_a_probe_that_the_client_left_makes_room_for_another(play):
 
 
 def test_its_state_can_be_seen(play):
-    async def run(breakers: AnyBreakers, clock: Clock) -> None:
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
         await _fail(breakers, clock)
         await breakers.is_open("a")
         assert breakers.states() == {"a": "open"}
@@ -159,7 +159,7 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
 steps = st.lists(st.sampled_from(["failed", "went_well", "left", "is_open", 1.0, 8.0, REST]))
 
 
-async def _played(breakers: AnyBreakers, clock: Clock, moves: Sequence[str | float]) -> list[bool]:
+async def _played(breakers: BreakerStore, clock: Clock, moves: Sequence[str | float]) -> list[bool]:
     said = []
     for move in moves:
         if isinstance(move, float):

@@ -9,7 +9,7 @@ from tests.gateway.crowd import crowd
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
-from pondero.gateway.figures import SPANS, latest, level_of, load_figures, rows_of
+from pondero.gateway.figures import SPANS, latest, level_of, load_figures, load_requests
 from pondero.gateway.ledger import Ledger
 from pondero.gateway.ledger_database import LedgerDatabase, PostgresDatabase, SqliteDatabase
 from pondero.gateway.receipt import Receipt
@@ -96,7 +96,7 @@ def test_codes_of_adjustments_are_counted_one_by_one(database, tmp_path):
 def test_a_row_of_the_ledger_is_the_row_of_its_receipt(database, tmp_path):
     every = written(database, tmp_path, crowd(30, until=NOW))
 
-    assert latest(database, count=10) == rows_of(reversed(every[-10:]))
+    assert latest(database, count=10) == load_requests(reversed(every[-10:]))
 
 
 def test_a_key_of_this_process_is_in_no_row(monkeypatch):
@@ -105,7 +105,7 @@ def test_a_key_of_this_process_is_in_no_row(monkeypatch):
         id="1", at=NOW, key="x", front="y", said="sk-planted-0123456789", usage=Usage()
     )
 
-    assert "planted" not in str(rows_of([receipt]))
+    assert "planted" not in str(load_requests([receipt]))
 
 
 @pytest.mark.parametrize(

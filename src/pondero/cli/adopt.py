@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .command import examples, print_json
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def print_adopted(*, as_json: bool) -> None:
 
     found = load_calibrations()
     for why in found.broken.values():
-        echo(styled(why, fg="yellow"), err=True)
+        echo(style_text(why, fg="yellow"), err=True)
     newest = sorted(found.known.values(), key=lambda each: each.adopted, reverse=True)
     if as_json:
         print_json({"calibrations": to_builtins(newest)})
@@ -104,7 +104,7 @@ def print_calibration(made: "Calibration") -> None:
     """Print a calibration for people: what it says, and on what evidence."""
     from ..exchange import describe_evidence
 
-    echo(styled(made.name, fg="cyan", bold=True), f"  {made.model}/{made.level}")
+    echo(style_text(made.name, fg="cyan", bold=True), f"  {made.model}/{made.level}")
     for kind in (None, *made.kinds):
         level = made.kinds[kind].level if kind else made.level
         echo(f"  {level:<8}{describe_evidence(made, kind)}")

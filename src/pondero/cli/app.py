@@ -13,7 +13,7 @@ import click
 
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
-from .command import Group, closest_first, code_of, examples
+from .command import CommandGroup, closest_first, code_of, examples
 from .output import echo
 
 _COMMANDS = {
@@ -41,7 +41,7 @@ _COMMANDS = {
 }
 
 
-class _Lazy(Group):
+class _Lazy(CommandGroup):
     """A group whose commands are imported only when they run or are listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:

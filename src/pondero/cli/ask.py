@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from ..client import Client, TurnRecorder, load_catalog
 from ..errors import PonderoError
 from ..store import Template, load_template
-from .ask_answer import Answer, answer_of, shaped
-from .ask_options import SECTIONS, Given, ask_options, levels_of
-from .ask_output import Sheet, ended, say, sheet_of
-from .ask_question import Question, question_of, transport_of, with_tools
-from .ask_thread import Start, begun, continued, saved
-from .ask_tools import Approval, Results, stdout_kept
-from .command import Sections, examples, policy_of
+from .ask_answer import AskResult, add_typed_value, make_result
+from .ask_options import SECTIONS, AskOptions, ask_options, parse_levels
+from .ask_output import AnswerWriter, exit_code_for, say, sheet_of
+from .ask_question import AskPrompt, question_of, transport_of, with_tools
+from .ask_thread import AskStart, continue_thread, save_turn, start_thread
+from .ask_tools import Approval, ToolResults, stdout_kept
+from .command import Sections, examples, parse_policy
 from .completion import first_model
 
 
@@ -48,7 +48,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
 
     Question and answer are saved as a thread; see 'pondero threads'.
     """
-    given = Given(**options)
+    given = AskOptions(**options)
     if given.variables and given.template is None:
         message = "-p fills in a template; name one with --template"
         raise click.UsageError(message)
@@ -72,17 +72,17 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
 
 
 def _starts(
-    words: tuple[str, ...], given: Given, kept: Template | None
-) -> tuple[list[Start], tuple[str, ...]]:
+    words: tuple[str, ...], given: AskOptions, kept: Template | None
+) -> tuple[list[AskStart], tuple[str, ...]]:
     """Return what the question starts from, one for each model and level, and its words."""
     starts, prompt = [], words
-    levels = levels_of(given.levels)
+    levels = parse_levels(given.levels)
     usual, thinking = (None, None) if kept is None else (kept.model, kept.thinking)
     for named in given.models or (None,):
         if given.go_on:
-            start, prompt = continued(words, named)
+            start, prompt = continue_thread(words, named)
         else:
-            start, prompt = begun(words, named, usual=usual, thinking=thinking)
+            start, prompt = start_thread(words, named, usual=usual, thinking=thinking)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             message = f"{named!r} names the level {wish!r}, and --levels names others"
             raise click.UsageError(message)
@@ -90,7 +90,7 @@ def _starts(
     return starts, prompt
 
 
-def _ask_one(start: Start, question: Question, given: Given, approval: Approval) -> int:
+def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: Approval) -> int:
     """Ask, print what comes, and return the exit code; raises the error of an answer."""
     sheet = sheet_of(start, given, shaped=question.schema is not None)
     approval.pause = sheet.pause
@@ -101,17 +101,19 @@ def _ask_one(start: Start, question: Question, given: Given, approval: Approval)
     sheet.end(answer)
     if answer.error is not None:
         raise answer.error
-    return 0 if answer.reply is None else ended(answer.reply)
+    return 0 if answer.reply is None else exit_code_for(answer.reply)
 
 
-def _turn(start: Start, question: Question, given: Given, sheet: Sheet) -> Answer:
+def _turn(
+    start: AskStart, question: AskPrompt, given: AskOptions, sheet: AnswerWriter
+) -> AskResult:
     """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
-    with Client(transport=transport_of(given), policy=policy_of(given.policies)) as client:
+    with Client(transport=transport_of(given), policy=parse_policy(given.policies)) as client:
         chat = start.chat(client, **question.settings)
-        recorder, results = TurnRecorder(monotonic, paid=given.paid), Results()
+        recorder, results = TurnRecorder(monotonic, paid=given.paid), ToolResults()
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
-        with chat, saved(start, chat, turn, recorder, save=not given.no_save) as place:
+        with chat, save_turn(start, chat, turn, recorder, save=not given.no_save) as place:
             try:
                 with turn:
                     for event in turn:
@@ -121,7 +123,7 @@ def _turn(start: Start, question: Question, given: Given, sheet: Sheet) -> Answe
                         sheet.write(event)
             except PonderoError as problem:
                 error = problem
-    answer = answer_of(
+    answer = make_result(
         start,
         turn.replies,
         recorder,
@@ -130,4 +132,4 @@ def _turn(start: Start, question: Question, given: Given, sheet: Sheet) -> Answe
         thread=place.id,
         error=error,
     )
-    return answer if question.schema is None else shaped(answer, question.schema)
+    return answer if question.schema is None else add_typed_value(answer, question.schema)

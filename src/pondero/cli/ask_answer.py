@@ -12,8 +12,8 @@ from ..canon import Json, Reply, Usage
 from ..client import TurnRecorder, reply_cost
 from ..errors import PonderoError
 from ..store import format_dollars, redact_secrets
-from .ask_schema import fitting
-from .ask_thread import Start
+from .ask_schema import parse_typed_value
+from .ask_thread import AskStart
 
 VERSION = 1
 """Of the shape of --json and --json-lines; fields are added without a new one, never removed."""
@@ -27,13 +27,13 @@ _KINDS = (
 )
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class AskResult(Struct, frozen=True, kw_only=True):
     """The end of one question: ``replies`` of all its exchanges, or the ``error`` it ended in.
 
     ``value`` is the answer as JSON where a schema was asked for, ``thread`` where it is kept.
     """
 
-    start: Start
+    start: AskStart
     replies: tuple[Reply, ...] = ()
     seconds: float = 0.0
     first: float | None = None
@@ -130,8 +130,8 @@ class Answer(Struct, frozen=True, kw_only=True):
         }
 
 
-def answer_of(
-    start: Start,
+def make_result(
+    start: AskStart,
     replies: Sequence[Reply],
     recorder: TurnRecorder,
     *,
@@ -139,10 +139,10 @@ def answer_of(
     seconds: float,
     thread: str | None = None,
     error: PonderoError | None = None,
-) -> Answer:
+) -> AskResult:
     """Return what came of a question whose turn has ended, or was cut off by an error."""
     first = recorder.laps[0].first if recorder.laps else None
-    return Answer(
+    return AskResult(
         start=start,
         replies=tuple(replies),
         seconds=seconds,
@@ -153,12 +153,12 @@ def answer_of(
     )
 
 
-def shaped(answer: Answer, schema: dict[str, Json]) -> Answer:
+def add_typed_value(answer: AskResult, schema: dict[str, Json]) -> AskResult:
     """Return the answer with its value, or with the error that it does not fit the schema."""
     if answer.error is not None or answer.reply is None:
         return answer
     try:
-        return replace(answer, shaped=True, value=fitting(schema, answer.reply))
+        return replace(answer, shaped=True, value=parse_typed_value(schema, answer.reply))
     except PonderoError as error:
         return replace(answer, shaped=True, error=error)
 

@@ -10,21 +10,21 @@ from time import monotonic
 from ..canon import Event
 from ..client import AsyncClient, AsyncTurn, TurnRecorder
 from ..errors import PonderoError
-from .ask_answer import Answer, answer_of, shaped
-from .ask_options import Given
-from .ask_output import Lines, ended, remarks, say
-from .ask_question import Question, async_transport_of
-from .ask_thread import Start, saved
-from .ask_tools import Results
-from .columns import Progress, print_answers
-from .command import code_of, policy_of, print_json
+from .ask_answer import AskResult, add_typed_value, make_result
+from .ask_options import AskOptions
+from .ask_output import JsonLinesWriter, exit_code_for, remarks, say
+from .ask_question import AskPrompt, async_transport_of
+from .ask_thread import AskStart, save_turn
+from .ask_tools import ToolResults
+from .columns import ColumnProgress, print_answers
+from .command import code_of, parse_policy, print_json
 
 
-def ask_many(starts: Sequence[Start], question: Question, given: Given) -> int:
+def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions) -> int:
     """Ask all of them, print their answers together, and return the worst of their exit codes."""
-    answers: dict[int, Answer] = {}
+    answers: dict[int, AskResult] = {}
     try:
-        with Progress(starts, shown=not (given.as_json or given.as_lines)) as progress:
+        with ColumnProgress(starts, shown=not (given.as_json or given.as_lines)) as progress:
             asyncio.run(_ask_all(starts, question, given, answers, progress))
     except KeyboardInterrupt:
         _print(answers, given)
@@ -33,16 +33,18 @@ def ask_many(starts: Sequence[Start], question: Question, given: Given) -> int:
 
 
 async def _ask_all(
-    starts: Sequence[Start],
-    question: Question,
-    given: Given,
-    answers: dict[int, Answer],
-    progress: Progress,
+    starts: Sequence[AskStart],
+    question: AskPrompt,
+    given: AskOptions,
+    answers: dict[int, AskResult],
+    progress: ColumnProgress,
 ) -> None:
-    client = AsyncClient(transport=async_transport_of(given), policy=policy_of(given.policies))
+    client = AsyncClient(transport=async_transport_of(given), policy=parse_policy(given.policies))
 
-    async def ask(number: int, start: Start) -> None:
-        lines = Lines(start, paid=given.paid, label=start.name) if given.as_lines else None
+    async def ask(number: int, start: AskStart) -> None:
+        lines = (
+            JsonLinesWriter(start, paid=given.paid, label=start.name) if given.as_lines else None
+        )
 
         def hear(event: Event, turn: AsyncTurn) -> None:
             progress.feed(number, event)
@@ -51,7 +53,7 @@ async def _ask_all(
                     lines.result(call, result)
                 lines.write(event)
 
-        results = Results()
+        results = ToolResults()
         answer = answers[number] = await _ask(client, start, question, given, hear)
         progress.end(number)
         if lines is not None:
@@ -65,11 +67,11 @@ async def _ask_all(
 
 async def _ask(
     client: AsyncClient,
-    start: Start,
-    question: Question,
-    given: Given,
+    start: AskStart,
+    question: AskPrompt,
+    given: AskOptions,
     hear: Callable[[Event, AsyncTurn], None],
-) -> Answer:
+) -> AskResult:
     """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
     recorder = TurnRecorder(monotonic, paid=given.paid)
@@ -77,8 +79,8 @@ async def _ask(
         chat = start.async_chat(client, **question.settings)
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
     except PonderoError as problem:  # a model that is not there, or cannot read what is attached
-        return Answer(start=start, paid=given.paid, error=problem)
-    with saved(start, chat, turn, recorder, save=not given.no_save, fork=True) as place:
+        return AskResult(start=start, paid=given.paid, error=problem)
+    with save_turn(start, chat, turn, recorder, save=not given.no_save, fork=True) as place:
         try:
             async with chat, turn:
                 async for event in turn:
@@ -86,7 +88,7 @@ async def _ask(
                     hear(event, turn)
         except PonderoError as problem:
             error = problem
-    answer = answer_of(
+    answer = make_result(
         start,
         turn.replies,
         recorder,
@@ -95,10 +97,10 @@ async def _ask(
         thread=place.id,
         error=error,
     )
-    return answer if question.schema is None else shaped(answer, question.schema)
+    return answer if question.schema is None else add_typed_value(answer, question.schema)
 
 
-def _print(answers: dict[int, Answer], given: Given) -> int:
+def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
     """Print the answers in the order of the models, and return the worst of their exit codes."""
     whole = [answers[number] for number in sorted(answers)]
     if given.as_json:
@@ -114,7 +116,7 @@ def _print(answers: dict[int, Answer], given: Given) -> int:
     return max((_code(answer) for answer in whole), default=0)
 
 
-def _code(answer: Answer) -> int:
+def _code(answer: AskResult) -> int:
     if answer.error is not None:
         return code_of(answer.error)
-    return 0 if answer.reply is None else ended(answer.reply, who=f"{answer.name}: ")
+    return 0 if answer.reply is None else exit_code_for(answer.reply, who=f"{answer.name}: ")

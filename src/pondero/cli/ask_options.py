@@ -15,7 +15,7 @@ STEPS = 20  # as a chat has it
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class AskOptions(Struct, frozen=True, kw_only=True):
     """What the command line says beside the words of the question."""
 
     models: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 
 def ask_options(command: Command) -> Command:
-    """Give the command its options; the names of their values are those of ``Given``."""
+    """Give the command its options; the names of their values are those of ``AskOptions``."""
     for option in reversed((*_model(), *_question(), *_answer(), *_tools(), *_rest())):
         command = option(command)
     return policy_option(command)
@@ -199,7 +199,7 @@ def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
     return found
 
 
-def levels_of(text: str | None) -> tuple[str, ...]:
+def parse_levels(text: str | None) -> tuple[str, ...]:
     """Return the levels of a list with commas; raises BadThinking for a word that is none."""
     if text is None:
         return ()

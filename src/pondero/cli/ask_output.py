@@ -25,20 +25,20 @@ from ..client import load_catalog
 from ..store import media_caption, redact_secrets
 from ..thinking import DEPTH, describe_result
 from ..thinking import describe_intent as worded
-from .ask_answer import VERSION, Answer
-from .ask_options import Given
-from .ask_thread import Start
+from .ask_answer import VERSION, AskResult
+from .ask_options import AskOptions
+from .ask_thread import AskStart
 from .command import print_json
-from .output import Typing, echo, styled
+from .output import Typing, echo, style_text
 
 if TYPE_CHECKING:
-    from .live_output import Counter, Typeset
+    from .live_output import ThinkingCounter, Typeset
 
 _LONGEST = 300  # characters of a line about a tool
 _REFUSED = ("refusal", "content_filter")
 
 
-class Sheet(Protocol):
+class AnswerWriter(Protocol):
     """What an answer is written to: its events as they come, then all of it, or its error."""
 
     def write(self, event: Event) -> None:
@@ -53,24 +53,24 @@ class Sheet(Protocol):
         """Let go of the screen, so that something else can be written."""
         ...
 
-    def end(self, answer: Answer) -> None:
+    def end(self, answer: AskResult) -> None:
         """Write what is known at the end."""
         ...
 
 
-def sheet_of(start: Start, given: Given, *, shaped: bool) -> Sheet:
+def sheet_of(start: AskStart, given: AskOptions, *, shaped: bool) -> AnswerWriter:
     """Return what an answer is written to."""
     if given.as_lines:
-        return Lines(start, paid=given.paid)
+        return JsonLinesWriter(start, paid=given.paid)
     if given.as_json:
-        return Whole()
-    return Page(start, given, shaped=shaped)
+        return JsonWriter()
+    return TerminalWriter(start, given, shaped=shaped)
 
 
-class Page:
+class TerminalWriter:
     """Thinking on stderr, dim; the answer on stdout; never both on one line of a terminal."""
 
-    def __init__(self, start: Start, given: Given, *, shaped: bool) -> None:
+    def __init__(self, start: AskStart, given: AskOptions, *, shaped: bool) -> None:
         self._start = start
         self._usage = given.usage
         self._show = sys.stderr.isatty() if given.shown is None else given.shown
@@ -105,11 +105,12 @@ class Page:
         """Print a line about a call, where thinking is shown too."""
         if self._show:
             self.pause()
-            said = " ".join(said_by(result).split())
+            said = " ".join(tool_result_text(result).split())
             mark = "✗" if result.error else "→"
             line = f"⚙ {call.name}({dump_json(call.arguments)}) {mark} {said}"
             echo(
-                styled(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True), err=True
+                style_text(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True),
+                err=True,
             )
 
     def pause(self) -> None:
@@ -121,7 +122,7 @@ class Page:
             echo()
             self._open = False
 
-    def end(self, answer: Answer) -> None:
+    def end(self, answer: AskResult) -> None:
         """End the last line, then print the adjustments of the plan, and why no thinking came."""
         self.pause()
         if answer.error is not None:
@@ -136,7 +137,7 @@ class Page:
             for remark in remarks(answer.reply):
                 say(remark)
         if self._usage:
-            echo(styled(answer.figures(), dim=True), err=True)
+            echo(style_text(answer.figures(), dim=True), err=True)
 
     def _stop_counting(self) -> None:
         if self._counter is not None:
@@ -149,7 +150,7 @@ class Page:
             self._thinking = False
 
 
-class Whole:
+class JsonWriter:
     """One JSON object, when everything is known."""
 
     def write(self, event: Event) -> None:
@@ -161,19 +162,19 @@ class Whole:
     def pause(self) -> None:
         """Have nothing on the screen."""
 
-    def end(self, answer: Answer) -> None:
+    def end(self, answer: AskResult) -> None:
         """Print the object."""
         print_json(answer.to_json())
 
 
-class Lines:
+class JsonLinesWriter:
     """Events as JSON, one a line; a Finished event with its cost, where that is known.
 
     The last line is the last Finished event, or the error; adjustments stand before it. ``label``
     tells the events of several answers apart.
     """
 
-    def __init__(self, start: Start, *, paid: bool, label: str | None = None) -> None:
+    def __init__(self, start: AskStart, *, paid: bool, label: str | None = None) -> None:
         self._start = start
         self._paid = paid
         self._label = label
@@ -199,13 +200,18 @@ class Lines:
     def result(self, call: ToolCall, result: ToolResult) -> None:
         """Print what a tool gave; the call itself was an event."""
         self._print_finished()
-        said = {"id": call.id, "name": call.name, "text": said_by(result), "error": result.error}
+        said = {
+            "id": call.id,
+            "name": call.name,
+            "text": tool_result_text(result),
+            "error": result.error,
+        }
         self._print({"type": "tool_result", **said})
 
     def pause(self) -> None:
         """Have nothing on the screen."""
 
-    def end(self, answer: Answer) -> None:
+    def end(self, answer: AskResult) -> None:
         """Print the adjustments that did not come as events, then the last Finished event."""
         for adjustment in msgspec.to_builtins(answer.reply.adjustments) if answer.reply else ():
             if adjustment not in self._noted:
@@ -246,13 +252,13 @@ def _typeset() -> "Typeset":
     return Typeset()
 
 
-def _counter(start: Start) -> "Counter":
-    from .live_output import Counter
+def _counter(start: AskStart) -> "ThinkingCounter":
+    from .live_output import ThinkingCounter
 
-    return Counter("waiting" if start.thinking in ("off", False) else "thinking")
+    return ThinkingCounter("waiting" if start.thinking in ("off", False) else "thinking")
 
 
-def _print_value(answer: Answer) -> None:
+def _print_value(answer: AskResult) -> None:
     """Print the value of an answer: for people indented, in a pipe on one line."""
     if sys.stdout.isatty():
         print_json(answer.value)
@@ -260,7 +266,7 @@ def _print_value(answer: Answer) -> None:
         echo(dump_json(answer.value), exact=True)
 
 
-def _unseen(start: Start, reply: Reply) -> str:
+def _unseen(start: AskStart, reply: Reply) -> str:
     """Return why --thinking has nothing to show."""
     entry = load_catalog().entry(start.model)
     facts = entry.capability
@@ -275,7 +281,7 @@ def _unseen(start: Start, reply: Reply) -> str:
     return "none came"
 
 
-def ended(reply: Reply, *, who: str = "") -> int:
+def exit_code_for(reply: Reply, *, who: str = "") -> int:
     """Return the exit code of an answer, and say why it is not what was asked for."""
     if reply.verdict == "exhausted":
         say(
@@ -295,7 +301,7 @@ def remarks(reply: Reply) -> Iterator[str]:
         yield f"{note.why} ({note.code})"
 
 
-def said_by(result: ToolResult) -> str:
+def tool_result_text(result: ToolResult) -> str:
     """Return the words of a tool's result; a medium is named."""
     parts = (
         part.text if isinstance(part, Text) else f"[{media_caption(part)}]"
@@ -308,4 +314,4 @@ def say(text: str) -> None:
     """Print a remark on stderr; on a terminal no word of it is cut in two."""
     if sys.stderr.isatty():
         text = fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
-    echo(styled(text, fg="yellow"), err=True)
+    echo(style_text(text, fg="yellow"), err=True)

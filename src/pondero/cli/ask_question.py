@@ -11,14 +11,14 @@ from ..canon import Blob, Image, Json, Part, Text
 from ..client import attachment
 from ..exchange import AsyncTransport, Transport
 from ..store import Template
-from .ask_options import Given, settings_of
-from .ask_schema import schema_of
-from .ask_tools import Approval, function_of, printing_aside
+from .ask_options import AskOptions, settings_of
+from .ask_schema import parse_schema
+from .ask_tools import Approval, function_of, redirect_prints
 
 STDIN = "-"
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class AskPrompt(Struct, frozen=True, kw_only=True):
     """What every model is asked: ``settings`` are the options of its chat, tools among them."""
 
     prompt: tuple[Part, ...] | str  # no words, beside what is attached, are an empty text
@@ -28,7 +28,7 @@ class Question(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
 
 
-def question_of(words: tuple[str, ...], given: Given, template: Template | None) -> Question:
+def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
     """Return the question; raises click's UsageError where there is none."""
     attachments = tuple(_attached(each) for each in (*given.files, *given.attached))
     piped = "" if STDIN in given.attached else _piped()
@@ -41,7 +41,7 @@ def question_of(words: tuple[str, ...], given: Given, template: Template | None)
         message = "there is no question; write one, or pipe one in"
         raise click.UsageError(message)
     schema = _schema(given, template)
-    return Question(
+    return AskPrompt(
         prompt=tuple(map(Text, texts)) or "",
         attachments=attachments,
         system=system or None,
@@ -50,13 +50,13 @@ def question_of(words: tuple[str, ...], given: Given, template: Template | None)
     )
 
 
-def _schema(given: Given, template: Template | None) -> dict[str, Json] | None:
+def _schema(given: AskOptions, template: Template | None) -> dict[str, Json] | None:
     if template is None or given.schema is not None or given.schema_multi is not None:
-        return schema_of(given.schema, given.schema_multi)
-    return schema_of(template.schema, template.schema_multi)
+        return parse_schema(given.schema, given.schema_multi)
+    return parse_schema(template.schema, template.schema_multi)
 
 
-def _settings(given: Given, template: Template | None) -> dict[str, Any]:
+def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
     kept = template.options if template is not None else {}
     pairs = [
         (name, each)
@@ -67,12 +67,12 @@ def _settings(given: Given, template: Template | None) -> dict[str, Any]:
     return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
 
 
-def with_tools(question: Question, given: Given, approval: Approval) -> Question:
+def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
     """Return the question with the tools that may be called for it."""
     steps = {} if given.steps is None else {"steps": given.steps}
     if not given.tools and not given.servers:
         return replace(question, settings=question.settings | steps)
-    functions = [printing_aside(function_of(named)) for named in given.tools]
+    functions = [redirect_prints(function_of(named)) for named in given.tools]
     tools = {"tools": functions, "mcp": given.servers, "approve": approval}
     return replace(question, settings=question.settings | tools | steps)
 
@@ -105,7 +105,7 @@ def _attached(source: str) -> Text | Image | Blob:
 # -- how it travels --------------------------------------------------------------------------------
 
 
-def transport_of(given: Given) -> Transport | None:
+def transport_of(given: AskOptions) -> Transport | None:
     """Return how the question travels: None is the network, as the client itself would do it."""
     made: Transport | None = None
     if given.offline:
@@ -118,13 +118,13 @@ def transport_of(given: Given) -> Transport | None:
         made = Cassette(given.cassette, made)
     if given.wire:
         from ..transport import HttpTransport, Tap
-        from .ask_wire import Wire
+        from .ask_wire import WirePrinter
 
-        made = Tap(made or HttpTransport(), Wire(plain=given.plain).print)
+        made = Tap(made or HttpTransport(), WirePrinter(plain=given.plain).print)
     return made
 
 
-def async_transport_of(given: Given) -> AsyncTransport | None:
+def async_transport_of(given: AskOptions) -> AsyncTransport | None:
     """Return the same for asyncio."""
     made: AsyncTransport | None = None
     if given.offline:
@@ -137,7 +137,7 @@ def async_transport_of(given: Given) -> AsyncTransport | None:
         made = AsyncCassette(given.cassette, made)
     if given.wire:
         from ..transport import AsyncHttpTransport, AsyncTap
-        from .ask_wire import Wire
+        from .ask_wire import WirePrinter
 
-        made = AsyncTap(made or AsyncHttpTransport(), Wire(plain=given.plain).print)
+        made = AsyncTap(made or AsyncHttpTransport(), WirePrinter(plain=given.plain).print)
     return made

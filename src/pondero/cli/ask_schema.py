@@ -21,7 +21,7 @@ _FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?
 Wanted = str | dict[str, Json] | None
 
 
-def schema_of(one: Wanted, several: Wanted) -> dict[str, Json] | None:
+def parse_schema(one: Wanted, several: Wanted) -> dict[str, Json] | None:
     """Return the schema that --schema, or --schema-multi, asks for; None where neither does."""
     if one is not None and several is not None:
         message = "--schema is for one object, --schema-multi for several; use one of them"
@@ -100,7 +100,7 @@ def _closed(fields: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def fitting(schema: dict[str, Json], reply: Reply) -> Json:
+def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
     """Return the value of an answer; raises Malformed where it does not fit the schema."""
     value = reply.value
     try:

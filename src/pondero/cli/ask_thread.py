@@ -26,7 +26,7 @@ from ..errors import BadThinking, UnknownThread, UsageError
 from ..handoff import Rejection
 from ..store import StoredMessage, Thread, Threads, load_settings, price_usage
 from .command import warn
-from .thread_output import opened
+from .thread_output import open_threads
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
@@ -36,7 +36,7 @@ _LAST = "last"
 _LEAST = 4  # letters of an id that are enough to tell it from a word of the question
 
 
-class Start(Struct, frozen=True):
+class AskStart(Struct, frozen=True):
     """What a question starts from: a model and a wish, and the thread it goes on with."""
 
     model: str
@@ -72,13 +72,13 @@ class Start(Struct, frozen=True):
         return None if price is None else f"{price.normalize():f}"
 
 
-def begun(
+def start_thread(
     words: tuple[str, ...],
     named: str | None,
     *,
     usual: str | None = None,
     thinking: Json = None,
-) -> tuple[Start, tuple[str, ...]]:
+) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
     The model is the one ``named``, else a first word that is a known model, else the ``usual`` one
@@ -98,7 +98,7 @@ def begun(
         model, rest = words[0], words[1:]
     name, wish = _apart(model)
     wishes = (wish, thinking, configured.thinking)
-    return Start(name, next((each for each in wishes if each is not None), None)), rest
+    return AskStart(name, next((each for each in wishes if each is not None), None)), rest
 
 
 def _question_a_name(words: tuple[str, ...]) -> None:
@@ -114,9 +114,9 @@ _NO_MODEL = (
 )
 
 
-def continued(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[str, ...]]:
+def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start from an existing thread, and the words that name neither it nor a model."""
-    with opened() as threads:
+    with open_threads() as threads:
         thread, rest = _thread(threads, words)
         messages = threads.messages(thread.id)
     model, thinking = _apart(thread.model)
@@ -127,7 +127,7 @@ def continued(words: tuple[str, ...], named: str | None) -> tuple[Start, tuple[s
     if named is not None:
         model, wish = _apart(named)
         thinking = thinking if wish is None else wish
-    return Start(model, thinking, thread.system, thread, messages), rest
+    return AskStart(model, thinking, thread.system, thread, messages), rest
 
 
 def _apart(model: str) -> tuple[str, Json]:
@@ -169,27 +169,27 @@ def is_model(word: str) -> bool:
     return True
 
 
-class Place:
+class ThreadRef:
     """Where a turn is kept; ``id`` is the thread's, once it is written."""
 
     id: str | None = None
 
 
 @contextmanager
-def saved(
-    start: Start,
+def save_turn(
+    start: AskStart,
     chat: Chat | AsyncChat,
     stream: Turn | AsyncTurn,
     recorder: TurnRecorder,
     *,
     save: bool,
     fork: bool = False,
-) -> Iterator[Place]:
+) -> Iterator[ThreadRef]:
     """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr.
 
     ``fork``: a thread that goes on does so in a copy.
     """
-    save, place = save and load_settings().save, Place()
+    save, place = save and load_settings().save, ThreadRef()
     try:
         yield place
     finally:
@@ -203,7 +203,7 @@ def saved(
 
 
 def _write(
-    start: Start, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
+    start: AskStart, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
 ) -> str:
     said = {
         "model": start.model,
@@ -211,7 +211,7 @@ def _write(
         "system": start.system,
         "refusals": refusals,
     }
-    with opened() as threads:
+    with open_threads() as threads:
         if start.thread is None:
             id = threads.start(**said).id
         else:

@@ -21,7 +21,7 @@ from msgspec import json
 
 from ..canon import Json, ToolCall, ToolResult, dump_json
 from ..client import AsyncTurn, Turn
-from .output import echo, styled
+from .output import echo, style_text
 
 ALL = "all"
 _WORDS: dict[str, bool | str] = {"y": True, "yes": True, "a": "always", "always": "always"}
@@ -83,7 +83,7 @@ class _Stdout:
 
 @contextmanager
 def stdout_kept() -> Iterator[None]:
-    """Keep stdout for the answer: what functions of ``printing_aside`` print goes to stderr."""
+    """Keep stdout for the answer: what functions of ``redirect_prints`` print goes to stderr."""
     stream = sys.stdout
     sys.stdout = cast("TextIO", _Stdout(stream))
     try:
@@ -92,7 +92,7 @@ def stdout_kept() -> Iterator[None]:
         sys.stdout = stream
 
 
-def printing_aside(function: Callable[..., object]) -> Callable[..., object]:
+def redirect_prints(function: Callable[..., object]) -> Callable[..., object]:
     """Return a tool that is marked while it runs, for ``stdout_kept``."""
     if not isfunction(function):
         return function
@@ -157,7 +157,7 @@ class Approval:
         return f"not run, for nobody could be asked: {names}; say {each}, or --approve {ALL}"
 
 
-class Results:
+class ToolResults:
     """Finds what tools gave in a turn, each result once."""
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ def _nothing() -> None:
 
 def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
     shown = json.format(dump_json(arguments), indent=2)
-    echo(styled(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
+    echo(style_text(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
     while True:
         echo("run it? [y]es, [n]o, [a]lways: ", err=True, nl=False)
         said = terminal.readline()

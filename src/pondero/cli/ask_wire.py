@@ -8,10 +8,10 @@ import msgspec
 
 from ..store import redact_secrets
 from ..transport import RecordedExchange
-from .output import echo, styled
+from .output import echo, style_text
 
 
-class Wire:
+class WirePrinter:
     """Prints exchanges when they are over; ``ask`` gives ``print`` to a ``Tap``.
 
     On a terminal JSON is indented, unless ``plain``; elsewhere every body is byte for byte.
@@ -33,7 +33,7 @@ class Wire:
 
     def _head(self, mark: str, first: str, headers: Mapping[str, str]) -> None:
         for line in (first, *(f"{name}: {value}" for name, value in headers.items())):
-            echo(styled(f"{mark} {redact_secrets(line)}", fg="cyan"), err=True)
+            echo(style_text(f"{mark} {redact_secrets(line)}", fg="cyan"), err=True)
         echo(err=True)
 
     def _body(self, body: bytes) -> None:
@@ -42,5 +42,5 @@ class Wire:
             with suppress(msgspec.DecodeError):
                 text = msgspec.json.format(text, indent=2)
         if text:
-            echo(styled(redact_secrets(text).rstrip("\n"), dim=True), err=True, exact=True)
+            echo(style_text(redact_secrets(text).rstrip("\n"), dim=True), err=True, exact=True)
         echo(err=True)

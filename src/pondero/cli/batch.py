@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .command import Group, check_free, examples, force_option, print_json
+from .command import CommandGroup, check_free, examples, force_option, print_json
 from .completion import model as complete_model
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from ..batch import BatchAnswer, Draft
@@ -29,7 +29,7 @@ _OUTPUT = click.option(
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero batch run asks.jsonl -m claude-opus-5 --thinking low --dry-run",
         "pondero batch run asks.jsonl -m gpt-5.5/high --output out.jsonl --no-wait",
@@ -88,7 +88,7 @@ def run(
     if not yes and not offline:
         _confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
     with client.batch(draft) as begun:
-        echo(styled(f"batch {begun.id}", bold=True), err=True)
+        echo(style_text(f"batch {begun.id}", bold=True), err=True)
         return _collected(begun, output, wait=wait, as_json=as_json)
 
 
@@ -107,7 +107,7 @@ def list_(*, as_json: bool) -> None:
     for each in found:
         day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
         what = f"{each.done:,} of {each.asks:,}  {', '.join(each.models)}  {each.owner}".rstrip()
-        echo(styled(each.id, fg="cyan"), f"  {day}  {each.state:<7}  {what}")
+        echo(style_text(each.id, fg="cyan"), f"  {day}  {each.state:<7}  {what}")
     if not found:
         echo("there are no batches yet; 'pondero batch run' makes one", err=True)
 
@@ -126,7 +126,8 @@ def show(id: str, *, as_json: bool) -> None:
         print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
         return
     echo(
-        styled(known.id, fg="cyan"), f"  {known.state}  {len(answers):,} of {known.asks:,} requests"
+        style_text(known.id, fg="cyan"),
+        f"  {known.state}  {len(answers):,} of {known.asks:,} requests",
     )
     for lot in lots:
         where = lot.remote or "not at the service"
@@ -244,7 +245,7 @@ def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool
             echo(_line(each), exact=True)
     for lot in begun.lots:
         if lot.note and lot.state != "ended":
-            echo(styled(lot.note, fg="yellow"), err=True)
+            echo(style_text(lot.note, fg="yellow"), err=True)
     said = _counted(answers) or "no answers yet"
     echo(f"{begun.state}: {said}", err=True)
     return 0 if all(each.ending == "answered" for each in answers) else 1
@@ -297,10 +298,10 @@ def _print_draft(draft: "Draft", *, err: bool) -> None:
     told = _drafted(draft)
     for note in told["adjustments"]:
         words = f"{note['model']}: {note['why']} ({note['code']})"
-        echo(styled(words, fg="yellow"), err=err)
+        echo(style_text(words, fg="yellow"), err=err)
     for lot in told["lots"]:
         levels = ", ".join(lot["levels"])
-        echo(styled(f"{lot['provider']}:{lot['model']}", fg="cyan"),
+        echo(style_text(f"{lot['provider']}:{lot['model']}", fg="cyan"),
              f"  {lot['asks']:,} requests at {levels}", err=err)  # fmt: skip
     price = told["price"]
     if price is None:

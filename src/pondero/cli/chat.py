@@ -11,7 +11,7 @@ import click
 
 from ..errors import MissingExtra, StoreError, UsageError
 from . import completion
-from .command import examples, policy_of, policy_option
+from .command import examples, parse_policy, policy_option
 
 if TYPE_CHECKING:
     from ..exchange import AsyncTransport
@@ -91,7 +91,7 @@ def chat(
     from .ask_tools import function_of
 
     yours = load_settings()
-    dial = Dial(load_catalog(), policy_from(policy_of(policies)), resolve_auto)
+    dial = Dial(load_catalog(), policy_from(parse_policy(policies)), resolve_auto)
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"

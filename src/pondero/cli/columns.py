@@ -13,9 +13,9 @@ from msgspec import Struct, json
 
 from ..canon import Event, TextDelta, ThinkingDelta, dump_json
 from ..store import redact_secrets
-from .ask_answer import Answer
-from .ask_thread import Start
-from .output import echo, styled
+from .ask_answer import AskResult
+from .ask_thread import AskStart
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,10 +42,10 @@ class _Way(Struct):
         return f"{self.name:<{width}}  {doing:<9}  {seconds:.0f} s{tokens}"
 
 
-class Progress:
+class ColumnProgress:
     """A line for each answer on stderr while they come, if it is a terminal; gone when left."""
 
-    def __init__(self, starts: Sequence[Start], *, shown: bool) -> None:
+    def __init__(self, starts: Sequence[AskStart], *, shown: bool) -> None:
         self._ways = [_Way(start.name) for start in starts]
         self._shown = shown
         self._began = monotonic()
@@ -53,10 +53,10 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
-            from .live_output import moves, moving
+            from .live_output import live_lines, moves
 
             if moves(sys.stderr):
-                self._live = moving(self._lines)
+                self._live = live_lines(self._lines)
                 self._live.start()
         return self
 
@@ -89,7 +89,7 @@ class Progress:
         return Text(lines, style="dim", no_wrap=True, overflow="ellipsis")
 
 
-def print_answers(answers: Sequence[Answer], *, plain: bool, thinking: bool) -> None:
+def print_answers(answers: Sequence[AskResult], *, plain: bool, thinking: bool) -> None:
     """Print the answers: in columns on a terminal, else one after the other, word for word."""
     if not answers:
         return
@@ -99,17 +99,17 @@ def print_answers(answers: Sequence[Answer], *, plain: bool, thinking: bool) -> 
     for number, answer in enumerate(answers):
         if number:
             echo()
-        echo(styled(f"# {answer.name}", fg="cyan", bold=True))
+        echo(style_text(f"# {answer.name}", fg="cyan", bold=True))
         echo()
         for text in _thoughts(answer) if thinking else ():
-            echo(styled(text, dim=True))
+            echo(style_text(text, dim=True))
             echo()
         echo(_words(answer), exact=answer.error is None)
         echo()
-        echo(styled(answer.figures(), dim=True))
+        echo(style_text(answer.figures(), dim=True))
 
 
-def _draw(answers: Sequence[Answer], *, thinking: bool) -> None:
+def _draw(answers: Sequence[AskResult], *, thinking: bool) -> None:
     """Draw them as Markdown, in columns where each has room."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
@@ -136,10 +136,10 @@ def _draw(answers: Sequence[Answer], *, thinking: bool) -> None:
     screen.print(sheet)
 
 
-def _body(answer: Answer, *, thinking: bool) -> "Iterator[RenderableType]":
+def _body(answer: AskResult, *, thinking: bool) -> "Iterator[RenderableType]":
     from rich.text import Text
 
-    from .live_output import drawn
+    from .live_output import render_markdown
 
     for text in _thoughts(answer) if thinking else ():
         yield Text(f"{text}\n", style="dim")
@@ -148,10 +148,10 @@ def _body(answer: Answer, *, thinking: bool) -> "Iterator[RenderableType]":
     elif answer.shaped:
         yield Text(json.format(_words(answer), indent=2))
     else:
-        yield drawn(_words(answer))
+        yield render_markdown(_words(answer))
 
 
-def _foot(answer: Answer) -> Iterator[str]:
+def _foot(answer: AskResult) -> Iterator[str]:
     """Yield the figures of an answer, one a line, so that they stand beside those of the others."""
     figures = [(kind, f"{count:,}") for kind, count in answer.counts()]
     figures += [("money", answer.money()), ("time", f"{answer.seconds:,.1f} s")]
@@ -160,11 +160,11 @@ def _foot(answer: Answer) -> Iterator[str]:
         yield f"{label:<{width}}  {figure}"
 
 
-def _thoughts(answer: Answer) -> list[str]:
+def _thoughts(answer: AskResult) -> list[str]:
     return [text for reply in answer.replies for text in reply.thinking]
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: AskResult) -> str:
     """Return what an answer says: its words, its value, or why there is none."""
     if answer.error is not None:
         return redact_secrets(str(answer.error))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _COLUMN = 26  # the width of the options beside their help: the same in every se
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group that lists the whole first sentence of each command, and guesses at wrong names."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,7 +85,7 @@ def examples(*lines: str) -> str:
 
 
 def policy_option(command: Command) -> Command:
-    """Give a command the option --policy; ``policy_of`` reads what it holds."""
+    """Give a command the option --policy; ``parse_policy`` reads what it holds."""
     from ..thinking import CHOICES, TOKENS
     from .completion import policy
 
@@ -96,7 +96,7 @@ def policy_option(command: Command) -> Command:
     return option(command)
 
 
-def policy_of(choices: tuple[str, ...]) -> "PolicyDict | None":
+def parse_policy(choices: tuple[str, ...]) -> "PolicyDict | None":
     """Return the choices by name; None where there are none."""
     from ..errors import BadPolicy
 
@@ -123,7 +123,7 @@ def check_free(path: "Path | None", *, force: bool) -> None:
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    echo(styled(f"pondero: {text}", fg="yellow"), err=True)
+    echo(style_text(f"pondero: {text}", fg="yellow"), err=True)
 
 
 def code_of(error: "PonderoError") -> int:

@@ -7,7 +7,7 @@ from ..catalog import CatalogComparison, CatalogDifference
 _SHOWN = 40  # rows of a table; --json has them all
 
 
-def counted(found: CatalogComparison) -> dict[str, int]:
+def count_differences(found: CatalogComparison) -> dict[str, int]:
     """Return how many models are new or gone, and how many fields are different."""
     kinds = ("new", "gone", "different")
     return {what: sum(each.what == what for each in found.differences) for what in kinds}
@@ -17,7 +17,7 @@ def print_comparison(found: CatalogComparison, added: list[dict[str, Any]]) -> N
     """Print the count, what differs as a table, and the rows that are about to be written."""
     from .tables import Screen, table
 
-    counts = ", ".join(f"{count:,} {what}" for what, count in counted(found).items())
+    counts = ", ".join(f"{count:,} {what}" for what, count in count_differences(found).items())
     screen = Screen()
     screen.print(f"against {found.source} of {found.date or 'no date'}: {counts}")
     screen.print(

@@ -15,7 +15,7 @@ from ..store import (
     unset_config,
     write_atomic,
 )
-from .command import Group, examples, print_json
+from .command import CommandGroup, examples, print_json
 from .completion import setting
 from .output import echo
 
@@ -33,7 +33,7 @@ _FIRST = """\
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero config set thinking medium",
         "pondero config set policy.unsupported warn",

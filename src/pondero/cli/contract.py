@@ -12,7 +12,7 @@ import click
 
 from ..errors import BadParameter, CassetteError, MissingKey, TransportError, Unsupported
 from .command import examples
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from ..catalog import ModelEntry
@@ -263,4 +263,4 @@ def _warn_skipped() -> None:
     )
     rule = "!" * max(map(len, lines))
     for line in (rule, *lines, rule):
-        echo(styled(line, fg="yellow", bold=True), err=True)
+        echo(style_text(line, fg="yellow", bold=True), err=True)

@@ -9,7 +9,7 @@ import click
 from ..canon import Reply
 from ..client import Chat, Client, plan
 from ..thinking import Word
-from .output import echo, styled
+from .output import echo, style_text
 from .plan import print_plan
 
 _QUESTION = "What is 17 * 23?"
@@ -47,8 +47,8 @@ def demo() -> None:
         _talk(client)
     _title("Every difference has a reason")
     for title, model, asked in _REASONS:
-        echo(styled(f"· {title}", bold=True))
-        echo(styled(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
+        echo(style_text(f"· {title}", bold=True))
+        echo(style_text(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
         print_plan(plan(model, **asked), indent=4, without=("facts", "model"))
         echo()
 
@@ -75,7 +75,7 @@ def get_weather(city: str) -> str:
 
 
 def _turn(chat: Chat, text: str) -> None:
-    echo(styled(f"you       {text}", bold=True))
+    echo(style_text(f"you       {text}", bold=True))
     before = len(chat.messages)
     reply = chat.send(text)
     for message in chat.messages[before:]:
@@ -89,7 +89,7 @@ def _show(reply: Reply) -> None:
     if (made := reply.plan) is not None:
         sent = f"{made.level}, {made.budget:,} tokens" if made.budget else f"{made.level}"
         head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
-        echo(styled(head, fg="cyan"))
+        echo(style_text(head, fg="cyan"))
     if reply.thinking:
         _line("thinking", " ".join(reply.thinking), dim=True)
     elif usage.thinking:
@@ -106,11 +106,11 @@ def _line(label: str, text: str, *, dim: bool) -> None:
     width = max(40, shutil.get_terminal_size().columns) - 12
     lines = textwrap.wrap(" ".join(text.split()), width, max_lines=2, placeholder=" …") or [""]
     for number, line in enumerate(lines):
-        echo(f"  {'' if number else label:<10}", styled(line, dim=dim))
+        echo(f"  {'' if number else label:<10}", style_text(line, dim=dim))
 
 
 def _title(text: str) -> None:
-    echo(styled(text, bold=True, underline=True))
+    echo(style_text(text, bold=True, underline=True))
     echo()
 
 

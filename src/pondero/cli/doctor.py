@@ -5,11 +5,11 @@ import msgspec
 
 from ..client import HealthCheck, load_catalog, run_checks
 from ..client import resolve_policy as policy_from
-from .command import examples, policy_of, policy_option, print_json
+from .command import examples, parse_policy, policy_option, print_json
 from .completion import model as models
 from .completion import thread as threads
-from .output import echo, styled
-from .thread_output import opened
+from .output import echo, style_text
+from .thread_output import open_threads
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_black")}
 
@@ -53,24 +53,24 @@ def _print(found: tuple[HealthCheck, ...]) -> None:
     column = max(len(finding.check) for finding in found) + 2
     for finding in found:
         mark, colour = _MARKS[finding.ok]
-        name = styled(f"{finding.check:<{column}}", bold=True)
-        echo(styled(mark, fg=colour), " ", name, finding.value)
+        name = style_text(f"{finding.check:<{column}}", bold=True)
+        echo(style_text(mark, fg=colour), " ", name, finding.value)
         if finding.fix:
-            echo(f"  {'':<{column}}", styled(f"→ {finding.fix}", fg="yellow"))
+            echo(f"  {'':<{column}}", style_text(f"→ {finding.fix}", fg="yellow"))
 
 
 def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
     from ..exchange import make_destination
     from ..handoff import handoff
 
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = shelf.get(thread)
         messages = shelf.messages(found.id)
     entry = load_catalog().entry(target or found.model)
-    policy = policy_from(policy_of(policies))
+    policy = policy_from(parse_policy(policies))
     manifest = handoff(messages, make_destination(entry, policy)).manifest
     if as_json:
         print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})
         return
-    echo(styled(f"{found.id} ({found.title}) for {entry.id}", bold=True))
+    echo(style_text(f"{found.id} ({found.title}) for {entry.id}", bold=True))
     echo(str(manifest))

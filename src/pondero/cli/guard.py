@@ -11,7 +11,7 @@ from ..contract import GuardFinding, GuardReport
 from ..contract import check_file as guarded
 from ..errors import BadParameter, CassetteError, UsageError
 from .command import examples, print_json
-from .output import echo, styled
+from .output import echo, style_text
 
 _WIDTH = 80
 
@@ -97,7 +97,7 @@ def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
 
 
 def _print_report(report: GuardReport) -> None:
-    echo(styled(report.name, bold=True))
+    echo(style_text(report.name, bold=True))
     echo(_wrapped(_contents(report), "  "))
     for finding in (*report.traps, *report.losses):
         echo()
@@ -124,12 +124,12 @@ def _contents(report: GuardReport) -> str:
 
 
 def _print_finding(finding: GuardFinding) -> None:
-    mark = styled("✗", fg="red") if finding.refused else styled("!", fg="yellow")
+    mark = style_text("✗", fg="red") if finding.refused else style_text("!", fg="yellow")
     where = "next request" if finding.exchange is None else f"exchange {finding.exchange}"
     line = f", line {finding.line}" if finding.line else ""
     head = f"{where}{line}" + (f" · {finding.model}" if finding.model else "")
-    echo("  ", mark, " ", styled(finding.code, bold=True), f"  {head}")
-    echo(styled(f"    {finding.path}", fg="cyan"))
+    echo("  ", mark, " ", style_text(finding.code, bold=True), f"  {head}")
+    echo(style_text(f"    {finding.path}", fg="cyan"))
     rows = (
         ("what", finding.what, None),
         ("then", finding.then, "red"),
@@ -137,10 +137,10 @@ def _print_finding(finding: GuardFinding) -> None:
     )
     for label, words, colour in rows:
         text = _wrapped(words, " " * 10)[10:]
-        echo(f"    {label}  ", styled(text, fg=colour))
+        echo(f"    {label}  ", style_text(text, fg=colour))
     if finding.status is not None and finding.refused:
         said = "refused it" if finding.status >= 400 else "took it all the same"
-        echo(styled(f"    the service {said}: {finding.status}", dim=True))
+        echo(style_text(f"    the service {said}: {finding.status}", dim=True))
 
 
 def _verdict(report: GuardReport) -> str:

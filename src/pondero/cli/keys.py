@@ -11,7 +11,7 @@ from ..catalog import Provider
 from ..client import load_catalog
 from ..errors import UnknownProvider, UsageError
 from ..store import forget_key, list_saved_keys, save_key
-from .command import Group, examples, print_json
+from .command import CommandGroup, examples, print_json
 from .completion import provider as provider_names
 from .output import echo
 
@@ -24,7 +24,7 @@ _ENVIRONMENT = "environment"
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero keys set openai                    typed at a hidden prompt",
         "pass show openai | pondero keys set openai",

@@ -101,7 +101,7 @@ def blocks(text: str) -> Iterator[str]:
         yield "".join(lines[begin:end])
 
 
-def drawn(text: str) -> Group:
+def render_markdown(text: str) -> Group:
     """Return a whole document, its blocks apart by a line."""
     made: list[RenderableType] = []
     for block in blocks(text):
@@ -180,7 +180,7 @@ class Typeset:
         self._screen.print(Group(*made), end="")
 
 
-def moving(lines: Callable[[], RenderableType]) -> Live:
+def live_lines(lines: Callable[[], RenderableType]) -> Live:
     """Return lines on stderr that are drawn again many times a second, and leave no trace."""
     return Live(
         console=Screen(stderr=True),
@@ -192,7 +192,7 @@ def moving(lines: Callable[[], RenderableType]) -> Live:
     )
 
 
-class Counter:
+class ThinkingCounter:
     """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking.
 
     ``doing`` is the word for what the model does meanwhile.
@@ -211,7 +211,7 @@ class Counter:
         if self._live is not None:
             return
         self._began, self._letters, self._tokens = monotonic(), 0, None
-        self._live = moving(self._line)
+        self._live = live_lines(self._line)
         self._live.start()
 
     def feed(self, event: Event) -> None:

@@ -27,7 +27,7 @@ from ..errors import BadCatalog, BadParameter, ServiceError
 from ..store import append_models, models_file, write_models
 from . import completion
 from .command import examples, print_json
-from .comparison import counted, print_comparison
+from .comparison import count_differences, print_comparison
 from .output import echo
 
 _OK = 200
@@ -138,7 +138,7 @@ def _report(
         "right": found.right,
         "settled": found.settled,
         "open": len(found.open),
-        **counted(found),
+        **count_differences(found),
         "written": str(path) if path else None,
         "added": len(added),
         "rows": added,

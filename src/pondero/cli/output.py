@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 _USUAL = 80  # columns of a terminal that nobody made wider or narrower
 
 
-class Styled(NamedTuple):
+class StyledText(NamedTuple):
     """Words in a colour; ``style`` has the keywords of ``click.style``."""
 
     text: str
     style: dict[str, Any]
 
 
-def styled(text: str, **style: Any) -> Styled:
+def style_text(text: str, **style: Any) -> StyledText:
     """Return words for ``echo`` to print in a colour, where there are colours."""
-    return Styled(text, style)
+    return StyledText(text, style)
 
 
-def echo(*pieces: str | Styled, err: bool = False, nl: bool = True, exact: bool = False) -> None:
+def echo(
+    *pieces: str | StyledText, err: bool = False, nl: bool = True, exact: bool = False
+) -> None:
     """Print these pieces side by side, with every control character but newline and tab visible.
 
     ``exact`` is for what programs read: off a terminal it is printed as it is, byte for byte.
@@ -51,13 +53,13 @@ def narrow() -> int | None:
     return columns if columns < _USUAL else None
 
 
-def _drawn(piece: str | Styled, *, coloured: bool, exact: bool) -> str:
+def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     from ..canon import escape_controls
 
     text = piece if isinstance(piece, str) else piece.text
     # A half of a surrogate pair is no character, and no stream takes one.
     text = text.encode("utf-8", "replace").decode("utf-8") if exact else escape_controls(text)
-    if coloured and isinstance(piece, Styled) and piece.style:
+    if coloured and isinstance(piece, StyledText) and piece.style:
         return click.style(text, **piece.style)
     return text
 
@@ -103,7 +105,7 @@ class Typing:
             text = self._wrap.feed(escape_controls(text), width)
             text += self._wrap.end(width) if last else ""
         if text:
-            echo(styled(text, **self._style), err=self._err, nl=False, exact=True)
+            echo(style_text(text, **self._style), err=self._err, nl=False, exact=True)
 
 
 def _line_wrap() -> "LineWrap":

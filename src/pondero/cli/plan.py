@@ -12,8 +12,8 @@ from ..client import load_catalog
 from ..client import plan as planned
 from ..thinking import Plan, describe_plan
 from . import completion
-from .command import examples, policy_of, policy_option, print_json
-from .output import echo, styled
+from .command import examples, parse_policy, policy_option, print_json
+from .output import echo, style_text
 
 
 @click.command(
@@ -61,7 +61,7 @@ def plan(
 
     Several models stand side by side.
     """
-    wish, policy = _wish(thinking), policy_of(policies)
+    wish, policy = _wish(thinking), parse_policy(policies)
     plans = [planned(model, wish, policy=policy, **asked) for model in models]
     if as_json:
         all_of_them = [made.to_json() for made in plans]
@@ -95,7 +95,7 @@ def levels(
 
     Several models stand side by side.
     """
-    policy = policy_of(policies)
+    policy = parse_policy(policies)
     ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
     if as_json:
         made = [_ladder_json(plans) for plans in ladders]
@@ -143,7 +143,9 @@ def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
     width = max(40, shutil.get_terminal_size().columns) - column - indent
     for label, text in lines:
         for number, line in enumerate(_wrapped(text, width)):
-            name = styled(f"{'' if number else label:<{column}}", fg=_COLOURS.get(label), bold=True)
+            name = style_text(
+                f"{'' if number else label:<{column}}", fg=_COLOURS.get(label), bold=True
+            )
             echo(f"{'':<{indent}}", name, line)
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ..contract import Scenario, ScenarioResult, report
 from .command import print_json
-from .output import echo, styled
+from .output import echo, style_text
 from .tables import Screen
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
@@ -34,7 +34,7 @@ def print_results(
         _reasons(console, results)
     for result in results:
         if result.status == "failed":
-            echo("\n", styled("FAILED", fg="red", bold=True), f" {report(result)}")
+            echo("\n", style_text("FAILED", fg="red", bold=True), f" {report(result)}")
     console.print(_total(results))
 
 

@@ -16,7 +16,7 @@ from ..errors import PonderoError
 from ..store import UsageTotal, format_dollars, load_catalog, write_atomic
 from .command import check_free, examples, force_option, print_json, warn
 from .output import echo
-from .thread_output import opened
+from .thread_output import open_threads
 
 _UNSAID = "unset"
 _THREADS = "threads"
@@ -24,7 +24,7 @@ _LEAST = ("turns", "share", "in", "seconds")
 """Columns that a narrow screen does without, the first of them first."""
 
 
-class Row(Struct, frozen=True):
+class StatsRow(Struct, frozen=True):
     """One line: a model, a level, both or a key, and what was taken; None where it is unknown."""
 
     model: str | None
@@ -108,7 +108,7 @@ def stats(
     """
     check_free(svg, force=force)
     spent = _spent(days, only, file)
-    rows = rows_of((each for each in spent if each.offline == offline), by=by)
+    rows = load_rows((each for each in spent if each.offline == offline), by=by)
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         write_atomic(svg, chart(rows, _title(days)))
@@ -128,7 +128,7 @@ def stats(
 def _spent(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
     spent: list[UsageTotal] = []
     if only != "gateway":
-        with opened() as threads:
+        with open_threads() as threads:
             spent += threads.stats(days=days)
     if only != _THREADS:
         spent += _through_gateway(days, file)
@@ -150,7 +150,7 @@ def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
         return []
 
 
-def _show(rows: list[Row], title: str) -> None:
+def _show(rows: list[StatsRow], title: str) -> None:
     print_rows(rows)
     print_plot(rows, title)
 
@@ -159,7 +159,7 @@ def _title(days: float | None) -> str:
     return "Thinking and answer tokens" + ("" if days is None else f", last {days:g} days")
 
 
-def rows_of(spent: Iterable[UsageTotal], *, by: str | None) -> list[Row]:
+def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
     """Return the lines, by model, by level, by key or by model and level, most tokens first."""
     groups: dict[tuple[str | None, str | None, str | None], list[UsageTotal]] = {}
     for each in spent:
@@ -171,7 +171,7 @@ def rows_of(spent: Iterable[UsageTotal], *, by: str | None) -> list[Row]:
     return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
 
 
-def print_rows(rows: Iterable[Row]) -> None:
+def print_rows(rows: Iterable[StatsRow]) -> None:
     """Print the lines as a table; where it is narrow, without the columns that matter least."""
     from rich.text import Text
 
@@ -192,7 +192,7 @@ def print_rows(rows: Iterable[Row]) -> None:
     screen.print(listed)
 
 
-def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
+def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
     seconds = ["" if row.seconds is None else f"{row.seconds:,.1f}" for row in rows]
     return {
         "what": [row.name for row in rows],
@@ -212,10 +212,12 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
-def _row(model: str | None, level: str | None, key: str | None, group: list[UsageTotal]) -> Row:
+def _row(
+    model: str | None, level: str | None, key: str | None, group: list[UsageTotal]
+) -> StatsRow:
     costs = _known(group, lambda each: each.cost)
     seconds = _known(group, lambda each: each.seconds)
-    return Row(
+    return StatsRow(
         model,
         level,
         turns=sum(each.turns for each in group),
@@ -245,12 +247,12 @@ def _count(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,}"
 
 
-def _share(row: Row) -> str:
+def _share(row: StatsRow) -> str:
     total = (row.thinking or 0) + (row.output or 0)
     return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
 
 
-def _money(row: Row) -> str:
+def _money(row: StatsRow) -> str:
     """Return the cost; "over" where not every reply has a known price."""
     if row.cost is None:
         return "unknown"
@@ -266,7 +268,7 @@ _STYLE = (
 )
 
 
-def chart(rows: Sequence[Row], title: str) -> str:
+def chart(rows: Sequence[StatsRow], title: str) -> str:
     """Return thinking and answer tokens as stacked bars, one for each row."""
     height = _TOP + _ROW * max(1, len(rows)) + 12
     most = max((_tokens(row) for row in rows), default=0) or 1
@@ -295,7 +297,7 @@ def _key(x: int, name: str) -> str:
     )
 
 
-def _line(row: Row, most: int, y: int) -> str:
+def _line(row: StatsRow, most: int, y: int) -> str:
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     thinking, answer = (row.thinking or 0) * scale, (row.output or 0) * scale
     said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {format_dollars(row.cost)}")
@@ -309,7 +311,7 @@ def _line(row: Row, most: int, y: int) -> str:
     )
 
 
-def _tokens(row: Row) -> int:
+def _tokens(row: StatsRow) -> int:
     return (row.thinking or 0) + (row.output or 0)
 
 
@@ -321,7 +323,7 @@ _MOST = 10
 _MARKS = ("█", "▒")
 
 
-def print_plot(rows: Sequence[Row], title: str) -> None:
+def print_plot(rows: Sequence[StatsRow], title: str) -> None:
     """Print thinking and answer tokens as stacked bars, if this is a terminal."""
     if not sys.stdout.isatty():
         return

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .adopt import adopt, print_adopted
-from .command import Group, examples, print_json
+from .command import CommandGroup, examples, print_json
 from .completion import model as complete_model
-from .output import echo, styled
+from .output import echo, style_text
 from .sweep_report import demo, export, report
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _KINDS = "exact includes numeric regex choice json_schema python command model"
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero sweep run questions.jsonl -m claude-opus-5 --judge numeric",
         "pondero sweep run questions.jsonl -m gpt-5.5 --levels off,low,high --dry-run",
@@ -194,7 +194,7 @@ def list_(*, adopted: bool, as_json: bool) -> None:
         return
     for each in found:
         day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
-        echo(styled(each.run, fg="cyan"), f"  {day}  {each.state}")
+        echo(style_text(each.run, fg="cyan"), f"  {day}  {each.state}")
     if not found:
         echo("there are no runs yet; 'pondero sweep run' makes one", err=True)
 
@@ -301,16 +301,16 @@ def _driven(
     """Ask what a run needs, and print what it found; return the exit code."""
     from ..sweep import compute_results
 
-    code = asked(begun, engine, grader, outline, shown=not as_json)
+    code = run_with_progress(begun, engine, grader, outline, shown=not as_json)
     _print(compute_results(begun), as_json=as_json)
     return code
 
 
-def asked(
+def run_with_progress(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
 ) -> int:
     """Ask what a run needs, with a line for each arm where that is ``shown``."""
-    echo(styled(f"run {begun.facts.run}", bold=True), err=True)
+    echo(style_text(f"run {begun.facts.run}", bold=True), err=True)
     return asyncio.run(_run(begun, engine, grader, outline, shown=shown))
 
 
@@ -338,7 +338,7 @@ async def _run(
         finally:
             await engine.aclose()
     if driver.purse.closed and not code:
-        echo(styled(f"stopped: {driver.purse.closed}", fg="yellow"), err=True)
+        echo(style_text(f"stopped: {driver.purse.closed}", fg="yellow"), err=True)
         return 1
     return code
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from ..sweep import ArmProgress, Outline, Progress, Results
@@ -18,13 +18,13 @@ _OFTEN = 0.1  # seconds between two drawings
 def print_outline(outline: "Outline", *, err: bool) -> None:
     """Print what would be asked: the arms first, then how many questions would decide."""
     for line in outline.describe_merged_levels():
-        echo(styled(line, fg="yellow"), err=err)
+        echo(style_text(line, fg="yellow"), err=err)
     width = max(len(arm.name) for arm in outline.arms)
     for number, arm in enumerate(outline.arms):
         also = [level for level in arm.levels if level != arm.level]
         same = f"  also {', '.join(also)}" if also else ""
         star = "  the reference" if number == outline.reference else ""
-        echo(styled(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
+        echo(style_text(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
     echo(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)

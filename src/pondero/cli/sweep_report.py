@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .command import check_free, examples, force_option, print_json
-from .output import echo, styled
+from .output import echo, style_text
 
 if TYPE_CHECKING:
     from ..sweep import Results
@@ -100,7 +100,7 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
         make_judge,
         runs_folder,
     )
-    from .sweep import asked
+    from .sweep import run_with_progress
     from .sweep_output import print_outline, print_results
 
     check_free(html, force=force)
@@ -108,7 +108,9 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     print_outline(outline, err=True)
     engine = make_engine(outline.spec)
     with create_run(outline, engine) as begun:
-        code = asked(begun, engine, make_judge(outline.spec.judge), None, shown=not as_json)
+        code = run_with_progress(
+            begun, engine, make_judge(outline.spec.judge), None, shown=not as_json
+        )
         results = compute_results(begun)
     if as_json:
         print_json(results.to_json())
@@ -130,4 +132,4 @@ def _write_report(results: "Results", path: Path) -> None:
     from ..sweep import render_report
 
     write_atomic(path, render_report(results))
-    echo("the report is ", styled(str(path), fg="cyan"), err=True)
+    echo("the report is ", style_text(str(path), fg="cyan"), err=True)

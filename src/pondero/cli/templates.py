@@ -13,9 +13,9 @@ from ..store import (
     template_names,
     write_template,
 )
-from .command import Group, examples, print_json
+from .command import CommandGroup, examples, print_json
 from .completion import template as complete_template
-from .output import echo, styled
+from .output import echo, style_text
 
 _FIRST = """\
 # A question for 'pondero ask --template NAME'. $input is what the command line and a pipe say;
@@ -42,7 +42,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON."
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero templates edit summary",
         "pondero templates list",
@@ -65,7 +65,7 @@ def list_(*, as_json: bool) -> None:
         return
     width = max(map(len, names), default=0)
     for name in names:
-        echo(styled(f"{name:<{width}}", fg="cyan"), "  ", _summary(name))
+        echo(style_text(f"{name:<{width}}", fg="cyan"), "  ", _summary(name))
     if not names:
         echo("there are no templates; make one: pondero templates edit NAME", err=True)
 

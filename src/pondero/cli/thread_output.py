@@ -21,11 +21,11 @@ from ..store import (
     thinking_caption,
 )
 from .command import warn
-from .output import echo, styled
+from .output import echo, style_text
 
 
 @contextmanager
-def opened() -> Iterator[Threads]:
+def open_threads() -> Iterator[Threads]:
     """Open the user's threads; warn on stderr where a damaged file was moved aside."""
     with Threads.open() as threads:
         if threads.notice:
@@ -40,7 +40,7 @@ def thread_json(thread: Thread) -> dict[str, Any]:
     return made
 
 
-def kept_json(kept: StoredMessage) -> dict[str, Any]:
+def message_json(kept: StoredMessage) -> dict[str, Any]:
     """Return a message as plain JSON values, without its seals."""
     made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
     for part in made["message"]["parts"]:
@@ -66,18 +66,18 @@ def print_threads(threads: Sequence[Thread]) -> None:
     for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
         title = _cut(" ".join(escape_controls(thread.title).split()), max(8, room))
         rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
-        when = styled(f"{used:<{widths[1]}}", dim=True)
-        echo(styled(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
+        when = style_text(f"{used:<{widths[1]}}", dim=True)
+        echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
 
 
 def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
     """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
     for each in kept:
-        echo(styled(speaker_name(each), fg="cyan", bold=True))
+        echo(style_text(speaker_name(each), fg="cyan", bold=True))
         for line, dim in _lines(each, thinking=thinking):
-            echo(styled(line, dim=dim or None))
+            echo(style_text(line, dim=dim or None))
         if each.message.role == "assistant" and (foot := reply_caption(each)):
-            echo(styled(foot, dim=True))
+            echo(style_text(foot, dim=True))
         echo()
 
 

@@ -10,11 +10,11 @@ from ..canon import escape_controls
 from ..errors import UnknownThread
 from ..store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_atomic
 from . import completion
-from .command import Group, check_free, examples, force_option, print_json
-from .output import echo, styled
+from .command import CommandGroup, check_free, examples, force_option, print_json
+from .output import echo, style_text
 from .thread_output import (
-    kept_json,
-    opened,
+    message_json,
+    open_threads,
     print_kept,
     print_threads,
     thread_json,
@@ -25,7 +25,7 @@ _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "h
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog=examples(
         "pondero threads list",
         "pondero threads show last --thinking",
@@ -58,7 +58,7 @@ def threads() -> None:
 @_JSON
 def list_(*, limit: int, as_json: bool) -> None:
     """List the threads, the last used first."""
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = shelf.list(limit=limit)
     if as_json:
         print_json({"threads": [thread_json(thread) for thread in found]})
@@ -77,13 +77,15 @@ def list_(*, limit: int, as_json: bool) -> None:
 @_JSON
 def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> None:
     """Show a conversation; without THREAD, the last one."""
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = shelf.get(thread)
         kept = shelf.load_messages(found.id, last=last)
     if as_json:
-        print_json({"thread": thread_json(found), "messages": [kept_json(each) for each in kept]})
+        print_json(
+            {"thread": thread_json(found), "messages": [message_json(each) for each in kept]}
+        )
         return
-    echo(styled(f"{_title(found)}  ({found.id})", bold=True))
+    echo(style_text(f"{_title(found)}  ({found.id})", bold=True))
     echo()
     print_kept(kept, thinking=thinking)
 
@@ -98,7 +100,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
 @_JSON
 def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     """Search titles and messages for WORDS; all of them must be there."""
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = shelf.find(" ".join(words), limit=limit)
     if as_json:
         places = [
@@ -110,7 +112,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         return
     for each in found:
         place = "title" if each.number is None else f"{each.number} {each.role}"
-        echo(styled(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
+        echo(style_text(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
     if not found:
         echo(f"nothing holds {' '.join(words)!r}", err=True)
 
@@ -143,7 +145,7 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
     """
     check_free(to, force=force)
     chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = shelf.get(thread)
         if chosen == "jsonl":
             text = to_jsonl(found, shelf.lines(found.id))
@@ -168,7 +170,7 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
 def import_(file: BinaryIO, *, as_json: bool) -> None:
     """Read a thread that was exported as JSON Lines, seals and all."""
     thread, lines = from_jsonl(file.read())
-    with opened() as shelf:
+    with open_threads() as shelf:
         made = shelf.restore(thread, lines)
     if as_json:
         print_json({"thread": thread_json(made)})
@@ -181,7 +183,7 @@ def import_(file: BinaryIO, *, as_json: bool) -> None:
 @click.argument("title", nargs=-1, required=True)
 def rename(thread: str, title: tuple[str, ...]) -> None:
     """Give THREAD another title."""
-    with opened() as shelf:
+    with open_threads() as shelf:
         shelf.rename(shelf.get(thread).id, " ".join(title))
 
 
@@ -194,7 +196,7 @@ def rename(thread: str, title: tuple[str, ...]) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(ids: tuple[str, ...], *, yes: bool) -> None:
     """Delete threads for good."""
-    with opened() as shelf:
+    with open_threads() as shelf:
         found = [shelf.get(id) for id in dict.fromkeys(ids)]
         for thread in found:
             if not yes:
