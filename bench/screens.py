@@ -28,8 +28,8 @@ from pondero.client import AsyncClient, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import StoredMessage, Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Keeper, Session
-from pondero.tui.state import Dial, actions, begin, reduce
+from pondero.tui import ChatApp, Session, ThreadWriter
+from pondero.tui.state import DialView, actions, initial_state, reduce
 
 ANSWER = """\
 Here is **an answer** with `code` in it, and a list:
@@ -45,14 +45,14 @@ and the rest of it, which is a paragraph of some length, as answers have them.
 
 """
 ANSWER += "It goes on for a while without any list or heading, one sentence after another. " * 8
-DIAL = Dial(load_catalog(), Policy())
+DIAL = DialView(load_catalog(), Policy())
 
 
 def app_on(threads: Threads) -> ChatApp:
     """Return a chat that nobody answers."""
     client = AsyncClient(transport=Emulator())
-    conversation = Session(client, Keeper(threads), DIAL, clock=perf_counter, paid=False)
-    return ChatApp(begin(DIAL, "claude-opus-5/low"), DIAL, conversation, clock=perf_counter)
+    conversation = Session(client, ThreadWriter(threads), DIAL, clock=perf_counter, paid=False)
+    return ChatApp(initial_state(DIAL, "claude-opus-5/low"), DIAL, conversation, clock=perf_counter)
 
 
 def written(threads: Threads, messages: int) -> str:

@@ -11,8 +11,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.pilot import Pilot
 
 from pondero.tui import ChatApp
-from pondero.tui.state import Spoken
-from pondero.tui.views import SpokenView, document
+from pondero.tui.state import AnswerCell
+from pondero.tui.views import AnswerView, document
 
 WIDTHS = (40, 80, 120)
 HEIGHT = 100
@@ -84,17 +84,17 @@ async def streamed(pieces: list[str], widths: list[int]) -> None:
     page, text = Page(), ""
     async with page.run_test(size=(widths[-1], HEIGHT)) as pilot:
         place = page.query_one("#page")
-        view = SpokenView(Spoken(key=1, live=True))
+        view = AnswerView(AnswerCell(key=1, live=True))
         view._whole.set()  # no pause between two drawings
         await place.mount(view)
         for number, piece in enumerate(pieces):
             text += piece
-            view.show(Spoken(key=1, text=text, live=True))
+            view.show(AnswerCell(key=1, text=text, live=True))
             shown = await page.draw(pilot)
             assert _words(shown) == _words(text)
             if number < len(widths):
                 await pilot.resize_terminal(widths[number], HEIGHT)
-        view.show(Spoken(key=1, text=text))
+        view.show(AnswerCell(key=1, text=text))
         shown = await page.draw(pilot)
         await view.remove()
         whole = document()

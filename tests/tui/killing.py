@@ -17,9 +17,9 @@ from pondero.client import AsyncClient, Chat, Client, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Keeper, Session
-from pondero.tui.desk import Desk
-from pondero.tui.state import Action, Dial, actions, begin
+from pondero.tui import ChatApp, Session, ThreadWriter
+from pondero.tui.desk import ConversationTab
+from pondero.tui.state import Action, DialView, actions, initial_state
 
 MODELS = (
     "claude-opus-5/high",
@@ -41,10 +41,10 @@ class Chatterbox(ChatApp):
         os.write(1, b"!")
         self.go_on()
 
-    def dispatch(self, action: Action, desk: Desk | None = None) -> None:
+    def dispatch(self, action: Action, desk: ConversationTab | None = None) -> None:
         """Let it happen; after a turn, say so, and say more."""
         super().dispatch(action, desk)
-        if isinstance(action, actions.Ended):
+        if isinstance(action, actions.TurnEnded):
             os.write(1, b".")
             self.call_later(self.go_on)
 
@@ -58,11 +58,11 @@ class Chatterbox(ChatApp):
 
 def live(path: Path, model: str) -> None:
     """Be a chat until killed."""
-    dial = Dial(load_catalog(), Policy())
+    dial = DialView(load_catalog(), Policy())
     client = AsyncClient(transport=Emulator(asleep=lambda _: asyncio.sleep(0)))
     threads = Threads.open(path)
-    session = Session(client, Keeper(threads), dial, clock=monotonic, paid=False)
-    Chatterbox(begin(dial, model), dial, session, clock=monotonic).run(headless=True)
+    session = Session(client, ThreadWriter(threads), dial, clock=monotonic, paid=False)
+    Chatterbox(initial_state(dial, model), dial, session, clock=monotonic).run(headless=True)
 
 
 def kill(path: Path, model: str, after: float) -> tuple[int, bool]:

@@ -16,15 +16,15 @@ from pondero.exchange import Retry
 from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.transport import AsyncTap
-from pondero.tui import ChatApp, Keeper, Session
-from pondero.tui.state import Action, Dial, begin
+from pondero.tui import ChatApp, Session, ThreadWriter
+from pondero.tui.state import Action, DialView, initial_state
 
 SCREENS = Path(__file__).parent / "screens"
 REWRITE = bool(os.environ.get("REWRITE_SCREENS"))
 _CLIP = re.compile(r'(id="terminal-clip-terminal">\s*<rect [^>]*height=")([\d.]+)')
 _DESCENT = 4  # pixels of the last line's letters that Rich would cut off below
 
-DIAL = Dial(load_catalog(), Policy())
+DIAL = DialView(load_catalog(), Policy())
 SOURCES = {"get_weather": "weather.py:get_weather"}
 
 
@@ -157,17 +157,17 @@ async def stage(
     tools: Iterable[Callable[..., object]] | Tools = (),
     first: tuple[Action, ...] = (),
     theme: str = "dark",
-    keeper: Keeper | None = None,
+    keeper: ThreadWriter | None = None,
     paid: bool = False,
-    dial: Dial = DIAL,
+    dial: DialView = DIAL,
 ) -> AsyncIterator[Stage]:
     """Raise the curtain."""
     gate, clock = Gate(), Clock()
     tap = AsyncTap(emulator(asleep=gate))
     client = client or AsyncClient(transport=tap, policy=dial.policy, retry=Retry(attempts=1))
-    keeper = keeper or Keeper(threads)
+    keeper = keeper or ThreadWriter(threads)
     app = ChatApp(
-        begin(dial, model),
+        initial_state(dial, model),
         dial,
         Session(client, keeper, dial, clock=clock, tools=_tools(tools), sources=SOURCES, paid=paid),
         tap=tap,

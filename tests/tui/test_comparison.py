@@ -7,7 +7,7 @@ from tests.tui.stage import stage
 
 from pondero.store import Threads
 from pondero.tui.comparison import ColumnView, ComparisonScreen
-from pondero.tui.state import Said, Spoken, Told
+from pondero.tui.state import AnswerCell, NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +21,11 @@ def threads(tmp_path):
 
 
 def shown(chat):
-    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell | AnswerCell)]
 
 
 def told(chat):
-    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, Told)).lines)
+    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, NoticeCell)).lines)
 
 
 async def held(chat, line, *, pieces):

@@ -10,7 +10,7 @@ from tests.tui.stage import stage
 
 from pondero.canon import Image, Text
 from pondero.tui import clipboard, files
-from pondero.tui.state import Said, Told
+from pondero.tui.state import NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ async def test_a_file_is_attached_shown_and_sent_before_the_words(folder):
         assert words.text == "What is this?"
         assert chat.app.state.attached == ()
         assert "with:" not in chat.text
-        assert "[image/png]" in next(c for c in chat.app.state.page if isinstance(c, Said)).text
+        assert "[image/png]" in next(c for c in chat.app.state.page if isinstance(c, UserCell)).text
 
 
 async def test_files_named_among_the_words_are_sent_and_other_ats_are_words(folder):
@@ -66,7 +66,7 @@ async def test_a_picture_for_a_model_that_reads_none_is_told_and_everything_come
         await chat.say("/attach chart.png")
         await chat.say("What is this?")
         lines = " ".join(
-            line for c in chat.app.state.page if isinstance(c, Told) for line in c.lines
+            line for c in chat.app.state.page if isinstance(c, NoticeCell) for line in c.lines
         )
         assert "cannot be shown" in lines
         assert chat.app.prompt.text == "What is this?"
@@ -141,6 +141,8 @@ def test_without_a_desktop_there_is_no_picture(monkeypatch):
 
 @given(st.text())
 def test_any_words_can_be_looked_at_for_files(text):
-    assert all(isinstance(path, Path) for path in (*files.named(text), *files.dropped(text)))
+    assert all(
+        isinstance(path, Path) for path in (*files.find_mentions(text), *files.find_dropped(text))
+    )
     for line in files.completions(text):
         assert line.startswith(text[: text.rfind("@")] if "@" in text else "/attach ")

@@ -8,7 +8,7 @@ from tests.tui.stage import stage
 
 from pondero.store import load_settings
 from pondero.tui import theme_of
-from pondero.tui.state import Said, Spoken, Thought, Told, effects
+from pondero.tui.state import AnswerCell, NoticeCell, ThinkingCell, UserCell, effects
 from pondero.tui.views import Picker
 
 pytestmark = pytest.mark.anyio
@@ -24,8 +24,8 @@ async def test_words_are_typed_and_sent():
     async with stage() as chat:
         await chat.type("say hi")
         await chat.press("enter")
-        assert cells(chat, Said)[0].text == "say hi"
-        assert cells(chat, Spoken)[0].text == "hi"
+        assert cells(chat, UserCell)[0].text == "say hi"
+        assert cells(chat, AnswerCell)[0].text == "hi"
         assert chat.app.prompt.text == ""
 
 
@@ -44,8 +44,8 @@ async def test_words_typed_ahead_of_an_answer_are_shown_and_sent_after_it():
         chat.gate.open()
         while chat.app.state.busy:
             await chat.quiet()
-        assert [cell.text for cell in cells(chat, Said)][1:] == ["say b", "say c"]
-        assert [cell.text for cell in cells(chat, Spoken)][1:] == ["b", "c"]
+        assert [cell.text for cell in cells(chat, UserCell)][1:] == ["say b", "say c"]
+        assert [cell.text for cell in cells(chat, AnswerCell)][1:] == ["b", "c"]
         assert "next:" not in chat.text
 
 
@@ -60,7 +60,7 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
         assert "1 waiting: Enter on an empty line sends the next" in chat.text
         chat.gate.open()
         await chat.press("enter")
-        assert cells(chat, Spoken)[-1].text == "b"
+        assert cells(chat, AnswerCell)[-1].text == "b"
 
 
 async def test_where_other_words_are_being_written_those_of_a_stopped_turn_are_at_up():
@@ -83,15 +83,15 @@ async def test_several_lines_are_written_with_ctrl_j_or_a_backslash():
         await chat.type("c")
         assert chat.app.prompt.text == "a\nb\nc"
         await chat.press("enter")
-        assert cells(chat, Said)[0].text == "a\nb\nc"
+        assert cells(chat, UserCell)[0].text == "a\nb\nc"
 
 
 async def test_a_paste_of_several_lines_is_not_sent_until_enter():
     async with stage() as chat:
         await chat.paste("say one\ntwo\nthree")
-        assert cells(chat, Said) == []
+        assert cells(chat, UserCell) == []
         await chat.press("enter")
-        assert cells(chat, Said)[0].text == "say one\ntwo\nthree"
+        assert cells(chat, UserCell)[0].text == "say one\ntwo\nthree"
 
 
 async def test_earlier_words_come_back_with_up_and_the_draft_with_down():
@@ -131,7 +131,7 @@ async def test_enter_on_half_a_command_completes_it():
         await chat.press("enter")
         assert chat.app.prompt.text == "/help "
         await chat.press("enter")
-        assert "/model" in cells(chat, Told)[-1].lines[0]
+        assert "/model" in cells(chat, NoticeCell)[-1].lines[0]
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
@@ -140,12 +140,12 @@ async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
         await chat.say_until_held("say one two three four five six seven eight", pieces=3)
         assert "one two" in chat.text
         await chat.press(key)
-        assert cells(chat, Spoken)[0].cut == "stopped here"
+        assert cells(chat, AnswerCell)[0].cut == "stopped here"
         assert "— stopped here —" in chat.text
         assert len(chat.app.desk.session.keeper.messages) == 2
         chat.gate.open()
         await chat.say("say more")
-        assert cells(chat, Spoken)[1].text == "more"
+        assert cells(chat, AnswerCell)[1].text == "more"
 
 
 async def test_a_stop_while_it_thinks_gives_the_words_back():
@@ -195,17 +195,17 @@ async def test_one_thought_or_all_open_and_fold():
         await chat.say(QUESTION)
         await chat.say("What is 2 * 3?")
         await chat.press("ctrl+o")
-        assert [thought.open for thought in cells(chat, Thought)] == [False, True]
+        assert [thought.open for thought in cells(chat, ThinkingCell)] == [False, True]
         await chat.press("ctrl+g")
-        assert [thought.open for thought in cells(chat, Thought)] == [True, True]
+        assert [thought.open for thought in cells(chat, ThinkingCell)] == [True, True]
         await chat.press("ctrl+g")
-        assert [thought.open for thought in cells(chat, Thought)] == [False, False]
+        assert [thought.open for thought in cells(chat, ThinkingCell)] == [False, False]
 
 
 async def test_a_long_thought_can_be_read_from_its_first_line_to_its_last():
     async with stage("claude-opus-5/max") as chat:
         await chat.say(f"{QUESTION} [emulator: long]")
-        (thought,) = cells(chat, Thought)
+        (thought,) = cells(chat, ThinkingCell)
         lines = thought.text.split("\n\n")
         assert len(thought.text) > 80 * 20  # more than a screen of it
         await chat.press("ctrl+o")
@@ -222,7 +222,7 @@ async def test_a_thought_opens_where_it_is_clicked():
         await chat.say(QUESTION)
         await chat.pilot.click(".thought")
         await chat.quiet()
-        assert cells(chat, Thought)[0].open
+        assert cells(chat, ThinkingCell)[0].open
 
 
 async def test_hidden_thoughts_take_no_place():
@@ -271,7 +271,7 @@ async def test_a_theme_that_cannot_be_kept_is_worn_all_the_same(config_dir):
     async with stage() as chat:
         await chat.say("/theme nord")
         assert chat.app.theme == "nord"
-        assert "the theme is not kept" in " ".join(cells(chat, Told)[-1].lines)
+        assert "the theme is not kept" in " ".join(cells(chat, NoticeCell)[-1].lines)
 
 
 async def test_the_palette_has_every_command_and_runs_or_completes_it():
@@ -302,7 +302,7 @@ async def test_trouble_of_any_kind_lets_the_chat_go_on():
             assert chat.app.state.page[-1].tone == "error", fault
             chat.app.prompt.put("")
         await chat.say("say hi")
-        assert cells(chat, Spoken)[-1].text == "hi"
+        assert cells(chat, AnswerCell)[-1].text == "hi"
 
 
 async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypatch):
@@ -311,10 +311,10 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
             await chat.say("say hi")
-        assert "unexpected error" in " ".join(cells(chat, Told)[-1].lines)
+        assert "unexpected error" in " ".join(cells(chat, NoticeCell)[-1].lines)
         chat.app.prompt.put("")
         await chat.say("say hi")
-        assert cells(chat, Spoken)[-1].text == "hi"
+        assert cells(chat, AnswerCell)[-1].text == "hi"
 
 
 async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(monkeypatch):
@@ -348,6 +348,6 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
         assert "number" in before
         chat.gate.open()
         await chat.quiet()
-        assert cells(chat, Spoken)[0].text.endswith("number 59")
+        assert cells(chat, AnswerCell)[0].text.endswith("number 59")
         assert chat.app.page.scroll_y == place
         assert chat.text.splitlines()[:10] == before.splitlines()[:10]

@@ -8,7 +8,7 @@ from tests.tui.terminal import running
 
 from pondero.store import Threads
 from pondero.tui import clipboard
-from pondero.tui.state import Said, Spoken, Told
+from pondero.tui.state import AnswerCell, NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -29,11 +29,11 @@ def _no_programs(monkeypatch):
 
 
 def shown(chat):
-    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell | AnswerCell)]
 
 
 def told(chat):
-    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, Told)).lines)
+    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, NoticeCell)).lines)
 
 
 async def test_undo_gives_the_words_back_and_the_old_thread_stays_whole(threads):

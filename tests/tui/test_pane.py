@@ -7,7 +7,7 @@ from tests.tui.stage import stage
 from tests.tui.test_threads import long_thread
 
 from pondero.store import Threads
-from pondero.tui.state import Said, Spoken
+from pondero.tui.state import AnswerCell, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ def threads(tmp_path):
 
 
 def shown(chat):
-    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell | AnswerCell)]
 
 
 async def until(chat, *words):

@@ -7,17 +7,17 @@ from pondero.canon import Message, Text
 from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.store import StoredMessage
-from pondero.tui import Keeper, Session, theme_of
+from pondero.tui import Session, ThreadWriter, theme_of
 from pondero.tui.state import effects
 
 
 def session(**how) -> Session:
     client = AsyncClient(transport=Emulator(), policy=DIAL.policy)
-    return Session(client, Keeper(), DIAL, clock=Clock(), **how)
+    return Session(client, ThreadWriter(), DIAL, clock=Clock(), **how)
 
 
-def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.Ask:
-    return effects.Ask(words, model, "low", "")
+def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.AskModel:
+    return effects.AskModel(words, model, "low", "")
 
 
 def test_a_move_says_what_the_cache_was_worth():
@@ -39,11 +39,11 @@ async def test_what_a_service_is_paid_is_counted_and_what_an_emulator_says_is_no
 
 
 def test_why_a_price_is_not_known_is_what_is_so_here(monkeypatch):
-    assert "nothing is paid" in session(paid=False).unpriced
+    assert "nothing is paid" in session(paid=False).why_unpriced
     monkeypatch.setattr("pondero.store.prices.find_spec", lambda name: object())
-    assert "genai-prices lacks a model" in session(paid=True).unpriced
+    assert "genai-prices lacks a model" in session(paid=True).why_unpriced
     monkeypatch.setattr("pondero.store.prices.find_spec", lambda name: None)
-    assert "pip install 'pondero[prices]'" in session(paid=True).unpriced
+    assert "pip install 'pondero[prices]'" in session(paid=True).why_unpriced
 
 
 @pytest.mark.anyio
@@ -57,16 +57,16 @@ async def test_the_system_prompt_and_the_past_go_along():
         return ponder(accepted)
 
     client = AsyncClient(transport=Emulator(mind=mind), policy=DIAL.policy)
-    talk = Session(client, Keeper(), DIAL, clock=Clock(), paid=False)
+    talk = Session(client, ThreadWriter(), DIAL, clock=Clock(), paid=False)
     await talk.turn(ask("say one"), lambda event: None)
-    second = effects.Ask("say two", "anthropic:claude-sonnet-4-5", "low", "Be brief.")
+    second = effects.AskModel("say two", "anthropic:claude-sonnet-4-5", "low", "Be brief.")
     await talk.turn(second, lambda event: None)
     assert [text.text for text in seen[1].system] == ["Be brief."]
     assert [message.text for message in seen[1].messages] == ["say one", "one", "say two"]
 
 
 def test_an_unsaved_chat_still_has_its_pages():
-    keeper = Keeper(unsaved="the disk is full")
+    keeper = ThreadWriter(unsaved="the disk is full")
     turn = [
         StoredMessage(Message("user", (Text("a"),))),
         StoredMessage(Message("assistant", (Text("b"),))),

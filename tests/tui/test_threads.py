@@ -11,8 +11,8 @@ from pondero.canon import Message, Role, Text, Usage
 from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
-from pondero.tui import ChatApp, Keeper
-from pondero.tui.state import Said, Spoken, Tally, Told
+from pondero.tui import ChatApp, ThreadWriter
+from pondero.tui.state import AnswerCell, NoticeCell, UsageTally, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -36,11 +36,11 @@ def long_thread(threads: Threads, messages: int) -> str:
 
 
 def shown(chat):
-    return [cell.text for cell in chat.app.state.page if isinstance(cell, Said | Spoken)]
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell | AnswerCell)]
 
 
 def last_told(chat):
-    return next(c for c in reversed(chat.app.state.page) if isinstance(c, Told)).lines
+    return next(c for c in reversed(chat.app.state.page) if isinstance(c, NoticeCell)).lines
 
 
 async def test_every_turn_is_kept_with_its_plan_counts_and_time(threads):
@@ -90,7 +90,7 @@ async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):
 async def test_what_was_asked_in_a_thread_that_the_chat_begins_with_is_at_up(threads):
     async with stage(threads=threads) as chat:
         await chat.say("say first")
-    keeper = Keeper(threads)
+    keeper = ThreadWriter(threads)
     async with stage(keeper=keeper, first=(keeper.open("last"),)) as chat:
         assert shown(chat) == ["say first", "first"]
         await chat.press("up")
@@ -171,7 +171,7 @@ async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):
         assert chat.app.state.tally == before
         assert f"thinking {before.thinking:,} · out {before.output:,}" in chat.text
         await chat.say("/fork")  # what its answers took was paid once, by the first
-        assert chat.app.state.tally == Tally(last=before.last)
+        assert chat.app.state.tally == UsageTally(last=before.last)
 
 
 @pytest.mark.parametrize(("costs", "sum_"), [(("0.25", "0.5"), "0.75"), (("0.25", None), None)])
@@ -181,7 +181,7 @@ async def test_a_thread_that_is_opened_cost_what_its_answers_cost(threads, costs
     usage = Usage(input=10, output=5)
     threads.add(id, [StoredMessage(answer, usage=usage, cost=cost) for cost in costs])
     threads.add(id, [StoredMessage(answer, partial=True)])  # nobody counted it
-    tally = Keeper(threads).open(id).tally
+    tally = ThreadWriter(threads).open(id).tally
     assert (tally.input, tally.output, tally.thinking) == (20, 10, None)
     assert tally.cost == (None if sum_ is None else Decimal(sum_))
 
@@ -233,7 +233,7 @@ async def test_a_thread_that_is_opened_at_once_shows_a_screenful_and_fetches_no_
     question = StoredMessage(Message("user", (Text("And the next one?"),)))
     answer = StoredMessage(Message("assistant", (Text("# It\n\n" + "- goes on\n" * 40),)))
     threads.add(id, [question, answer] * 20)
-    keeper = Keeper(threads)
+    keeper = ThreadWriter(threads)
     async with stage(keeper=keeper, first=(keeper.open(id),)) as chat:
         await chat.quiet()
         assert (chat.app.state.first, chat.app.state.last) == (36, 40)
@@ -280,7 +280,7 @@ async def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_pat
 
 
 async def test_without_threads_the_commands_about_them_say_why():
-    async with stage(keeper=Keeper(unsaved="the folder cannot be written")) as chat:
+    async with stage(keeper=ThreadWriter(unsaved="the folder cannot be written")) as chat:
         await chat.say("say hi")
         for command in ("/resume", "/fork", "/export a.md"):
             await chat.say(command)
@@ -323,7 +323,7 @@ async def test_a_key_never_appears_on_screen_on_disk_or_in_an_export(
         assert "invalid x-api-key: REDACTED" in "".join(seen)
         assert "x-api-key: REDACTED" in "".join(seen)
         with monkeypatch.context() as patch:
-            patch.setattr(Keeper, "messages", property(lambda self: {}[KEY]))
+            patch.setattr(ThreadWriter, "messages", property(lambda self: {}[KEY]))
             chat.app.prompt.put("")
             await chat.say("say hi")
             seen += [chat.text, repr(chat.app.state)]

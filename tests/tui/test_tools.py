@@ -15,7 +15,7 @@ from pondero.emulator import Call, Emulator, Turn
 from pondero.store import Threads, load_settings
 from pondero.tui import approve
 from pondero.tui.approval import ApprovalScreen
-from pondero.tui.state import Called, Spoken, Told
+from pondero.tui.state import AnswerCell, NoticeCell, ToolCallCell
 
 pytestmark = pytest.mark.anyio
 
@@ -76,11 +76,11 @@ def results(chat):
 
 
 def answer(chat):
-    return next(c for c in chat.app.state.page[::-1] if isinstance(c, Spoken)).text
+    return next(c for c in chat.app.state.page[::-1] if isinstance(c, AnswerCell)).text
 
 
 def told(chat):
-    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, Told)).lines)
+    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, NoticeCell)).lines)
 
 
 async def test_a_call_is_shown_with_name_and_arguments_and_runs_when_allowed():
@@ -236,7 +236,7 @@ async def test_tools_of_a_real_server_are_listed_and_asked_about():
         await asked(chat)
         assert "from numbers" in chat.text
         await chat.press("down", "enter")
-        called = next(cell for cell in chat.app.state.page if isinstance(cell, Called))
+        called = next(cell for cell in chat.app.state.page if isinstance(cell, ToolCallCell))
         assert (called.name, called.result) == ("add", "3")
 
 
@@ -255,7 +255,7 @@ async def test_tools_of_a_server_over_http_are_asked_about_and_kept_by_its_addre
             await chat.pilot.press("down", "down", "enter")  # always: the second call is not asked
             await another(chat, "fail wants to run")
             await chat.press("down", "enter")
-            calls = [cell for cell in chat.app.state.page if isinstance(cell, Called)]
+            calls = [cell for cell in chat.app.state.page if isinstance(cell, ToolCallCell)]
             assert [(each.name, each.failed) for each in calls] == [
                 ("add", False), ("add", False), ("fail", True),
             ]  # fmt: skip

@@ -16,7 +16,7 @@ from .command import examples, parse_policy, policy_option
 if TYPE_CHECKING:
     from ..exchange import AsyncTransport
     from ..store import Settings
-    from ..tui import Action, Keeper
+    from ..tui import Action, ThreadWriter
 
 _MODEL = "claude-opus-5/medium"
 _PACE = 0.02
@@ -87,11 +87,11 @@ def chat(
     from ..client import resolve_policy as policy_from
     from ..store import load_settings, resolve_auto
     from ..transport import AsyncTap
-    from ..tui import ChatApp, Dial, Session, approve, begin, theme_of
+    from ..tui import ChatApp, DialView, Session, approve, initial_state, theme_of
     from .ask_tools import function_of
 
     yours = load_settings()
-    dial = Dial(load_catalog(), policy_from(parse_policy(policies)), resolve_auto)
+    dial = DialView(load_catalog(), policy_from(parse_policy(policies)), resolve_auto)
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
@@ -115,9 +115,9 @@ def chat(
         sources={each.__name__: named for named, each in functions.items()},
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
-    state = begin(dial, *_model(model, yours), system=system)
+    state = initial_state(dial, *_model(model, yours), system=system)
     app = ChatApp(
-        state.but(unsaved=keeper.unsaved),
+        state.but(unsaved=keeper.why_unsaved),
         dial,
         session,
         tap=tap,
@@ -157,23 +157,23 @@ def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
     return model, str(settled.thinking)
 
 
-def _keeper(*, save: bool) -> "tuple[Keeper, tuple[Action, ...]]":
+def _keeper(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
     """Return the keeper of the thread, and reports for the user about the file."""
     from ..store import Threads
-    from ..tui import Keeper
+    from ..tui import ThreadWriter
 
     if not save:
-        return Keeper(), ()
+        return ThreadWriter(), ()
     try:
         threads = Threads.open()
     except StoreError as error:
         said = _report(f"⚠ {error}", "  → the chat goes on, unsaved", warning=True)
-        return Keeper(unsaved=str(error)), (said,)
+        return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
-    return Keeper(threads), notice
+    return ThreadWriter(threads), notice
 
 
-def _resumed(keeper: "Keeper", id: str, model: str | None) -> "tuple[Action, ...]":
+def _resumed(keeper: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
     from ..tui import actions
 
     opened = keeper.open(id)
@@ -183,7 +183,7 @@ def _resumed(keeper: "Keeper", id: str, model: str | None) -> "tuple[Action, ...
 def _report(*lines: str, warning: bool = False) -> "Action":
     from ..tui import actions
 
-    return actions.Reported(lines, "warning" if warning else "plain")
+    return actions.LinesReported(lines, "warning" if warning else "plain")
 
 
 def _transport(*, offline: bool) -> "AsyncTransport":

@@ -4,19 +4,19 @@
 """
 
 from .app import ChatApp
-from .keeper import Keeper
+from .keeper import ThreadWriter
 from .session import Session, approve
-from .state import Action, Dial, actions, begin
+from .state import Action, DialView, actions, initial_state
 from .views import theme_of
 
 __all__ = [
     "Action",
     "ChatApp",
-    "Dial",
-    "Keeper",
+    "DialView",
     "Session",
+    "ThreadWriter",
     "actions",
     "approve",
-    "begin",
+    "initial_state",
     "theme_of",
 ]

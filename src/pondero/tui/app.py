@@ -24,26 +24,26 @@ from ..transport import AsyncTap
 from . import files
 from .approval import ApprovalScreen
 from .comparison import ComparisonScreen
-from .desk import Desk
+from .desk import ConversationTab
 from .executor import Executor
-from .page import Page
-from .palette import Chosen, Commands
+from .page import Transcript
+from .palette import CommandChosen, Commands
 from .pane import Search, ThreadPane
-from .prompt import Completion, Prompt, Tray
+from .prompt import Completion, Prompt, QueuedMessages
 from .session import Session, unforeseen
 from .state import (
     Action,
-    Choosing,
-    Dial,
+    ChatState,
+    DialView,
     Effect,
-    State,
+    PickerState,
     Word,
     actions,
     completions,
     reduce,
     trouble,
 )
-from .views import DARK, THEMES, Bar, Picker, ThoughtView
+from .views import DARK, THEMES, Bar, Picker, ThinkingView
 
 _FRAMES_A_SECOND = 30
 _NARROW = 64
@@ -69,8 +69,8 @@ class ChatApp(App[None]):
 
     def __init__(
         self,
-        state: State,
-        dial: Dial,
+        state: ChatState,
+        dial: DialView,
         session: Session,
         *,
         tap: AsyncTap | None = None,
@@ -79,23 +79,23 @@ class ChatApp(App[None]):
         theme: str = DARK.name,
     ) -> None:
         super().__init__()
-        state = state.but(paid=session.paid, unpriced=session.unpriced)
-        self.desk: Desk = Desk(state, session)
+        state = state.but(paid=session.paid, unpriced=session.why_unpriced)
+        self.desk: ConversationTab = ConversationTab(state, session)
         self._desks = [self.desk]
         self._made = 1
         self._dial = dial
         self._clock = clock
         self._first = first
-        self.page: Page = Page()
+        self.page: Transcript = Transcript()
         self._pane = ThreadPane()
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
-        self._tray = Tray()
+        self._tray = QueuedMessages()
         self.prompt: Prompt = Prompt(self._completed)
         self._bar = Bar()
         self._executor = Executor(self, dial, tap, clock)
         self._frames: Timer | None = None
-        self._picking: Choosing | None = None
+        self._picking: PickerState | None = None
         self._comparison: ComparisonScreen | None = None
         self._approval: ApprovalScreen | None = None
         for each in THEMES:
@@ -114,12 +114,12 @@ class ChatApp(App[None]):
         return TolerantDriver if issubclass(TolerantDriver, usual) else usual
 
     @property
-    def state(self) -> State:
+    def state(self) -> ChatState:
         """Return the state of the conversation on the screen."""
         return self.desk.state
 
     @state.setter
-    def state(self, state: State) -> None:
+    def state(self, state: ChatState) -> None:
         self.desk.state = state
 
     def compose(self) -> ComposeResult:
@@ -137,8 +137,8 @@ class ChatApp(App[None]):
         self._draw()
         self.run_worker(self.desk.session.warm_up, thread=True)
         for action in self._first:
-            if isinstance(action, actions.Opened):
-                self._executor.opened(action, self.desk)
+            if isinstance(action, actions.ThreadOpened):
+                self._executor.show_opened(action, self.desk)
             else:
                 self.dispatch(action)
 
@@ -148,7 +148,7 @@ class ChatApp(App[None]):
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
-    def dispatch(self, action: Action, desk: Desk | None = None) -> None:
+    def dispatch(self, action: Action, desk: ConversationTab | None = None) -> None:
         """Reduce an action on a desk, the one on the screen unless told otherwise.
 
         The new state is drawn where it is seen, and its effects are done.
@@ -161,7 +161,7 @@ class ChatApp(App[None]):
         for effect in asked:
             self._do(effect, desk)
 
-    def _do(self, effect: Effect, desk: Desk) -> None:
+    def _do(self, effect: Effect, desk: ConversationTab) -> None:
         try:
             self._executor.do(effect, desk)
         except PonderoError as error:
@@ -172,7 +172,7 @@ class ChatApp(App[None]):
     def trouble(self, error: PonderoError) -> None:
         """Say what went wrong, without keys."""
         lines = tuple(redact_secrets(line) for line in trouble(error))
-        self.dispatch(actions.Reported(lines, "error"))
+        self.dispatch(actions.LinesReported(lines, "error"))
 
     def _draw(self) -> None:
         state = self.state
@@ -189,7 +189,7 @@ class ChatApp(App[None]):
             self._picking = state.choosing
             self.push_screen(Picker(state.choosing), self._picked)
 
-    def _draw_comparison(self, state: State) -> None:
+    def _draw_comparison(self, state: ChatState) -> None:
         screen = self._comparison
         if state.comparing is None:
             if screen is not None:
@@ -201,7 +201,7 @@ class ChatApp(App[None]):
         else:
             screen.show(state.comparing)
 
-    def _draw_approval(self, state: State) -> None:
+    def _draw_approval(self, state: ChatState) -> None:
         screen = self._approval
         if screen is not None and screen.proposal not in state.proposals:
             self._approval = None
@@ -215,19 +215,19 @@ class ChatApp(App[None]):
     def _decided(self, id: int, word: Word | None) -> None:
         if word is not None:
             self._approval = None
-            self.dispatch(actions.Decided(id, word))
+            self.dispatch(actions.ApprovalDecided(id, word))
 
     def frame(self) -> None:
         """Draw the events since the last frame, and advance the counters."""
         for desk in self._desks:
             if desk.state.busy:
-                self.dispatch(desk.arrived(self._clock()), desk)
+                self.dispatch(desk.take_events(self._clock()), desk)
             if desk.state.comparing is not None:
                 self.dispatch(desk.columns_arrived(self._clock()), desk)
 
     # -- desks ------------------------------------------------------------------------------------
 
-    def sit(self, desk: Desk) -> None:
+    def sit(self, desk: ConversationTab) -> None:
         """Show another desk; the one that is left goes on if it has something to do."""
         left, self.desk = self.desk, desk
         listing, left.state = left.state.listing, left.state.but(listing=None)
@@ -243,18 +243,18 @@ class ChatApp(App[None]):
         """Return the threads that are being answered."""
         return tuple(desk.thread for desk in self._desks if desk.thread and desk.state.busy)
 
-    def beside(self, desk: Desk) -> Desk:
+    def new_tab(self, desk: ConversationTab) -> ConversationTab:
         """Return a new, empty desk, and show it."""
         self._made += 1
-        fresh = desk.beside(self._made)
+        fresh = desk.new_tab(self._made)
         self.sit(fresh)
         return fresh
 
-    def desk_of(self, thread: str) -> Desk | None:
+    def desk_of(self, thread: str) -> ConversationTab | None:
         """Return the desk on which a thread lies, if one does."""
         return next((desk for desk in self._desks if desk.thread == thread), None)
 
-    def clear(self, desk: Desk) -> None:
+    def clear(self, desk: ConversationTab) -> None:
         """Put a desk away that is not shown and has nothing to do, and is kept on disk or empty.
 
         One with words that wait stays: they are nowhere else.
@@ -281,86 +281,86 @@ class ChatApp(App[None]):
 
     # -- keys -------------------------------------------------------------------------------------
 
-    @on(Prompt.Sent)
-    def _sent(self, event: Prompt.Sent) -> None:
+    @on(Prompt.LineSent)
+    def _sent(self, event: Prompt.LineSent) -> None:
         self.page.to_end()
         self.dispatch(actions.Submitted(event.text, self._clock()))
 
-    @on(Prompt.Offered)
-    def _offered(self, event: Prompt.Offered) -> None:
+    @on(Prompt.CompletionsOffered)
+    def _offered(self, event: Prompt.CompletionsOffered) -> None:
         self._completion.show(event.lines, event.at)
 
-    @on(Prompt.Typed)
+    @on(Prompt.TextTyped)
     def _typed(self) -> None:
-        self.dispatch(actions.Typed())
+        self.dispatch(actions.KeyTyped())
 
-    @on(Prompt.Interrupted)
+    @on(Prompt.InterruptPressed)
     def _ctrl_c(self) -> None:
         if self.prompt.text and not self.state.busy:
             self.prompt.put("")
         else:
-            self.dispatch(actions.Interrupted(hard=True))
+            self.dispatch(actions.TurnInterrupted(hard=True))
 
     def _completed(self, text: str) -> tuple[str, ...]:
         return files.completions(text) or completions(self.state, text, self._dial)
 
-    @on(Prompt.Dropped)
-    def _dropped(self, event: Prompt.Dropped) -> None:
+    @on(Prompt.FilesDropped)
+    def _dropped(self, event: Prompt.FilesDropped) -> None:
         self._executor.attach(event.paths, self.desk)
 
     @on(Prompt.PictureWanted)
     def _picture_wanted(self) -> None:
         self._executor.paste(self.desk)
 
-    @on(Prompt.TakenBack)
+    @on(Prompt.RecallPressed)
     def _taken_back(self) -> None:
         self.dispatch(actions.Unqueued())
 
-    @on(Chosen)
-    def _chosen(self, event: Chosen) -> None:
+    @on(CommandChosen)
+    def _chosen(self, event: CommandChosen) -> None:
         if event.needs_more:
             self.prompt.put(f"{event.line} ")
         else:
             self.dispatch(actions.Submitted(event.line, self._clock()))
 
-    @on(ThreadPane.Sought)
-    def _sought(self, event: ThreadPane.Sought) -> None:
-        self.dispatch(actions.Sought(event.words))
+    @on(ThreadPane.SearchChanged)
+    def _sought(self, event: ThreadPane.SearchChanged) -> None:
+        self.dispatch(actions.SearchTyped(event.words))
 
-    @on(ThreadPane.Picked)
-    def _switched(self, event: ThreadPane.Picked) -> None:
+    @on(ThreadPane.ThreadPicked)
+    def _switched(self, event: ThreadPane.ThreadPicked) -> None:
         self.screen.set_focus(self.prompt)
         if self._middle.has_class("narrow"):
             self.dispatch(actions.PaneToggled())
-        self.dispatch(actions.Switched(event.thread))
+        self.dispatch(actions.ThreadPickedInPane(event.thread))
 
-    @on(Search.Closed)
+    @on(Search.PaneCloseRequested)
     def _pane_closed(self) -> None:
         self.action_threads()
 
-    @on(ComparisonScreen.Moved)
-    def _column_moved(self, event: ComparisonScreen.Moved) -> None:
+    @on(ComparisonScreen.ColumnMoveRequested)
+    def _column_moved(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
         self.dispatch(actions.ColumnMoved(event.step))
 
     @on(ComparisonScreen.Settling)
     def _settling(self, event: ComparisonScreen.Settling) -> None:
-        self.dispatch(actions.Settling(event.keep))
+        self.dispatch(actions.ComparisonClosing(event.keep))
 
-    @on(Prompt.Left)
+    @on(Prompt.ExitPressed)
     def _left(self) -> None:
         self.exit()
 
-    @on(ThoughtView.Clicked)
-    def _clicked(self, event: ThoughtView.Clicked) -> None:
-        self.dispatch(actions.Toggled(event.key))
+    @on(ThinkingView.Clicked)
+    def _clicked(self, event: ThinkingView.Clicked) -> None:
+        self.dispatch(actions.ThinkingToggled(event.key))
 
-    @on(Page.AtEdge)
-    def _at_edge(self, event: Page.AtEdge) -> None:
+    @on(Transcript.AtEdge)
+    def _at_edge(self, event: Transcript.AtEdge) -> None:
         self.dispatch(actions.Scrolled("older" if event.older else "newer"))
 
     def action_interrupt(self) -> None:
         """Stop the turn under way."""
-        self.dispatch(actions.Interrupted())
+        self.dispatch(actions.TurnInterrupted())
 
     def action_pick(self) -> None:
         """Open the picker of levels; when it is open, select the next one."""
@@ -387,11 +387,11 @@ class ChatApp(App[None]):
 
     def action_unfold(self) -> None:
         """Open the newest thought, or fold it."""
-        self.dispatch(actions.Toggled())
+        self.dispatch(actions.ThinkingToggled())
 
     def action_unfold_all(self) -> None:
         """Open all thoughts, or fold them."""
-        self.dispatch(actions.ToggledAll())
+        self.dispatch(actions.AllThinkingToggled())
 
     def action_page(self, step: int) -> None:
         """Scroll by a page; at the top, load older messages."""
@@ -415,4 +415,4 @@ class ChatApp(App[None]):
 
     def _picked(self, value: str | None) -> None:
         self._picking = None
-        self.dispatch(actions.Dismissed() if value is None else actions.Picked(value))
+        self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))

@@ -10,8 +10,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from .page import Page
-from .state import Column, Comparison, figures
+from .page import Transcript
+from .state import Column, ComparisonState, column_figures
 from .views import content
 
 _LEAST = 26
@@ -29,7 +29,7 @@ class ColumnView(Vertical):
     def __init__(self, *, paid: bool) -> None:
         super().__init__(classes="column")
         self._paid = paid
-        self._page = Page(None, at_end=False)
+        self._page = Transcript(None, at_end=False)
         self._figures = Static("", classes="figures")
         self._lines = ("", "")
 
@@ -44,7 +44,7 @@ class ColumnView(Vertical):
         widget: Widget = self  # through self, type checkers take it for an attribute of ours
         widget.border_title = content(f"{'▸ ' if chosen else ''}{column.name}{where}")
         self.set_class(chosen, "chosen")
-        lines = figures(column, paid=self._paid)
+        lines = column_figures(column, paid=self._paid)
         if lines != self._lines:
             self._lines = lines
             self._figures.update(content("\n".join(lines).rstrip()))
@@ -65,7 +65,7 @@ class ComparisonScreen(Screen[None]):
         Binding("escape,ctrl+c", "settle(False)", show=False, priority=True),
     ]
 
-    class Moved(Message):
+    class ColumnMoveRequested(Message):
         """Another column is to be chosen."""
 
         def __init__(self, step: int) -> None:
@@ -79,7 +79,7 @@ class ComparisonScreen(Screen[None]):
             super().__init__()
             self.keep = keep
 
-    def __init__(self, comparison: Comparison, *, paid: bool) -> None:
+    def __init__(self, comparison: ComparisonState, *, paid: bool) -> None:
         super().__init__()
         self._is_ready = False
         self._comparison = comparison
@@ -106,7 +106,7 @@ class ComparisonScreen(Screen[None]):
         self.show(self._comparison)
         self.call_after_refresh(self._to_chosen)
 
-    def show(self, comparison: Comparison) -> None:
+    def show(self, comparison: ComparisonState) -> None:
         """Draw the comparison as it is now."""
         moved = comparison.at != self._comparison.at
         self._comparison = comparison
@@ -138,7 +138,7 @@ class ComparisonScreen(Screen[None]):
 
     def action_move(self, step: int) -> None:
         """Choose another column."""
-        self.post_message(self.Moved(step))
+        self.post_message(self.ColumnMoveRequested(step))
 
     def action_settle(self, keep: bool) -> None:  # noqa: FBT001 - how Textual calls actions
         """Keep the chosen answer, or close."""

@@ -9,15 +9,15 @@ from textual.worker import Worker
 
 from ..canon import Event
 from .session import Candidate, Session
-from .state import State, Word, actions
+from .state import ChatState, Word, actions
 
 _KEYS_A_DESK = 1_000_000_000
 
 
-class Desk:
+class ConversationTab:
     """A state and who talks for it; ``turn`` runs while an answer comes."""
 
-    def __init__(self, state: State, session: Session) -> None:
+    def __init__(self, state: ChatState, session: Session) -> None:
         self.state = state
         self.session = session
         self.events: list[Event] = []
@@ -41,10 +41,10 @@ class Desk:
         """Take an event of the answer; the next frame draws it."""
         self.events.append(event)
 
-    def arrived(self, at: float) -> actions.Arrived:
+    def take_events(self, at: float) -> actions.EventsArrived:
         """Return what came since the last frame."""
         events, self.events = tuple(self.events), []
-        return actions.Arrived(events, at)
+        return actions.EventsArrived(events, at)
 
     def columns_arrived(self, at: float) -> actions.ColumnsArrived:
         """Return what came for the columns of a comparison since the last frame."""
@@ -53,9 +53,9 @@ class Desk:
             events.clear()
         return actions.ColumnsArrived(came, at)
 
-    def beside(self, number: int) -> "Desk":
+    def new_tab(self, number: int) -> "ConversationTab":
         """Return an empty desk with the same model and level; no cell there has a key of here."""
-        state = self.state.emptied().but(
+        state = self.state.clear().but(
             turn=None,
             queue=(),
             attached=(),
@@ -64,4 +64,4 @@ class Desk:
             comparing=None,
             next_key=number * _KEYS_A_DESK,
         )
-        return Desk(state, self.session.beside())
+        return ConversationTab(state, self.session.sibling())

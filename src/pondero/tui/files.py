@@ -15,14 +15,14 @@ _LONGEST = 4096
 _STOPS = ".,;:!?)"
 
 
-def named(words: str) -> tuple[Path, ...]:
+def find_mentions(words: str) -> tuple[Path, ...]:
     """Return the files that words name as ``@path``; what is no file there is just words."""
     found = (match[1].strip('"') for match in _NAMED.finditer(words))
     paths = (_file(name) or _file(name.rstrip(_STOPS)) for name in found)
     return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 
-def dropped(pasted: str) -> tuple[Path, ...]:
+def find_dropped(pasted: str) -> tuple[Path, ...]:
     """Return the files whose paths were pasted, as a terminal does for what is dropped on it.
 
     Only whole paths count, and only where all that was pasted is such: anything else is words.
@@ -49,7 +49,7 @@ def completions(text: str) -> tuple[str, ...]:
     return tuple(f"{before}@{_quoted(path)}" for path in _paths(found[1]) if path != found[1])
 
 
-def read(path: Path) -> Text | Image | Blob:
+def read_mention(path: Path) -> Text | Image | Blob:
     """Return a file as a part of a question; raises BadParameter."""
     return attachment(path)
 

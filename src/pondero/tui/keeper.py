@@ -12,22 +12,22 @@ from ..canon import Message, ToolResult, Usage
 from ..errors import StoreError
 from ..handoff import Rejection
 from ..store import SearchHit, StoredMessage, Thread, Threads, as_number
-from .state import PAGE, Choice, Known, Past, Tally, actions, place
+from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
 
 _LISTED = 30
 _AROUND = 40
 _PANE = 200
 
 
-class Saved(Struct, frozen=True):
+class SavedTurn(Struct, frozen=True):
     """The thread a turn was written to, or why it was not written."""
 
-    thread: Known | None = None
+    thread: SavedThread | None = None
     unsaved: str | None = None
 
 
-class Keeper:
-    """One conversation. Without ``threads`` nothing is written; ``unsaved`` may say why.
+class ThreadWriter:
+    """One conversation. Without ``threads`` nothing is written; ``why_unsaved`` may say why.
 
     ``refusals`` are the parts that services refused; they are written with the next turn.
     """
@@ -42,7 +42,7 @@ class Keeper:
         self._waiting: list[list[StoredMessage]] = []
 
     @property
-    def unsaved(self) -> str | None:
+    def why_unsaved(self) -> str | None:
         """Return why nothing is written; None where it is."""
         return self._unsaved
 
@@ -53,9 +53,9 @@ class Keeper:
             self._messages = self._on_disk().messages(self._id or "")
         return self._messages
 
-    def beside(self) -> "Keeper":
+    def sibling(self) -> "ThreadWriter":
         """Return a keeper of another conversation, in the same file."""
-        return Keeper(self._threads, unsaved=self._unsaved)
+        return ThreadWriter(self._threads, unsaved=self._unsaved)
 
     def close(self) -> None:
         """Close the file."""
@@ -66,14 +66,14 @@ class Keeper:
 
     def add(
         self, turn: Sequence[StoredMessage], *, model: str, wish: str | None, system: str
-    ) -> Saved:
+    ) -> SavedTurn:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
-            return Saved(unsaved=self._unsaved if self._waiting else None)
+            return SavedTurn(unsaved=self._unsaved if self._waiting else None)
         self._messages = (*self.messages, *(kept.message for kept in turn))
         self._waiting.append(list(turn))
         if self._threads is None:
-            return Saved(unsaved=self._unsaved)
+            return SavedTurn(unsaved=self._unsaved)
         try:
             if self._id is None:
                 self._id = self._started(self._threads, model, wish, system)
@@ -83,10 +83,10 @@ class Keeper:
             thread = self._threads.get(self._id)
             if thread.refusals != self.refusals:
                 self._threads.set(self._id, refusals=self.refusals)
-            return Saved(_known(thread))
+            return SavedTurn(_known(thread))
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
             self._unsaved = str(error)
-            return Saved(unsaved=self._unsaved)
+            return SavedTurn(unsaved=self._unsaved)
 
     def _started(self, threads: Threads, model: str, wish: str | None, system: str) -> str:
         """Return a new thread for the next turn: a copy of a rewound one, or an empty one."""
@@ -145,11 +145,11 @@ class Keeper:
         """Return the whole id of a thread: of the beginning of one, or "last"."""
         return self._on_disk().get(id).id
 
-    def open(self, id: str) -> actions.Opened:
+    def open(self, id: str) -> actions.ThreadOpened:
         """Open a thread and return its last page."""
         return self._opened(self._on_disk().get(id))
 
-    def fork(self, *, model: str, wish: str | None) -> actions.Opened:
+    def fork(self, *, model: str, wish: str | None) -> actions.ThreadOpened:
         """Go on in a copy of the thread."""
         if self._id is None or self._waiting:
             raise StoreError(
@@ -157,7 +157,7 @@ class Keeper:
             )
         return self._opened(self._on_disk().fork(self._id, model=model, thinking=wish))
 
-    def rename(self, title: str) -> Known:
+    def rename(self, title: str) -> SavedThread:
         """Give the thread a title."""
         threads = self._on_disk()
         threads.rename(self._id or "", title)
@@ -185,18 +185,19 @@ class Keeper:
         rows = [_row(thread, marks.get(thread.id, "")) for thread in unique.values()]
         return (Choice("", "+ new thread"), *rows)
 
-    def page(self, first: int, last: int) -> tuple[Past, ...]:
+    def page(self, first: int, last: int) -> tuple[ThreadMessage, ...]:
         """Return some messages of the thread, ``last`` not included."""
         if self._home is None or self._waiting or self._threads is None:
             return tuple(
-                Past(n, message) for n, message in enumerate(self.messages[first:last], first)
+                ThreadMessage(n, message)
+                for n, message in enumerate(self.messages[first:last], first)
             )
         kept = self._threads.load_messages(self._home, last=last - first, before=last)
         return tuple(_past(first + n, each) for n, each in enumerate(kept))
 
-    def last_turn(self, count: int) -> tuple[Past, ...]:
+    def last_turn(self, count: int) -> tuple[ThreadMessage, ...]:
         """Return the last turn of so many messages, from its question on."""
-        turn: tuple[Past, ...] = ()
+        turn: tuple[ThreadMessage, ...] = ()
         while count > 0:
             first = max(0, count - PAGE)
             turn = (*self.page(first, count), *turn)
@@ -211,30 +212,30 @@ class Keeper:
         sought = words.lower().split()
         if self._id is None or self._waiting or self._threads is None:
             here = [
-                Choice(place(number, None), _shortened(message.text, sought[0]), "here")
+                Choice(place_value(number, None), _shortened(message.text, sought[0]), "here")
                 for number, message in enumerate(self.messages)
                 if all(word in message.text.lower() for word in sought)
             ][-_LISTED:]
             others = () if self._threads is None else self._threads.find(words, limit=_LISTED)
         else:
             here = [
-                Choice(place(each.number or 0, None), each.snippet, "here")
+                Choice(place_value(each.number or 0, None), each.snippet, "here")
                 for each in self._threads.find(words, limit=_LISTED, thread=self._id)
             ]
             others = self._threads.find(words, limit=2 * _LISTED)
         return (*here, *(_hit(each) for each in others if each.thread.id != self._id))
 
-    def saved(self) -> tuple[Threads, str]:
+    def require_saved(self) -> tuple[Threads, str]:
         """Return the thread's store and id; raises StoreError where it is in memory only."""
         if self._id is None or self._waiting:
             raise StoreError(f"the thread is not saved; {self._unsaved or 'say something first'}")
         return self._on_disk(), self._id
 
-    def _opened(self, thread: Thread) -> actions.Opened:
+    def _opened(self, thread: Thread) -> actions.ThreadOpened:
         self.begin()
         self._id, self._messages, self.refusals = thread.id, None, thread.refusals
         wish = thread.thinking
-        return actions.Opened(
+        return actions.ThreadOpened(
             model=thread.model,
             wish=str(wish) if isinstance(wish, str | int) else None,
             system=thread.system,
@@ -244,10 +245,10 @@ class Keeper:
             tally=self._tally(thread),
         )
 
-    def _tally(self, thread: Thread) -> Tally:
+    def _tally(self, thread: Thread) -> UsageTally:
         usage, known = thread.usage, self._on_disk().is_fully_priced(thread.id)
-        tally = Tally().plus(usage, (as_number(thread.cost) or Decimal(0)) if known else None)
-        return tally if usage != Usage() else Tally()
+        tally = UsageTally().plus(usage, (as_number(thread.cost) or Decimal(0)) if known else None)
+        return tally if usage != Usage() else UsageTally()
 
     def _on_disk(self) -> Threads:
         if self._threads is None:
@@ -255,8 +256,8 @@ class Keeper:
         return self._threads
 
 
-def _known(thread: Thread) -> Known:
-    return Known(thread.id, thread.title)
+def _known(thread: Thread) -> SavedThread:
+    return SavedThread(thread.id, thread.title)
 
 
 def _choice(thread: Thread) -> Choice:
@@ -273,7 +274,7 @@ def _row(thread: Thread, mark: str) -> Choice:
 def _hit(found: SearchHit) -> Choice:
     number = found.thread.messages - 1 if found.number is None else found.number
     title = found.thread.title or "(untitled)"
-    return Choice(place(max(0, number), found.thread.id), found.snippet, title)
+    return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
 
 
 def _shortened(text: str, word: str) -> str:
@@ -287,7 +288,7 @@ def _is_question(message: Message) -> bool:
     return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
 
 
-def _past(number: int, kept: StoredMessage) -> Past:
+def _past(number: int, kept: StoredMessage) -> ThreadMessage:
     seconds = kept.seconds if kept.message.role == "assistant" else None
     usage = kept.usage or Usage()
-    return Past(number, kept.message, usage, seconds, kept.partial, as_number(kept.cost))
+    return ThreadMessage(number, kept.message, usage, seconds, kept.partial, as_number(kept.cost))

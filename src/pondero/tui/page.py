@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from textual.containers import VerticalScroll
 from textual.message import Message
 
-from .state import Cell, Thought
+from .state import Cell, ThinkingCell
 from .views import View, view_of
 
 
-class Page(VerticalScroll, can_focus=False):
+class Transcript(VerticalScroll, can_focus=False):
     """Shows cells. It stays at its end while something is added there, unless it was scrolled."""
 
     class AtEdge(Message):
@@ -41,7 +41,7 @@ class Page(VerticalScroll, can_focus=False):
                 if key in self._cells:
                     self._views[key].show(cell)  # type: ignore[arg-type]  # a view of this kind
                 self._cells[key] = cell
-            if isinstance(cell, Thought):
+            if isinstance(cell, ThinkingCell):
                 self._views[key].display = not hidden
 
     def to_end(self) -> None:

@@ -10,7 +10,7 @@ from .state import COMMANDS
 from .views import content
 
 
-class Chosen(Message):
+class CommandChosen(Message):
     """A command was chosen; one that needs an argument is completed in the input line."""
 
     def __init__(self, name: str) -> None:
@@ -40,4 +40,4 @@ class Commands(Provider):
             yield name, f"/{name} {command.usage}".rstrip(), command.what
 
     def _chosen(self, name: str) -> Callable[[], bool]:
-        return lambda: self.app.post_message(Chosen(name))
+        return lambda: self.app.post_message(CommandChosen(name))

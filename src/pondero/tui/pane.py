@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from .state import Choice, Listing
+from .state import Choice, ThreadPaneState
 from .views import content
 
 _MARGIN = 2
@@ -26,36 +26,36 @@ class Search(Input):
         Binding("escape,ctrl+c", "close", show=False, priority=True),
     ]
 
-    class Stepped(Message):
+    class RowMoveRequested(Message):
         """The next row of the list is to be chosen, or the one before."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
-    class Closed(Message):
+    class PaneCloseRequested(Message):
         """The pane is to be closed."""
 
     def action_step(self, step: int) -> None:
         """Go up or down in the list."""
-        self.post_message(self.Stepped(step))
+        self.post_message(self.RowMoveRequested(step))
 
     def action_close(self) -> None:
         """Close the pane."""
-        self.post_message(self.Closed())
+        self.post_message(self.PaneCloseRequested())
 
 
 class ThreadPane(Vertical):
     """All threads, or those with the sought words; hidden until it is wanted."""
 
-    class Sought(Message):
+    class SearchChanged(Message):
         """Other words are looked for."""
 
         def __init__(self, words: str) -> None:
             super().__init__()
             self.words = words
 
-    class Picked(Message):
+    class ThreadPicked(Message):
         """A thread is to be shown; an empty id is a new one."""
 
         def __init__(self, thread: str) -> None:
@@ -67,7 +67,7 @@ class ThreadPane(Vertical):
         self._search = Search(placeholder="search threads", compact=True)
         self._list = OptionList()
         self._list.can_focus = False
-        self._shown: Listing | None = None
+        self._shown: ThreadPaneState | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the search above the list."""
@@ -78,7 +78,7 @@ class ThreadPane(Vertical):
         """Take no place before it is wanted."""
         self.display = False
 
-    def show(self, listing: Listing | None) -> None:
+    def show(self, listing: ThreadPaneState | None) -> None:
         """Draw the list where it changed; the chosen row stays chosen while it is there."""
         was, self._shown = self._shown, listing
         if listing is was:
@@ -97,7 +97,7 @@ class ThreadPane(Vertical):
         if self._shown is not None:
             self._fill(self._shown.choices, self._shown)
 
-    def _fill(self, choices: tuple[Choice, ...], was: Listing | None) -> None:
+    def _fill(self, choices: tuple[Choice, ...], was: ThreadPaneState | None) -> None:
         at = self._list.highlighted
         chosen = was.choices[at].value if was and at is not None and at < len(was.choices) else None
         self._list.clear_options()
@@ -118,10 +118,10 @@ class ThreadPane(Vertical):
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._shown is not None and event.value != self._shown.words:
-            self.post_message(self.Sought(event.value))
+            self.post_message(self.SearchChanged(event.value))
 
-    @on(Search.Stepped)
-    def _stepped(self, event: Search.Stepped) -> None:
+    @on(Search.RowMoveRequested)
+    def _stepped(self, event: Search.RowMoveRequested) -> None:
         event.stop()
         if event.step < 0:
             self._list.action_cursor_up()
@@ -140,4 +140,4 @@ class ThreadPane(Vertical):
 
     def _pick(self, at: int | None) -> None:
         if self._shown is not None and at is not None and at < len(self._shown.choices):
-            self.post_message(self.Picked(self._shown.choices[at].value))
+            self.post_message(self.ThreadPicked(self._shown.choices[at].value))

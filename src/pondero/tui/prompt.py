@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ..canon import escape_controls
-from .files import dropped
-from .state import COMMANDS, State, waiting
+from .files import find_dropped
+from .state import COMMANDS, ChatState, queued_lines
 from .views import content
 
 _OFFERED = 9
@@ -42,7 +42,7 @@ class Completion(Static):
         self.update(Content("\n").join(rows))
 
 
-class Tray(Static):
+class QueuedMessages(Static):
     """What waits above the input line: words to be sent when the turn is over."""
 
     def __init__(self) -> None:
@@ -53,9 +53,9 @@ class Tray(Static):
         """Take no place before there is something to show."""
         self.display = False
 
-    def show(self, state: State) -> None:
+    def show(self, state: ChatState) -> None:
         """Show what waits, a line each; the oldest are left out where there are many."""
-        lines = waiting(state)
+        lines = queued_lines(state)
         if lines != self._lines:
             self._lines = lines
             self.display = bool(lines)
@@ -85,14 +85,14 @@ class Prompt(TextArea):
         Binding("ctrl+v", "paste_picture", show=False),
     ]
 
-    class Sent(Message):
+    class LineSent(Message):
         """These words were sent off."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    class Offered(Message):
+    class CompletionsOffered(Message):
         """The line could become one of these; ``at`` is the chosen one."""
 
         def __init__(self, lines: tuple[str, ...], at: int) -> None:
@@ -100,26 +100,26 @@ class Prompt(TextArea):
             self.lines = lines
             self.at = at
 
-    class Typed(Message):
+    class TextTyped(Message):
         """The words were changed by a key."""
 
-    class Interrupted(Message):
+    class InterruptPressed(Message):
         """Ctrl-C, and nothing was selected to be copied."""
 
-    class TakenBack(Message):
+    class RecallPressed(Message):
         """Up on an empty line, while words wait to be sent."""
 
     class PictureWanted(Message):
         """Ctrl-V: a picture on the clipboard is to be attached."""
 
-    class Dropped(Message):
+    class FilesDropped(Message):
         """Files were dropped onto the terminal."""
 
         def __init__(self, paths: tuple[Path, ...]) -> None:
             super().__init__()
             self.paths = paths
 
-    class Left(Message):
+    class ExitPressed(Message):
         """Ctrl-D on an empty line."""
 
     def __init__(self, complete: Complete) -> None:
@@ -196,15 +196,15 @@ class Prompt(TextArea):
         else:
             await super()._on_key(event)
         if event.is_printable or event.key in ("backspace", "delete"):
-            self.post_message(self.Typed())
+            self.post_message(self.TextTyped())
         self._look()
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Attach files whose paths are pasted; anything else is left to Textual's own handler."""
-        if paths := dropped(event.text):
+        if paths := find_dropped(event.text):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Dropped(paths))
+            self.post_message(self.FilesDropped(paths))
 
     def action_paste_picture(self) -> None:
         """Attach a picture, or paste words."""
@@ -224,7 +224,7 @@ class Prompt(TextArea):
             return self._take()
         self.remember(text.strip())
         self.put("")
-        self.post_message(self.Sent(text))
+        self.post_message(self.LineSent(text))
         return True
 
     def _break(self) -> bool:
@@ -244,7 +244,7 @@ class Prompt(TextArea):
         if self._lines:
             return self._choose(-1)
         if self.has_queue and not self.text:
-            return self.post_message(self.TakenBack())
+            return self.post_message(self.RecallPressed())
         return self.cursor_location[0] == 0 and self._recall(-1)
 
     def _down(self) -> bool:
@@ -275,7 +275,7 @@ class Prompt(TextArea):
 
     def _choose(self, step: int) -> bool:
         self._line = (self._line + step) % len(self._lines)
-        self.post_message(self.Offered(self._lines, self._line))
+        self.post_message(self.CompletionsOffered(self._lines, self._line))
         return True
 
     def _look(self) -> None:
@@ -288,7 +288,7 @@ class Prompt(TextArea):
     def _offer(self, lines: tuple[str, ...]) -> None:
         if lines != self._lines:
             self._lines, self._line = lines, 0
-            self.post_message(self.Offered(lines, 0))
+            self.post_message(self.CompletionsOffered(lines, 0))
 
     def action_interrupt(self) -> None:
         """Copy the selection, if there is one; else stop the turn under way."""
@@ -297,11 +297,11 @@ class Prompt(TextArea):
         elif self.selected_text:
             self.action_copy()
         else:
-            self.post_message(self.Interrupted())
+            self.post_message(self.InterruptPressed())
 
     def action_leave_or_delete(self) -> None:
         """Leave if the line is empty; else delete the next letter."""
         if self.text:
             self.action_delete_right()
         else:
-            self.post_message(self.Left())
+            self.post_message(self.ExitPressed())

@@ -37,7 +37,7 @@ def wire(tap: AsyncTap | None) -> tuple[str, ...]:
     return tuple(redact_secrets(line) for line in lines)
 
 
-def export(threads: Threads, id: str, path: str) -> str:
+def export_thread(threads: Threads, id: str, path: str) -> str:
     """Write a thread to a new file, in the format of its suffix; return a line that says so."""
     file = Path(path).expanduser()
     if file.exists():
@@ -54,7 +54,7 @@ def export(threads: Threads, id: str, path: str) -> str:
     return f"✓ The thread is in {path}"
 
 
-def examined() -> tuple[str, ...]:
+def run_doctor() -> tuple[str, ...]:
     """Return the findings of ``pondero doctor`` as lines."""
     from ..client import run_checks  # noqa: PLC0415 - 20 ms, and only the curious need it
 
@@ -86,7 +86,7 @@ def tools(session: Session) -> tuple[str, ...]:
     return tuple(redact_secrets(line) for line in lines)
 
 
-def cleaned(ended: actions.Ended) -> actions.Ended:
+def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:
     """Return the end of a turn with no key in its error: services repeat what they were sent."""
     error = ended.error
     if error is None or redact_secrets(str(error)) == str(error):

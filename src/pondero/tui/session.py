@@ -19,8 +19,8 @@ from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, reply_cost
 from ..errors import PonderoError
 from ..store import StoredMessage, has_prices, price_usage
 from ..thinking import ThinkingLike
-from .keeper import Keeper
-from .state import Dial, Word, actions, effects
+from .keeper import ThreadWriter
+from .state import DialView, Word, actions, effects
 
 ALL = "all"
 """Stands for every tool among those that are approved."""
@@ -40,9 +40,9 @@ async def approve(name: str, arguments: dict[str, Json]) -> bool:
 class Candidate(Struct, frozen=True):
     """An answer that may become the thread's."""
 
-    ask: effects.Ask
+    ask: effects.AskModel
     kept: tuple[StoredMessage, ...]
-    ended: actions.Ended
+    ended: actions.TurnEnded
 
 
 class Session:
@@ -55,8 +55,8 @@ class Session:
     def __init__(
         self,
         client: AsyncClient,
-        keeper: Keeper,
-        dial: Dial,
+        keeper: ThreadWriter,
+        dial: DialView,
         *,
         clock: Callable[[], float],
         paid: bool = True,
@@ -74,11 +74,11 @@ class Session:
         self.propose: Propose | None = None
         self._sources = dict(sources or {})
 
-    def beside(self) -> "Session":
+    def sibling(self) -> "Session":
         """Return a session for another thread, with the same client."""
         return Session(
             self._client,
-            self.keeper.beside(),
+            self.keeper.sibling(),
             self._dial,
             clock=self._clock,
             paid=self.paid,
@@ -88,7 +88,7 @@ class Session:
         )
 
     @property
-    def unpriced(self) -> str:
+    def why_unpriced(self) -> str:
         """Return why the price of an answer may not be known."""
         if not self.paid:
             return "the emulator answers, and nothing is paid"
@@ -130,22 +130,22 @@ class Session:
             each.tool.name: each.server or here.get(each.tool.name, "this chat") for each in listed
         }
 
-    async def turn(self, ask: effects.Ask, feed: Callable[[Event], None]) -> actions.Ended:
+    async def turn(self, ask: effects.AskModel, feed: Callable[[Event], None]) -> actions.TurnEnded:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
-        kept, ended = await self._had(ask, None, feed)
+        kept, ended = await self._run_turn(ask, None, feed)
         saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
         return replace(ended, thread=saved.thread, unsaved=saved.unsaved)
 
     async def candidate(
-        self, ask: effects.Ask, number: int, feed: Callable[[Event], None]
+        self, ask: effects.AskModel, number: int, feed: Callable[[Event], None]
     ) -> Candidate:
         """Run a turn after so many messages of the thread, and record it nowhere yet."""
-        kept, ended = await self._had(ask, number, feed)
+        kept, ended = await self._run_turn(ask, number, feed)
         return Candidate(ask, kept, ended)
 
-    async def _had(
-        self, ask: effects.Ask, number: int | None, feed: Callable[[Event], None]
-    ) -> tuple[tuple[StoredMessage, ...], actions.Ended]:
+    async def _run_turn(
+        self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
+    ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded]:
         """Run a turn; return its messages as they are kept, and how it ended."""
         _ASKING.set(self)
         recorder = TurnRecorder(self._clock, paid=self.paid)
@@ -179,7 +179,7 @@ class Session:
         except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
             error = PonderoError(unforeseen(broken))
         kept = recorder.stored_messages(added, replies)
-        ended = actions.Ended(
+        ended = actions.TurnEnded(
             at=self._clock(),
             kept=added,
             exchanges=tuple(self._exchanged(reply) for reply in replies),
@@ -214,8 +214,8 @@ class Session:
         chat.refusals = self.keeper.refusals
         return chat
 
-    def _exchanged(self, reply: Reply) -> actions.Exchanged:
-        return actions.Exchanged(
+    def _exchanged(self, reply: Reply) -> actions.ExchangeEnded:
+        return actions.ExchangeEnded(
             reply.usage,
             reply.finish,
             reply.verdict,

@@ -26,16 +26,16 @@ from textual.widgets.option_list import Option
 from ..canon import escape_controls
 from .state import (
     BETWEEN,
-    Called,
+    AnswerCell,
     Cell,
-    Choosing,
-    Piece,
-    Said,
-    Spoken,
-    State,
-    Thought,
-    Told,
-    Waiting,
+    ChatState,
+    NoticeCell,
+    PickerState,
+    StatusPiece,
+    ThinkingCell,
+    ToolCallCell,
+    UserCell,
+    WaitingCell,
     status,
 )
 
@@ -50,7 +50,7 @@ def document() -> Markdown:
     return Markdown(parser_factory=_parser, open_links=False)
 
 
-def is_whole(drawn: Markdown, text: str) -> bool:
+def is_safe_text(drawn: Markdown, text: str) -> bool:
     """Return whether a document that was drawn in pieces has the blocks of the whole text.
 
     Textual parses a piece with the last block before it, not with all that came before: a line may
@@ -131,18 +131,18 @@ _BREATH = 0.05
 """Seconds between two drawings of an answer that is still coming, at least."""
 
 
-class SaidView(Static):
+class UserView(Static):
     """The user's words."""
 
-    def __init__(self, cell: Said) -> None:
+    def __init__(self, cell: UserCell) -> None:
         super().__init__(content(cell.text), classes="said")
 
-    def show(self, cell: Said) -> None:
+    def show(self, cell: UserCell) -> None:
         """Draw the cell as it is now."""
         self.update(content(cell.text))
 
 
-class ThoughtView(Static):
+class ThinkingView(Static):
     """Thinking: its last lines while it goes on, one line when it is over, all of it when open."""
 
     class Clicked(Message):
@@ -152,12 +152,12 @@ class ThoughtView(Static):
             super().__init__()
             self.key = key
 
-    def __init__(self, cell: Thought) -> None:
+    def __init__(self, cell: ThinkingCell) -> None:
         super().__init__(_thought(cell), classes="thought")
         self._key = cell.key
         self._height: int | None = None
 
-    def show(self, cell: Thought) -> None:
+    def show(self, cell: ThinkingCell) -> None:
         """Draw the cell as it is now; what keeps its height moves nothing else on the page."""
         width = self.content_size.width
         words = _thought(cell, width)
@@ -172,10 +172,10 @@ class ThoughtView(Static):
         self.post_message(self.Clicked(self._key))
 
 
-class SpokenView(Vertical):
+class AnswerView(Vertical):
     """An answer; while it arrives, only what is new is parsed and drawn."""
 
-    def __init__(self, cell: Spoken) -> None:
+    def __init__(self, cell: AnswerCell) -> None:
         super().__init__(classes="spoken")
         self._cell = cell
         self._drawn = ""
@@ -195,7 +195,7 @@ class SpokenView(Vertical):
         self._drawing = False
         self.show(self._cell)
 
-    def show(self, cell: Spoken) -> None:
+    def show(self, cell: AnswerCell) -> None:
         """Draw the cell as it is now."""
         if cell.cut != self._cell.cut:
             self._below.update(content(_cut(cell.cut)))
@@ -242,7 +242,7 @@ class SpokenView(Vertical):
                 await self._redraw(text)
         if self._pieced and not live:
             self._pieced = False
-            if not is_whole(self._markdown, text):
+            if not is_safe_text(self._markdown, text):
                 await self._redraw(text)
 
     async def _redraw(self, text: str) -> None:
@@ -265,26 +265,26 @@ class SpokenView(Vertical):
         await done.wait()
 
 
-class CalledView(Static):
+class ToolCallView(Static):
     """A tool call, and what came of it."""
 
-    def __init__(self, cell: Called) -> None:
+    def __init__(self, cell: ToolCallCell) -> None:
         super().__init__(_called(cell), classes="called")
 
-    def show(self, cell: Called) -> None:
+    def show(self, cell: ToolCallCell) -> None:
         """Draw the cell as it is now."""
         self.update(_called(cell))
 
 
-class ToldView(Static):
+class NoticeView(Static):
     """What the chat itself says; a long line is wrapped with an indent."""
 
-    def __init__(self, cell: Told) -> None:
+    def __init__(self, cell: NoticeCell) -> None:
         super().__init__(content("\n".join(cell.lines)), classes=f"told {cell.tone}")
         self._cell = cell
         self._width = 0
 
-    def show(self, cell: Told) -> None:
+    def show(self, cell: NoticeCell) -> None:
         """Draw the cell as it is now."""
         self._cell = cell
         width = self._width or _USUAL_WIDTH
@@ -301,23 +301,23 @@ class ToldView(Static):
 class WaitingView(Static):
     """Nothing came yet."""
 
-    def __init__(self, cell: Waiting) -> None:
+    def __init__(self, cell: WaitingCell) -> None:
         super().__init__(content(cell.line), classes="waiting")
 
-    def show(self, cell: Waiting) -> None:
+    def show(self, cell: WaitingCell) -> None:
         """Draw the cell as it is now."""
         self.update(content(cell.line))
 
 
-View = SaidView | ThoughtView | SpokenView | CalledView | ToldView | WaitingView
+View = UserView | ThinkingView | AnswerView | ToolCallView | NoticeView | WaitingView
 
 _VIEWS: dict[type, type] = {
-    Said: SaidView,
-    Thought: ThoughtView,
-    Spoken: SpokenView,
-    Called: CalledView,
-    Told: ToldView,
-    Waiting: WaitingView,
+    UserCell: UserView,
+    ThinkingCell: ThinkingView,
+    AnswerCell: AnswerView,
+    ToolCallCell: ToolCallView,
+    NoticeCell: NoticeView,
+    WaitingCell: WaitingView,
 }
 
 
@@ -327,7 +327,7 @@ def view_of(cell: Cell) -> View:
     return view
 
 
-def _thought(cell: Thought, width: int = 0) -> Content:
+def _thought(cell: ThinkingCell, width: int = 0) -> Content:
     line = content(cell.line, "not italic")
     if cell.live and not cell.open:
         tail = _tail(cell.text, width or _USUAL_WIDTH)
@@ -351,7 +351,7 @@ def _folded(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _called(cell: Called) -> Content:
+def _called(cell: ToolCallCell) -> Content:
     if cell.result is None:
         return content(f"{cell.line}{' …' if cell.live else ''}")
     mark = "✗" if cell.failed else "→"
@@ -376,10 +376,10 @@ class Bar(Static):
 
     def __init__(self) -> None:
         super().__init__("", id="status")
-        self._state: State | None = None
-        self._pieces: tuple[Piece, ...] = ()
+        self._state: ChatState | None = None
+        self._pieces: tuple[StatusPiece, ...] = ()
 
-    def show(self, state: State) -> None:
+    def show(self, state: ChatState) -> None:
         """Draw the status line where it changed."""
         self._state = state
         pieces = status(state, self.content_size.width or self.app.size.width - 2)
@@ -401,7 +401,7 @@ class Picker(ModalScreen[str | None]):
         Binding("escape,ctrl+c", "dismiss(None)", show=False),
     ]
 
-    def __init__(self, choosing: Choosing) -> None:
+    def __init__(self, choosing: PickerState) -> None:
         super().__init__()
         self._choosing = choosing
 

@@ -4,14 +4,14 @@ import pytest
 
 from pondero.client import load_catalog
 from pondero.thinking import Policy
-from pondero.tui.state import Dial, State, begin
+from pondero.tui.state import ChatState, DialView, initial_state
 
 
 @pytest.fixture(scope="session")
-def dial() -> Dial:
-    return Dial(load_catalog(), Policy())
+def dial() -> DialView:
+    return DialView(load_catalog(), Policy())
 
 
 @pytest.fixture
-def chat(dial: Dial) -> State:
-    return begin(dial, "claude-sonnet-4-5/medium")
+def chat(dial: DialView) -> ChatState:
+    return initial_state(dial, "claude-sonnet-4-5/medium")

@@ -12,7 +12,7 @@ from pondero.canon import (
     ThinkingDelta,
     Usage,
 )
-from pondero.tui.state import Dial, State, Told, actions, reduce
+from pondero.tui.state import ChatState, DialView, NoticeCell, actions, reduce
 from pondero.tui.state.effects import Effects
 
 USAGE = Usage(input=10, cache_read=0, output=5, thinking=40, total=55)
@@ -34,34 +34,34 @@ KEPT = (
 )
 
 
-def do(state: State, dial: Dial, *happened: actions.Action) -> State:
+def do(state: ChatState, dial: DialView, *happened: actions.Action) -> ChatState:
     """Return the state after these actions, whatever they ask for."""
     for action in happened:
         state, _ = reduce(state, action, dial)
     return state
 
 
-def say(state: State, dial: Dial, text: str) -> tuple[State, Effects]:
+def say(state: ChatState, dial: DialView, text: str) -> tuple[ChatState, Effects]:
     """Return what comes of a line."""
     return reduce(state, actions.Submitted(text, 100.0), dial)
 
 
-def ended(**how) -> actions.Ended:
+def ended(**how) -> actions.TurnEnded:
     """Return the end of a good turn, or of another one."""
-    exchange = actions.Exchanged(USAGE, "stop", "as_planned")
-    return actions.Ended(**{"at": 107.0, "kept": KEPT, "exchanges": (exchange,), **how})
+    exchange = actions.ExchangeEnded(USAGE, "stop", "as_planned")
+    return actions.TurnEnded(**{"at": 107.0, "kept": KEPT, "exchanges": (exchange,), **how})
 
 
-def had(state: State, dial: Dial, *, turns: int = 1) -> State:
+def had(state: ChatState, dial: DialView, *, turns: int = 1) -> ChatState:
     """Return the state after so many whole turns."""
     for _ in range(turns):
         state, _ = say(state, dial, "17 * 23?")
-        state = do(state, dial, actions.Arrived(ANSWER, 106.0), ended())
+        state = do(state, dial, actions.EventsArrived(ANSWER, 106.0), ended())
     return state
 
 
-def told(state: State) -> str:
+def told(state: ChatState) -> str:
     """Return what the chat said last."""
     last = state.page[-1]
-    assert isinstance(last, Told)
+    assert isinstance(last, NoticeCell)
     return "\n".join(last.lines)

@@ -12,17 +12,17 @@ from pondero.thinking import Policy
 from pondero.tui.state import (
     COMMANDS,
     Choice,
-    Dial,
-    Known,
-    Tally,
+    DialView,
+    SavedThread,
+    UsageTally,
     actions,
-    begin,
     completions,
     effects,
+    initial_state,
     reduce,
 )
 
-DIAL = Dial(load_catalog(), Policy())
+DIAL = DialView(load_catalog(), Policy())
 
 
 def test_every_command_is_in_the_help(chat, dial):
@@ -54,7 +54,7 @@ def test_two_slashes_or_a_path_are_words(chat, dial):
         ("/etc/hosts?", "/etc/hosts?"),
     ):
         _, asked = say(chat, dial, text)
-        assert [each.words for each in asked if isinstance(each, effects.Ask)] == [words]
+        assert [each.words for each in asked if isinstance(each, effects.AskModel)] == [words]
 
 
 @pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if not each.anytime])
@@ -62,7 +62,7 @@ def test_while_an_answer_comes_a_command_waits_politely(chat, dial, name):
     busy, _ = say(chat, dial, "17 * 23?")
     state, asked = say(busy, dial, f"/{name} x")
     assert "wait for the answer" in state.hint
-    assert asked == (effects.Restore(f"/{name} x"),)
+    assert asked == (effects.RestoreInput(f"/{name} x"),)
     assert (state.page, state.model) == (busy.page, busy.model)
 
 
@@ -75,7 +75,7 @@ def test_while_an_answer_comes_one_can_leave_and_ask_for_help(chat, dial):
 def test_a_switch_notes_it_in_the_thread_and_asks_what_is_left_behind(chat, dial):
     _, asked = say(had(chat, dial), dial, "/model gemini-3-pro/high")
     assert asked == (
-        effects.Note("google:gemini-3-pro", "high", ""),
+        effects.NoteModel("google:gemini-3-pro", "high", ""),
         effects.Handoff("google:gemini-3-pro", "high"),
     )
 
@@ -86,7 +86,7 @@ def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
 
 def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
     usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5, thinking=4, total=9_519)
-    exchange = actions.Exchanged(usage, "stop", "as_planned")
+    exchange = actions.ExchangeEnded(usage, "stop", "as_planned")
     state = do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
     level, other = say(state, dial, "/thinking low")[1][-1], say(state, dial, "/model gpt-5")[1][-1]
     assert (level.cached, level.same) == (9_500, True)
@@ -95,8 +95,8 @@ def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
 
 def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
     usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5)
-    exchange = actions.Exchanged(usage, "stop", "as_planned")
-    begun = begin(dial, "claude-sonnet-4-5/8000")
+    exchange = actions.ExchangeEnded(usage, "stop", "as_planned")
+    begun = initial_state(dial, "claude-sonnet-4-5/8000")
     state = do(say(begun, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
     after, asked = say(state, dial, "/model claude-haiku-4-5/8000")
     assert after.plan.fields == state.plan.fields
@@ -106,13 +106,13 @@ def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
 
 
 def test_the_picker_offers_only_what_this_model_has(dial):
-    state = do(begin(dial, "gemini-3-pro/high"), dial, actions.PickerOpened())
+    state = do(initial_state(dial, "gemini-3-pro/high"), dial, actions.PickerOpened())
     assert [choice.value for choice in state.choosing.choices] == ["low", "high"]
     assert state.choosing.at == 1
 
 
 def test_the_picker_says_how_many_tokens_each_level_is(dial):
-    state = do(begin(dial, "claude-sonnet-4-5"), dial, actions.PickerOpened())
+    state = do(initial_state(dial, "claude-sonnet-4-5"), dial, actions.PickerOpened())
     assert [(choice.value, choice.detail) for choice in state.choosing.choices] == [
         ("off", ""),
         ("minimal", "1,024 tokens"),
@@ -123,7 +123,7 @@ def test_the_picker_says_how_many_tokens_each_level_is(dial):
 
 
 def test_what_is_picked_is_the_level_from_then_on(chat, dial):
-    state = do(chat, dial, actions.PickerOpened(), actions.Picked("low"))
+    state = do(chat, dial, actions.PickerOpened(), actions.ItemPicked("low"))
     assert (state.wish, state.plan.budget, state.choosing) == ("low", 22_016, None)
     assert told(state) == "✓ Thinking: low (22,016 tokens)"
 
@@ -133,26 +133,28 @@ def test_a_closed_picker_changes_nothing(chat, dial):
 
 
 def test_a_model_without_levels_has_no_picker(dial):
-    state = do(begin(dial, "gpt-4o"), dial, actions.PickerOpened())
+    state = do(initial_state(dial, "gpt-4o"), dial, actions.PickerOpened())
     assert state.choosing is None
     assert told(state) == "gpt-4o takes no word about thinking"
 
 
 def test_threads_are_picked_from_a_list_and_opened(chat, dial):
     listed, asked = say(chat, dial, "/resume")
-    assert asked == (effects.List(""),)
-    offered = do(listed, dial, actions.Offered((Choice("k3x9", "sums"),)))
-    assert reduce(offered, actions.Picked("k3x9"), dial)[1] == (effects.Open("k3x9"),)
+    assert asked == (effects.ListThreads(""),)
+    offered = do(listed, dial, actions.ThreadsOffered((Choice("k3x9", "sums"),)))
+    assert reduce(offered, actions.ItemPicked("k3x9"), dial)[1] == (effects.Open("k3x9"),)
 
 
 def test_a_thread_can_be_named_or_looked_for(chat, dial):
     assert say(chat, dial, "/resume k3x9")[1] == (effects.Open("k3x9", or_find=True),)
     assert say(chat, dial, "/resume last")[1] == (effects.Open("last", or_find=True),)
-    assert say(chat, dial, "/resume prime numbers")[1] == (effects.List("prime numbers"),)
+    assert say(chat, dial, "/resume prime numbers")[1] == (effects.ListThreads("prime numbers"),)
 
 
 def test_where_there_is_no_thread_it_is_said(chat, dial):
-    assert told(do(chat, dial, actions.Offered(()))) == "there are no earlier threads like that"
+    assert (
+        told(do(chat, dial, actions.ThreadsOffered(()))) == "there are no earlier threads like that"
+    )
 
 
 def test_a_copy_may_go_on_with_another_model(chat, dial):
@@ -166,16 +168,18 @@ def test_a_copy_may_go_on_with_another_model(chat, dial):
 
 def test_a_new_thread_is_empty_and_keeps_the_model(chat, dial):
     state, asked = say(had(chat, dial), dial, "/new")
-    assert (state.page, state.count, state.thread, state.tally) == ((), 0, None, Tally())
+    assert (state.page, state.count, state.thread, state.tally) == ((), 0, None, UsageTally())
     assert state.model == chat.model
     assert asked == (effects.Begin(),)
 
 
 def test_a_title_needs_a_thread(chat, dial):
     assert say(chat, dial, "/title sums")[1] == ()
-    named = had(chat, dial).but(thread=Known("k3x9"))
+    named = had(chat, dial).but(thread=SavedThread("k3x9"))
     assert say(named, dial, "/title sums")[1] == (effects.Rename("sums"),)
-    assert do(named, dial, actions.Renamed(Known("k3x9", "sums"))).thread.title == "sums"
+    assert (
+        do(named, dial, actions.ThreadRenamed(SavedThread("k3x9", "sums"))).thread.title == "sums"
+    )
 
 
 @pytest.mark.parametrize("path", ["a.md", "b.jsonl", "c.html"])
@@ -191,7 +195,7 @@ def test_an_export_to_something_else_says_what_would_work(chat, dial):
 
 def test_a_system_prompt_is_set_said_and_taken_away(chat, dial):
     state, asked = say(chat, dial, "/system Answer in French.")
-    assert asked == (effects.Note(chat.model, "medium", "Answer in French."),)
+    assert asked == (effects.NoteModel(chat.model, "medium", "Answer in French."),)
     assert told(say(state, dial, "/system")[0]) == "Answer in French."
     assert say(state, dial, "bonjour")[1][0].system == "Answer in French."
     assert say(state, dial, "/system -")[0].system == ""
@@ -232,7 +236,7 @@ def test_cost_offline_is_no_question(chat, dial):
 
 def test_what_is_written_to_a_cache_is_input_in_both_columns(chat, dial):
     usage = Usage(input=10, cache_write=1000, cache_read=5, output=3)
-    exchange = actions.Exchanged(usage, "stop", "unknown")
+    exchange = actions.ExchangeEnded(usage, "stop", "unknown")
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(exchange,)))
     lines = told(say(state, dial, "/cost")[0]).splitlines()
     assert lines[1].split() == ["in", "1,010", "1,010"]
@@ -240,7 +244,7 @@ def test_what_is_written_to_a_cache_is_input_in_both_columns(chat, dial):
 
 
 @pytest.mark.parametrize(
-    ("command", "effect"), [("raw", effects.Wire()), ("doctor", effects.Examine())]
+    ("command", "effect"), [("raw", effects.ShowWire()), ("doctor", effects.RunDoctor())]
 )
 def test_what_is_outside_is_asked_for(chat, dial, command, effect):
     assert say(chat, dial, f"/{command}")[1] == (effect,)
@@ -248,13 +252,13 @@ def test_what_is_outside_is_asked_for(chat, dial, command, effect):
 
 def test_a_theme_is_chosen_by_its_name_or_from_a_list(chat, dial):
     dressed = chat.but(themes=("dark", "light", "nord"), theme="light")
-    assert say(dressed, dial, "/theme nord")[1] == (effects.Dress("nord"),)
+    assert say(dressed, dial, "/theme nord")[1] == (effects.ChangeTheme("nord"),)
     state, asked = say(dressed, dial, "/theme pink")
     assert (told(state), asked) == ("✗ there is no theme 'pink'; /theme shows them", ())
     listed, _ = say(dressed, dial, "/theme")
     assert [choice.value for choice in listed.choosing.choices] == ["dark", "light", "nord"]
     assert listed.choosing.at == 1
-    assert reduce(listed, actions.Picked("nord"), dial)[1] == (effects.Dress("nord"),)
+    assert reduce(listed, actions.ItemPicked("nord"), dial)[1] == (effects.ChangeTheme("nord"),)
     assert completions(dressed, "/theme n", dial) == ("/theme nord",)
 
 
@@ -289,7 +293,7 @@ def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
 def test_a_model_that_is_not_known_is_looked_for_once_and_not_at_every_key(chat, monkeypatch):
     sought = []
     monkeypatch.setattr(Lookup, "close", lambda _, model: sought.append(model) or [])
-    dial = Dial(load_catalog(), Policy())
+    dial = DialView(load_catalog(), Policy())
     for typed in ("", "h", "hi", "hig", "high"):
         assert completions(chat, f"/model claude-opsu-5/{typed}", dial) == ()
     assert sought == ["claude-opsu-5"]
@@ -306,7 +310,7 @@ def test_without_a_beginning_the_present_models_neighbours_are_offered(chat, dia
 
 @given(st.text(max_size=30))
 def test_whatever_is_typed_completion_offers_only_lines_that_differ(text):
-    state = begin(DIAL, "claude-opus-5")
+    state = initial_state(DIAL, "claude-opus-5")
     found = completions(state, f"/{text}", DIAL)
     assert f"/{text}" not in found
     assert len(set(found)) == len(found)
@@ -314,5 +318,5 @@ def test_whatever_is_typed_completion_offers_only_lines_that_differ(text):
 
 @given(st.sampled_from([*COMMANDS, "x"]), st.text(max_size=40))
 def test_no_line_breaks_a_chat(command, argument):
-    state, _ = say(begin(DIAL, "claude-opus-5"), DIAL, f"/{command} {argument}")
+    state, _ = say(initial_state(DIAL, "claude-opus-5"), DIAL, f"/{command} {argument}")
     assert not state.busy

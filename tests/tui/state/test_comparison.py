@@ -5,13 +5,13 @@ from decimal import Decimal
 import pytest
 from tests.tui.state.steps import KEPT, USAGE, do, ended, had, say, told
 
-from pondero.tui.state import Past, actions, effects, figures, reduce
+from pondero.tui.state import ThreadMessage, actions, column_figures, effects, reduce
 
 
 def recalled(state, dial, asked):
     (recall,) = asked
-    past = tuple(Past(n, message, USAGE) for n, message in enumerate(KEPT))
-    action = actions.Recalled(recall.purpose, recall.wishes, recall.words, past, 100.0)
+    past = tuple(ThreadMessage(n, message, USAGE) for n, message in enumerate(KEPT))
+    action = actions.LastTurnLoaded(recall.purpose, recall.wishes, recall.words, past, 100.0)
     return reduce(state, action, dial)
 
 
@@ -45,7 +45,7 @@ def test_seven_at_once_are_too_many(chat, dial):
 
 
 def test_nothing_is_compared_before_something_was_asked(chat, dial):
-    state, asked = reduce(chat, actions.Recalled("compare", ("low",)), dial)
+    state, asked = reduce(chat, actions.LastTurnLoaded("compare", ("low",)), dial)
     assert (told(state), asked) == ("there is no question yet", ())
 
 
@@ -65,11 +65,11 @@ def test_every_level_is_asked_the_same_after_the_same_messages(chat, dial):
 def test_a_column_says_what_its_answer_took(chat, dial):
     before = had(chat, dial)
     state, _ = recalled(before, dial, say(before, dial, "/retry high")[1])
-    assert figures(state.comparing.columns[1]) == ("answering…", "")
-    price = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
+    assert column_figures(state.comparing.columns[1]) == ("answering…", "")
+    price = actions.ExchangeEnded(USAGE, "stop", "as_planned", Decimal("0.25"))
     state = do(state, dial, actions.ColumnEnded(1, ended(exchanges=(price,))))
-    assert figures(state.comparing.columns[1]) == ("thinking 40 · out 5", "$0.2500 · 7 s")
-    assert figures(state.comparing.columns[0], paid=False)[1].startswith("offline")
+    assert column_figures(state.comparing.columns[1]) == ("thinking 40 · out 5", "$0.2500 · 7 s")
+    assert column_figures(state.comparing.columns[0], paid=False)[1].startswith("offline")
     assert not state.comparing.live
 
 
@@ -79,6 +79,6 @@ def test_the_main_turn_knows_nothing_of_columns(chat, dial):
         actions.ColumnEnded(0, ended()),
         actions.ColumnsArrived(((0, ()),), 1.0),
         actions.ColumnMoved(1),
-        actions.Settling(keep=True),
+        actions.ComparisonClosing(keep=True),
     ):
         assert reduce(chat, action, dial) == (chat, ())

@@ -6,7 +6,7 @@ from tests.tui.state.steps import say, told
 
 from pondero.store import load_catalog, resolve_auto
 from pondero.thinking import Policy
-from pondero.tui.state import Dial, begin, status
+from pondero.tui.state import DialView, initial_state, status
 
 SAID = {
     "claude-sonnet-4-5/med": (
@@ -72,12 +72,12 @@ SAID = {
 
 @pytest.mark.parametrize("model", SAID)
 def test_a_switch_says_provider_level_and_figure(dial, model):
-    state, _ = say(begin(dial, "gpt-5/low"), dial, f"/model {model}")
+    state, _ = say(initial_state(dial, "gpt-5/low"), dial, f"/model {model}")
     assert told(state) == "\n".join(SAID[model])
 
 
 def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
-    state, _ = say(begin(dial, "gpt-5/low"), dial, "/thinking max")
+    state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/thinking max")
     assert told(state) == (
         "  ⚠ This model has minimal low medium high; high is the highest\n"
         "  Thinking: high effort (~80% of output budget)\n"
@@ -86,31 +86,33 @@ def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
 
 
 def test_a_model_nobody_catalogued_says_whose_facts_it_gets(dial):
-    state, _ = say(begin(dial, "gpt-5/low"), dial, "/model anthropic:claude-opus-77/low")
+    state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/model anthropic:claude-opus-77/low")
     assert "⚠ Not in the catalog; treated as" in told(state)
 
 
 def test_a_name_without_a_level_keeps_the_level(dial):
-    state, _ = say(begin(dial, "gpt-5/low"), dial, "/model claude-opus-5")
+    state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/model claude-opus-5")
     assert (state.model, state.wish, state.plan.level) == ("anthropic:claude-opus-5", "low", "low")
 
 
 def test_an_unset_level_says_who_decides(dial):
-    state, _ = say(begin(dial, "gpt-5"), dial, "/model")
+    state, _ = say(initial_state(dial, "gpt-5"), dial, "/model")
     assert told(state).splitlines()[0] == "OpenAI gpt-5, thinking: as the model likes"
 
 
 def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
-    strict = Dial(load_catalog(), Policy(unsupported="strict"))
-    state, effects = say(begin(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off")
+    strict = DialView(load_catalog(), Policy(unsupported="strict"))
+    state, effects = say(
+        initial_state(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off"
+    )
     assert state.model == "anthropic:claude-opus-5"
     assert told(state).startswith("✗ google:gemini-3-pro cannot do exactly this")
     assert effects == ()
 
 
 def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):
-    dial = Dial(load_catalog(), Policy(), resolve_auto)
-    state = begin(dial, "claude-opus-5/high")
+    dial = DialView(load_catalog(), Policy(), resolve_auto)
+    state = initial_state(dial, "claude-opus-5/high")
     bare, _ = say(state, dial, "/thinking auto")
     assert "  ⚠ No calibration is adopted for anthropic:claude-opus-5" in told(bare)
     adopt("sums", "low")

@@ -17,17 +17,17 @@ from pondero.errors import (
     Unreachable,
 )
 from pondero.tui.state import (
-    Known,
-    Past,
-    Said,
-    Spoken,
-    Tally,
-    Thought,
-    Told,
-    Waiting,
+    AnswerCell,
+    NoticeCell,
+    SavedThread,
+    ThinkingCell,
+    ThreadMessage,
+    UsageTally,
+    UserCell,
+    WaitingCell,
     actions,
-    begin,
     effects,
+    initial_state,
     reduce,
 )
 from pondero.tui.state.history import MOST, PAGE
@@ -36,10 +36,12 @@ from pondero.tui.state.reduce import _HANDLERS
 
 def test_words_begin_a_turn_at_the_present_level(chat, dial):
     state, asked = say(chat, dial, "  17 * 23?  ")
-    assert asked == (effects.Ask("17 * 23?", "anthropic:claude-sonnet-4-5", "medium", "", None),)
+    assert asked == (
+        effects.AskModel("17 * 23?", "anthropic:claude-sonnet-4-5", "medium", "", None),
+    )
     assert state.busy
-    assert isinstance(state.page[-1], Said)
-    assert isinstance(state.live[0], Waiting)
+    assert isinstance(state.page[-1], UserCell)
+    assert isinstance(state.live[0], WaitingCell)
 
 
 def test_nothing_said_is_nothing_asked(chat, dial):
@@ -53,7 +55,7 @@ def test_words_said_meanwhile_wait_and_are_sent_in_their_order(chat, dial):
         assert asked == ()
     assert [asked.words for asked in state.queue] == ["and 2?", "/and 3?", "and 4?"]
     state, asked = reduce(state, actions.Unqueued(), dial)
-    assert asked == (effects.Restore("and 4?"),)
+    assert asked == (effects.RestoreInput("and 4?"),)
     for words in ("and 2?", "/and 3?"):
         state, asked = reduce(state, ended(), dial)
         assert [each.words for each in asked] == [words]
@@ -67,7 +69,7 @@ def test_what_waits_is_held_after_a_stop_or_an_error(chat, dial, how):
     state, _ = say(state, dial, "b")
     state, asked = reduce(state, ended(**how), dial)
     assert (state.busy, [each.words for each in state.queue]) == (False, ["b"])
-    assert not [each for each in asked if isinstance(each, effects.Ask)]
+    assert not [each for each in asked if isinstance(each, effects.AskModel)]
     state, asked = say(state, dial, "")
     assert [each.words for each in asked] == ["b"]
     assert state.queue == ()
@@ -75,13 +77,13 @@ def test_what_waits_is_held_after_a_stop_or_an_error(chat, dial, how):
 
 def test_a_turn_that_ended_stands_on_the_page(chat, dial):
     state = had(chat, dial)
-    assert [type(cell) for cell in state.page[-3:]] == [Said, Thought, Spoken]
+    assert [type(cell) for cell in state.page[-3:]] == [UserCell, ThinkingCell, AnswerCell]
     assert state.page[-1].text == "It is 391."
     assert (state.busy, state.live, state.count, state.verdict) == (False, (), 2, "as_planned")
 
 
 def test_tokens_and_money_add_up(chat, dial):
-    price = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
+    price = actions.ExchangeEnded(USAGE, "stop", "as_planned", Decimal("0.25"))
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(price, price)))
     tally = state.tally
     assert (tally.input, tally.thinking, tally.output, tally.cost) == (20, 80, 10, Decimal("0.50"))
@@ -89,22 +91,22 @@ def test_tokens_and_money_add_up(chat, dial):
 
 
 def test_one_unknown_price_makes_the_sum_unknown(chat, dial):
-    known = actions.Exchanged(USAGE, "stop", "as_planned", Decimal("0.25"))
-    unknown = actions.Exchanged(USAGE, "stop", "as_planned")
+    known = actions.ExchangeEnded(USAGE, "stop", "as_planned", Decimal("0.25"))
+    unknown = actions.ExchangeEnded(USAGE, "stop", "as_planned")
     assert do(say(chat, dial, "a")[0], dial, ended(exchanges=(known, unknown))).tally.cost is None
 
 
 def test_a_count_that_no_service_said_is_unknown_and_not_nothing(chat, dial):
-    silent = actions.Exchanged(Usage(input=10, output=5), "stop", "unknown")
+    silent = actions.ExchangeEnded(Usage(input=10, output=5), "stop", "unknown")
     tally = do(say(chat, dial, "a")[0], dial, ended(exchanges=(silent, silent))).tally
     assert (tally.input, tally.thinking, tally.output) == (20, None, 10)
 
 
 def test_a_repair_that_is_made_every_time_is_spoken_of_once(chat, dial):
-    repaired = actions.Exchanged(USAGE, "stop", "as_planned", notes=("without a summary",))
+    repaired = actions.ExchangeEnded(USAGE, "stop", "as_planned", notes=("without a summary",))
     for _ in range(2):
         chat = do(say(chat, dial, "a")[0], dial, ended(exchanges=(repaired,)))
-    assert [c.lines for c in chat.page if isinstance(c, Told) and c.tone == "warning"] == [
+    assert [c.lines for c in chat.page if isinstance(c, NoticeCell) and c.tone == "warning"] == [
         ("⚠ without a summary",)
     ]
 
@@ -115,49 +117,49 @@ def test_a_repair_that_is_made_every_time_is_spoken_of_once(chat, dial):
 @pytest.mark.parametrize("hard", [False, True])
 def test_esc_and_ctrl_c_stop_the_answer(chat, dial, hard):
     busy, _ = say(chat, dial, "17 * 23?")
-    state, asked = reduce(busy, actions.Interrupted(hard=hard), dial)
+    state, asked = reduce(busy, actions.TurnInterrupted(hard=hard), dial)
     assert asked == (effects.Stop(),)
     assert state.busy
 
 
 def test_what_came_before_a_stop_is_kept_and_marked(chat, dial):
-    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.Arrived(ANSWER[:7], 106.0))
+    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.EventsArrived(ANSWER[:7], 106.0))
     state, asked = reduce(busy, ended(stopped=True, exchanges=()), dial)
-    assert state.page[-1] == Spoken(
+    assert state.page[-1] == AnswerCell(
         key=state.page[-1].key, text="It is ", cut="stopped here", number=0
     )
     assert asked == ()
 
 
 def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
-    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.Arrived(ANSWER[:3], 106.0))
+    busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.EventsArrived(ANSWER[:3], 106.0))
     state, asked = reduce(busy, ended(stopped=True, kept=(), exchanges=()), dial)
-    assert asked == (effects.Restore("17 * 23?"),)
+    assert asked == (effects.RestoreInput("17 * 23?"),)
     assert state.count == 0
     assert told(state) == "stopped before an answer; your words are back"
-    assert not any(cell.live for cell in state.page if isinstance(cell, Thought))
+    assert not any(cell.live for cell in state.page if isinstance(cell, ThinkingCell))
 
 
 def test_what_was_attached_meanwhile_stays_when_a_turn_gives_its_files_back(chat, dial):
     first, second = Text("first.md:\n1"), Text("second.md:\n2")
-    busy, _ = say(do(chat, dial, actions.Attached((first,))), dial, "17 * 23?")
-    busy = do(busy, dial, actions.Attached((second,)))
+    busy, _ = say(do(chat, dial, actions.FilesAttached((first,))), dial, "17 * 23?")
+    busy = do(busy, dial, actions.FilesAttached((second,)))
     state = do(busy, dial, ended(error=Timeout("x"), kept=(), exchanges=()))
     assert state.attached == (first, second)
 
 
 def test_ctrl_c_leaves_when_it_is_said_twice_in_a_row(chat, dial):
-    once, asked = reduce(chat, actions.Interrupted(hard=True), dial)
+    once, asked = reduce(chat, actions.TurnInterrupted(hard=True), dial)
     assert asked == ()
     assert "Ctrl+C again" in once.hint
-    assert reduce(once, actions.Interrupted(hard=True), dial)[1] == (effects.Quit(),)
-    typed = do(once, dial, actions.Typed())
-    assert reduce(typed, actions.Interrupted(hard=True), dial)[1] == ()
+    assert reduce(once, actions.TurnInterrupted(hard=True), dial)[1] == (effects.Quit(),)
+    typed = do(once, dial, actions.KeyTyped())
+    assert reduce(typed, actions.TurnInterrupted(hard=True), dial)[1] == ()
 
 
 def test_esc_alone_never_leaves(chat, dial):
-    state = do(chat, dial, actions.Interrupted(), actions.Interrupted())
-    assert reduce(state, actions.Interrupted(), dial)[1] == ()
+    state = do(chat, dial, actions.TurnInterrupted(), actions.TurnInterrupted())
+    assert reduce(state, actions.TurnInterrupted(), dial)[1] == ()
 
 
 # -- trouble --------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ def test_trouble_is_a_sentence_and_a_way_on(chat, dial, error, way):
     assert first.startswith(f"✗ {error}")
     assert second.startswith("  → ")
     assert way in second
-    assert asked == (effects.Restore("a"),)
+    assert asked == (effects.RestoreInput("a"),)
     assert not state.busy
 
 
@@ -189,7 +191,7 @@ def test_a_failed_turn_can_simply_be_tried_again(chat, dial):
     failed = do(say(chat, dial, "a")[0], dial, ended(error=Timeout("x"), kept=(), exchanges=()))
     state = had(failed, dial)
     assert state.count == 2
-    assert [cell.number for cell in state.page if isinstance(cell, Said)] == [None, 0]
+    assert [cell.number for cell in state.page if isinstance(cell, UserCell)] == [None, 0]
 
 
 @pytest.mark.parametrize(
@@ -204,10 +206,10 @@ def test_a_failed_turn_can_simply_be_tried_again(chat, dial):
     ],
 )
 def test_an_odd_end_is_spoken_of(chat, dial, exchange, said):
-    odd = actions.Exchanged(USAGE, *exchange)
+    odd = actions.ExchangeEnded(USAGE, *exchange)
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(odd,)))
     assert said in "\n".join(
-        line for cell in state.page if isinstance(cell, Told) for line in cell.lines
+        line for cell in state.page if isinstance(cell, NoticeCell) for line in cell.lines
     )
 
 
@@ -216,38 +218,43 @@ def test_where_nothing_can_be_written_the_chat_goes_on_and_says_so_once(chat, di
     once = do(say(chat, dial, "a")[0], dial, full)
     assert told(once) == "⚠ the disk is full\n  → the chat goes on, unsaved"
     twice = do(say(once, dial, "a")[0], dial, full)
-    assert isinstance(twice.page[-1], Said | Spoken | Thought)
+    assert isinstance(twice.page[-1], UserCell | AnswerCell | ThinkingCell)
     assert twice.unsaved == "the disk is full"
-    assert do(say(twice, dial, "a")[0], dial, ended(thread=Known("k3x9"))).unsaved is None
+    assert do(say(twice, dial, "a")[0], dial, ended(thread=SavedThread("k3x9"))).unsaved is None
 
 
 # -- thoughts -------------------------------------------------------------------------------------
 
 
 def thoughts(state):
-    return [cell for cell in (*state.page, *state.live) if isinstance(cell, Thought)]
+    return [cell for cell in (*state.page, *state.live) if isinstance(cell, ThinkingCell)]
 
 
 def test_the_newest_thought_opens_and_folds(chat, dial):
     state = had(chat, dial, turns=2)
-    assert [t.open for t in thoughts(do(state, dial, actions.Toggled()))] == [False, True]
-    assert thoughts(do(state, dial, actions.Toggled(), actions.Toggled())) == thoughts(state)
+    assert [t.open for t in thoughts(do(state, dial, actions.ThinkingToggled()))] == [False, True]
+    assert thoughts(
+        do(state, dial, actions.ThinkingToggled(), actions.ThinkingToggled())
+    ) == thoughts(state)
 
 
 def test_any_thought_opens_by_its_key(chat, dial):
     state = had(chat, dial, turns=2)
     first = thoughts(state)[0]
-    assert [t.open for t in thoughts(do(state, dial, actions.Toggled(first.key)))] == [True, False]
+    assert [t.open for t in thoughts(do(state, dial, actions.ThinkingToggled(first.key)))] == [
+        True,
+        False,
+    ]
 
 
 def test_all_thoughts_open_and_fold_and_so_do_those_to_come(chat, dial):
-    state = do(had(chat, dial, turns=2), dial, actions.ToggledAll())
+    state = do(had(chat, dial, turns=2), dial, actions.AllThinkingToggled())
     assert all(t.open for t in thoughts(had(state, dial)))
-    assert not any(t.open for t in thoughts(do(state, dial, actions.ToggledAll())))
+    assert not any(t.open for t in thoughts(do(state, dial, actions.AllThinkingToggled())))
 
 
 def test_without_thoughts_there_is_nothing_to_open(chat, dial):
-    assert do(chat, dial, actions.Toggled()).hint == "there is no thinking to open"
+    assert do(chat, dial, actions.ThinkingToggled()).hint == "there is no thinking to open"
 
 
 # -- the page -------------------------------------------------------------------------------------
@@ -257,7 +264,7 @@ def past(first, last):
     """Messages of a long thread, by turns."""
     roles = ("user", "assistant")
     return tuple(
-        Past(n, Message(roles[n % 2], (Text(f"message {n}"),)), Usage(input=n, total=n))
+        ThreadMessage(n, Message(roles[n % 2], (Text(f"message {n}"),)), Usage(input=n, total=n))
         for n in range(first, last)
     )
 
@@ -271,7 +278,7 @@ def long(chat, dial):
     """A thread of 1,000 messages, just opened."""
     return do(
         chat, dial,
-        actions.Opened(model="gpt-5", wish="low", thread=Known("k3x9"), past=past(1000 - PAGE, 1000), count=1000),
+        actions.ThreadOpened(model="gpt-5", wish="low", thread=SavedThread("k3x9"), past=past(1000 - PAGE, 1000), count=1000),
     )  # fmt: skip
 
 
@@ -284,16 +291,17 @@ def test_a_thread_opens_at_its_end_with_its_model_and_level(long):
 def test_of_long_messages_only_a_screenful_is_shown_and_begins_with_a_question(chat, dial):
     roles = ("user", "assistant")
     thread = tuple(
-        Past(n, Message(roles[n % 2], (Text("a line\n" * (30 * (n % 2) + 1)),))) for n in range(20)
+        ThreadMessage(n, Message(roles[n % 2], (Text("a line\n" * (30 * (n % 2) + 1)),)))
+        for n in range(20)
     )
-    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=20))
+    state = do(chat, dial, actions.ThreadOpened(model="gpt-5", past=thread, count=20))
     assert [cell.number for cell in state.page] == [14, 15, 16, 17, 18, 19]
     assert (state.first, state.last) == (14, 20)
     assert reduce(state, actions.Scrolled("older"), dial)[1] == (effects.Fetch(0, 20),)
 
 
 def test_a_thread_of_a_model_nobody_knows_now_goes_on_with_the_present_one(chat, dial):
-    state = do(chat, dial, actions.Opened(model="nobody:nothing", past=past(0, 2), count=2))
+    state = do(chat, dial, actions.ThreadOpened(model="nobody:nothing", past=past(0, 2), count=2))
     assert state.model == chat.model
     assert "nobody:nothing is not known here" in told(state)
 
@@ -302,39 +310,39 @@ def test_scrolling_up_asks_for_older_messages_and_the_page_stays_bounded(long, d
     state = long
     while state.first:
         state, (fetch,) = reduce(state, actions.Scrolled("older"), dial)
-        state = do(state, dial, actions.Turned(past(fetch.first, fetch.last), fetch.first))
+        state = do(state, dial, actions.PageLoaded(past(fetch.first, fetch.last), fetch.first))
         assert len(state.page) <= MOST
         assert numbers(state) == list(range(state.first, state.last))
     assert reduce(state, actions.Scrolled("older"), dial)[1] == ()
 
 
 def test_scrolling_down_again_comes_back_to_the_end(long, dial):
-    state = do(long, dial, actions.Turned(past(0, MOST), 0))
+    state = do(long, dial, actions.PageLoaded(past(0, MOST), 0))
     while state.last < state.count:
         state, (fetch,) = reduce(state, actions.Scrolled("newer"), dial)
-        state = do(state, dial, actions.Turned(past(fetch.first, fetch.last), fetch.first))
+        state = do(state, dial, actions.PageLoaded(past(fetch.first, fetch.last), fetch.first))
         assert numbers(state) == list(range(state.first, state.last))
     assert reduce(state, actions.Scrolled("newer"), dial)[1] == ()
 
 
 def test_what_was_on_the_page_already_is_the_same_cell(long, dial):
-    state = do(long, dial, actions.Turned(past(960, 1000), 960))
+    state = do(long, dial, actions.PageLoaded(past(960, 1000), 960))
     assert state.page[-20:] == long.page[-20:]
     assert [cell.key for cell in state.page[-20:]] == [cell.key for cell in long.page[-20:]]
 
 
 def test_a_turn_had_here_is_shown_once_when_the_page_moves(long, dial):
     state = had(long, dial)
-    kept = (*past(980, 1000), *(Past(1000 + n, message) for n, message in enumerate(KEPT)))
-    assert do(state, dial, actions.Turned(kept, 980)).page == state.page
+    kept = (*past(980, 1000), *(ThreadMessage(1000 + n, message) for n, message in enumerate(KEPT)))
+    assert do(state, dial, actions.PageLoaded(kept, 980)).page == state.page
 
 
 def test_words_said_while_an_older_part_is_read_bring_the_end_back(long, dial):
-    state = do(long, dial, actions.Turned(past(0, MOST), 0))
+    state = do(long, dial, actions.PageLoaded(past(0, MOST), 0))
     state, asked = say(state, dial, "and now?")
     assert asked[0] == effects.Fetch(1000 - PAGE, 1000)
-    assert isinstance(asked[1], effects.Ask)
-    state = do(state, dial, actions.Turned(past(1000 - PAGE, 1000), 1000 - PAGE))
+    assert isinstance(asked[1], effects.AskModel)
+    state = do(state, dial, actions.PageLoaded(past(1000 - PAGE, 1000), 1000 - PAGE))
     assert state.page[-1].text == "and now?"
 
 
@@ -342,13 +350,16 @@ def test_an_answer_that_comes_while_an_older_part_is_read_is_there_when_it_is_sc
     long, dial
 ):
     state, _ = say(long, dial, "17 * 23?")
-    state = do(state, dial, actions.Turned(past(0, MOST), 0), ended())
+    state = do(state, dial, actions.PageLoaded(past(0, MOST), 0), ended())
     assert (state.last, state.count) == (MOST, 1002)
     assert numbers(state) == list(range(MOST))
     while state.last < state.count:
         state, (fetch,) = reduce(state, actions.Scrolled("newer"), dial)
-        thread = (*past(0, 1000), *(Past(1000 + n, message) for n, message in enumerate(KEPT)))
-        state = do(state, dial, actions.Turned(thread[fetch.first : fetch.last], fetch.first))
+        thread = (
+            *past(0, 1000),
+            *(ThreadMessage(1000 + n, message) for n, message in enumerate(KEPT)),
+        )
+        state = do(state, dial, actions.PageLoaded(thread[fetch.first : fetch.last], fetch.first))
     assert state.page[-1].text == "It is 391."
 
 
@@ -361,47 +372,47 @@ def test_a_long_sitting_does_not_fill_the_page(chat, dial):
 def test_results_stand_with_their_calls(chat, dial):
     call = ToolCall("c1", "get_weather", {"city": "Paris"})
     thread = (
-        Past(0, Message("user", (Text("weather?"),))),
-        Past(1, Message("assistant", (call,))),
-        Past(2, Message("user", (ToolResult("c1", (Text("sunny"),)),))),
-        Past(3, Message("assistant", (Text("It is sunny."),))),
+        ThreadMessage(0, Message("user", (Text("weather?"),))),
+        ThreadMessage(1, Message("assistant", (call,))),
+        ThreadMessage(2, Message("user", (ToolResult("c1", (Text("sunny"),)),))),
+        ThreadMessage(3, Message("assistant", (Text("It is sunny."),))),
     )
-    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=4))
+    state = do(chat, dial, actions.ThreadOpened(model="gpt-5", past=thread, count=4))
     assert state.page[1].line == '⚙ get_weather(city="Paris")'
     assert state.page[1].result == "sunny"
     assert len(state.page) == 3
-    assert do(state, dial, actions.Turned(thread, 0)).page == state.page
+    assert do(state, dial, actions.PageLoaded(thread, 0)).page == state.page
 
 
 def test_a_thread_that_is_opened_shows_its_thinking(chat, dial):
     parts = (Thinking("let me see"), Text("It is 391."))
     answer = Message("assistant", parts, Origin("openai", "gpt-5", "low"))
-    thread = (Past(0, answer, Usage(thinking=40), 6.5),)
-    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    thread = (ThreadMessage(0, answer, Usage(thinking=40), 6.5),)
+    state = do(chat, dial, actions.ThreadOpened(model="gpt-5", past=thread, count=1))
     assert state.page[0].line == "▸ thought 40 tokens · low · summary"
     assert state.page[0].text == "let me see"
 
 
 def test_thinking_that_was_never_shown_is_spoken_of_when_its_thread_is_opened(chat, dial):
     answer = Message("assistant", (Text("391"),), Origin("openai", "gpt-5", "low"))
-    thread = (Past(0, answer, Usage(thinking=640)),)
-    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    thread = (ThreadMessage(0, answer, Usage(thinking=640)),)
+    state = do(chat, dial, actions.ThreadOpened(model="gpt-5", past=thread, count=1))
     assert state.page[0].line == "· thought 640 tokens · low · not shown by the service"
 
 
 def test_a_thread_that_is_opened_has_taken_what_it_took_before(chat, dial):
     answer = Message("assistant", (Text("391"),), Origin("openai", "gpt-5", "low"))
-    thread = (Past(0, answer, USAGE, cost=Decimal("0.25")),)
-    before = Tally(input=100, thinking=400, output=50, used=True, cost=Decimal("2.50"))
-    opened = actions.Opened(model="gpt-5", past=thread, count=1, tally=before)
+    thread = (ThreadMessage(0, answer, USAGE, cost=Decimal("0.25")),)
+    before = UsageTally(input=100, thinking=400, output=50, used=True, cost=Decimal("2.50"))
+    opened = actions.ThreadOpened(model="gpt-5", past=thread, count=1, tally=before)
     tally = do(chat, dial, opened).tally
     assert (tally.input, tally.thinking, tally.cost) == (100, 400, Decimal("2.50"))
     assert (tally.last, tally.last_cost, tally.context) == (USAGE, Decimal("0.25"), 55)
 
 
 def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):
-    thread = (Past(0, Message("assistant", (Text("It is"),)), partial=True),)
-    state = do(chat, dial, actions.Opened(model="gpt-5", past=thread, count=1))
+    thread = (ThreadMessage(0, Message("assistant", (Text("It is"),)), partial=True),)
+    state = do(chat, dial, actions.ThreadOpened(model="gpt-5", past=thread, count=1))
     assert state.page[0].cut == "stopped here"
 
 
@@ -411,20 +422,22 @@ def test_a_partial_answer_is_marked_when_it_is_read_again(chat, dial):
 def test_beside_a_long_context_the_policy_caps_the_budget():
     from pondero.client import load_catalog
     from pondero.thinking import Policy
-    from pondero.tui.state import Dial
+    from pondero.tui.state import DialView
 
-    capped = Dial(load_catalog(), Policy(context_cap=10_000))
-    state = begin(capped, "claude-sonnet-4-5/medium")
-    long = actions.Exchanged(Usage(input=150_001, total=150_001), "stop", "as_planned")
+    capped = DialView(load_catalog(), Policy(context_cap=10_000))
+    state = initial_state(capped, "claude-sonnet-4-5/medium")
+    long = actions.ExchangeEnded(Usage(input=150_001, total=150_001), "stop", "as_planned")
     state = do(say(state, capped, "a")[0], capped, ended(exchanges=(long,)))
     state, (ask,) = say(state, capped, "b")
     assert ask.context == 150_001
     assert (state.plan.budget, state.plan.nominal) == (10_000, 43_008)
     assert [note.code for note in state.plan.adjustments] == ["context_cap"]
-    warned = [cell for cell in state.page if isinstance(cell, Told) and cell.tone == "warning"]
+    warned = [
+        cell for cell in state.page if isinstance(cell, NoticeCell) and cell.tone == "warning"
+    ]
     assert "the policy caps thinking there at 10,000" in warned[-1].lines[0]
     again, _ = say(do(state, capped, ended(exchanges=(long,))), capped, "c")
-    assert sum(isinstance(c, Told) and c.tone == "warning" for c in again.page) == len(warned)
+    assert sum(isinstance(c, NoticeCell) and c.tone == "warning" for c in again.page) == len(warned)
 
 
 def test_there_is_a_handler_for_every_action():

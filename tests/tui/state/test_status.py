@@ -10,10 +10,10 @@ from tests.tui.state.steps import USAGE, do, ended, had, say
 from pondero.canon import Usage
 from pondero.client import load_catalog
 from pondero.thinking import Policy
-from pondero.tui.state import BETWEEN, Dial, actions, begin, status
-from pondero.tui.state.state import money
+from pondero.tui.state import BETWEEN, DialView, actions, initial_state, status
+from pondero.tui.state.state import as_cost
 
-DIAL = Dial(load_catalog(), Policy())
+DIAL = DialView(load_catalog(), Policy())
 
 
 def line(state, width=200):
@@ -37,7 +37,7 @@ def test_it_says_model_level_context_tokens_cost_and_verdict(chat, dial):
     ],
 )
 def test_it_says_the_level_asked_for_and_what_comes_of_it(dial, model, said):
-    assert line(begin(dial, model)) == said
+    assert line(initial_state(dial, model)) == said
 
 
 def test_a_narrow_line_drops_the_least_first(chat, dial):
@@ -59,12 +59,12 @@ COLUMNS = 80 - 2  # the screen's, without the space at both ends
 )
 def test_cost_and_output_are_never_left_out_on_80_columns(dial, model, cost, unsaved):
     usage = Usage(input=987_654, output=1_234_567, thinking=1_234_567)
-    exchange = actions.Exchanged(usage, "stop", "as_planned", cost)
-    begun = say(begin(dial, model), dial, "a")[0]
+    exchange = actions.ExchangeEnded(usage, "stop", "as_planned", cost)
+    begun = say(initial_state(dial, model), dial, "a")[0]
     state = do(begun, dial, ended(exchanges=(exchange,), unsaved=unsaved))
     said = line(state, COLUMNS)
     assert len(said) <= COLUMNS
-    assert f" · out 1,234,567 · {money(cost) if cost else 'cost unknown'}" in said
+    assert f" · out 1,234,567 · {as_cost(cost) if cost else 'cost unknown'}" in said
     assert said.startswith(state.name[:15])
     assert ("unsaved" in said) == bool(unsaved)
 
@@ -74,18 +74,18 @@ def test_where_nothing_is_paid_no_cost_is_missed(chat, dial):
 
 
 def test_a_verdict_that_is_not_known_is_not_shown(chat, dial):
-    unknown = actions.Exchanged(USAGE, "stop", "unknown")
+    unknown = actions.ExchangeEnded(USAGE, "stop", "unknown")
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(unknown,)))
     assert line(state).endswith("cost unknown")
 
 
 def test_an_odd_verdict_and_an_unsaved_chat_outlive_the_figures(chat, dial):
-    odd = actions.Exchanged(USAGE, "stop", "did_not_think")
+    odd = actions.ExchangeEnded(USAGE, "stop", "did_not_think")
     state = do(say(chat, dial, "a")[0], dial, ended(exchanges=(odd,), unsaved="the disk is full"))
     assert line(state, 60) == "claude-sonnet-4-5 · medium · unsaved · did not think"
 
 
 @given(st.integers(0, 200))
 def test_it_never_overflows_but_for_the_model(width):
-    state = had(begin(DIAL, "claude-sonnet-4-5/medium"), DIAL)
+    state = had(initial_state(DIAL, "claude-sonnet-4-5/medium"), DIAL)
     assert len(line(state, width)) <= max(width, len(state.name))

@@ -22,9 +22,17 @@ from pondero.canon import (
 )
 from pondero.client import load_catalog
 from pondero.thinking import Policy
-from pondero.tui.state import Called, Dial, Spoken, Thought, Waiting, actions, begin
+from pondero.tui.state import (
+    AnswerCell,
+    DialView,
+    ThinkingCell,
+    ToolCallCell,
+    WaitingCell,
+    actions,
+    initial_state,
+)
 
-DIAL = Dial(load_catalog(), Policy())
+DIAL = DialView(load_catalog(), Policy())
 
 
 @pytest.fixture
@@ -33,7 +41,7 @@ def busy(chat, dial):
 
 
 def live(state, dial, *events, at=106.0):
-    return do(state, dial, actions.Arrived(events, at)).live
+    return do(state, dial, actions.EventsArrived(events, at)).live
 
 
 def test_before_anything_comes_the_seconds_are_counted(busy, dial):
@@ -42,20 +50,20 @@ def test_before_anything_comes_the_seconds_are_counted(busy, dial):
 
 
 def test_thinking_counts_seconds_and_tokens_while_it_goes_on(busy, dial):
-    began = do(busy, dial, actions.Arrived(ANSWER[:2], 101.0))
+    began = do(busy, dial, actions.EventsArrived(ANSWER[:2], 101.0))
     (thought,) = live(began, dial, ThinkingDelta(0, "x" * 4_960), at=107.2)
     assert thought.line == "thinking… 6 s · ~1,240 tokens"
 
 
 def test_it_folds_to_one_line_when_it_is_over(busy, dial):
-    began = do(busy, dial, actions.Arrived(ANSWER[:2], 101.0))
+    began = do(busy, dial, actions.EventsArrived(ANSWER[:2], 101.0))
     thought, *_ = live(began, dial, *ANSWER[2:], at=107.2)
     assert thought.line == "▸ thought 6 s · 40 tokens · medium · summary"
     assert not thought.open
 
 
 def test_minutes_are_said_as_minutes():
-    assert Thought(key=1, seconds=125.0, tokens=9).line == "· thought 2 min 5 s · 9 tokens"
+    assert ThinkingCell(key=1, seconds=125.0, tokens=9).line == "· thought 2 min 5 s · 9 tokens"
 
 
 def test_a_redacted_thought_says_so(busy, dial):
@@ -74,7 +82,7 @@ def test_thinking_that_was_counted_and_never_shown_says_so(busy, dial):
 def test_an_empty_thought_beside_a_readable_one_takes_no_line(busy, dial):
     empty = (PartStart(2, "thinking"), PartEnd(2, Thinking("")))
     cells = live(busy, dial, *ANSWER[:9], *empty, ANSWER[9])
-    assert [type(cell) for cell in cells] == [Thought, Spoken]
+    assert [type(cell) for cell in cells] == [ThinkingCell, AnswerCell]
 
 
 def test_an_empty_thought_that_cost_nothing_takes_no_line(busy, dial):
@@ -89,7 +97,7 @@ def test_several_thoughts_of_a_turn_stand_apart_and_are_guessed_at(busy, dial):
         PartEnd(2, Thinking("wait, " * 20)),
     )
     cells = live(busy, dial, *ANSWER[:9], *second, ANSWER[9])
-    lines = [cell.line for cell in cells if isinstance(cell, Thought)]
+    lines = [cell.line for cell in cells if isinstance(cell, ThinkingCell)]
     assert lines == [
         "▸ thought ~2 tokens · medium · summary",
         "▸ thought ~30 tokens · medium · summary",
@@ -106,29 +114,29 @@ def test_a_tool_call_is_shown_and_so_is_the_exchange_after_it(busy, dial):
         Finished("tool_calls", Usage(thinking=0)),
     )
     cells = live(busy, dial, *first, *ANSWER)
-    assert [type(cell) for cell in cells] == [Called, Thought, Spoken]
+    assert [type(cell) for cell in cells] == [ToolCallCell, ThinkingCell, AnswerCell]
     assert cells[0].line == '⚙ get_weather(city="Paris")'
 
 
 def test_events_after_the_end_of_a_turn_change_nothing(chat, dial):
-    assert do(chat, dial, actions.Arrived(ANSWER, 106.0)) == chat
+    assert do(chat, dial, actions.EventsArrived(ANSWER, 106.0)) == chat
 
 
 @given(st.lists(st.integers(0, len(ANSWER)), max_size=6))
 def test_however_events_fall_into_frames_the_page_is_the_same(cuts):
-    state, _ = say(begin(DIAL, "claude-sonnet-4-5/medium"), DIAL, "17 * 23?")
+    state, _ = say(initial_state(DIAL, "claude-sonnet-4-5/medium"), DIAL, "17 * 23?")
     whole = live(state, DIAL, *ANSWER)
     edges = [0, *sorted(cuts), len(ANSWER)]
     for first, last in pairwise(edges):
-        state = do(state, DIAL, actions.Arrived(ANSWER[first:last], 106.0))
+        state = do(state, DIAL, actions.EventsArrived(ANSWER[first:last], 106.0))
     assert state.live == whole
 
 
 def test_a_frame_in_which_nothing_happens_changes_no_cell(busy, dial):
-    state = do(busy, dial, actions.Arrived(ANSWER[:3], 106.0))
-    again = do(state, dial, actions.Arrived((), 106.4))
+    state = do(busy, dial, actions.EventsArrived(ANSWER[:3], 106.0))
+    again = do(state, dial, actions.EventsArrived((), 106.4))
     assert all(one is other for one, other in zip(state.live, again.live, strict=True))
 
 
 def test_nothing_waits_any_more_when_something_came(busy, dial):
-    assert not any(isinstance(cell, Waiting) for cell in live(busy, dial, *ANSWER[:2]))
+    assert not any(isinstance(cell, WaitingCell) for cell in live(busy, dial, *ANSWER[:2]))

@@ -5,28 +5,28 @@ No screen and no client: actions in, a new state and effects out.
 
 from . import actions, effects
 from .actions import Action
-from .catalog_view import Choice, Dial
-from .cells import Called, Cell, Said, Spoken, Thought, Told, Waiting
+from .catalog_view import Choice, DialView
+from .cells import AnswerCell, Cell, NoticeCell, ThinkingCell, ToolCallCell, UserCell, WaitingCell
 from .commands import COMMANDS, completions
-from .comparison import figures
+from .comparison import column_figures
 from .effects import Effect
 from .history import PAGE
-from .reduce import begin, reduce
-from .search import place
+from .reduce import initial_state, reduce
+from .search import place_value
 from .state import (
-    Asked,
-    Choosing,
+    ChatState,
     Column,
-    Comparison,
-    Known,
-    Listing,
-    Past,
+    ComparisonState,
+    DraftQuestion,
+    PickerState,
     Proposal,
-    State,
-    Tally,
+    SavedThread,
+    ThreadMessage,
+    ThreadPaneState,
+    UsageTally,
     Word,
 )
-from .status import BETWEEN, Piece, status, waiting
+from .status import BETWEEN, StatusPiece, queued_lines, status
 from .turn import trouble
 
 __all__ = [
@@ -34,36 +34,36 @@ __all__ = [
     "COMMANDS",
     "PAGE",
     "Action",
-    "Asked",
-    "Called",
+    "AnswerCell",
     "Cell",
+    "ChatState",
     "Choice",
-    "Choosing",
     "Column",
-    "Comparison",
-    "Dial",
+    "ComparisonState",
+    "DialView",
+    "DraftQuestion",
     "Effect",
-    "Known",
-    "Listing",
-    "Past",
-    "Piece",
+    "NoticeCell",
+    "PickerState",
     "Proposal",
-    "Said",
-    "Spoken",
-    "State",
-    "Tally",
-    "Thought",
-    "Told",
-    "Waiting",
+    "SavedThread",
+    "StatusPiece",
+    "ThinkingCell",
+    "ThreadMessage",
+    "ThreadPaneState",
+    "ToolCallCell",
+    "UsageTally",
+    "UserCell",
+    "WaitingCell",
     "Word",
     "actions",
-    "begin",
+    "column_figures",
     "completions",
     "effects",
-    "figures",
-    "place",
+    "initial_state",
+    "place_value",
+    "queued_lines",
     "reduce",
     "status",
     "trouble",
-    "waiting",
 ]

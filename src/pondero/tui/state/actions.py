@@ -10,7 +10,7 @@ from ...errors import PonderoError
 from .catalog_view import Choice
 from .cells import Tone
 from .effects import Purpose
-from .state import Asked, Known, Past, Proposal, Tally, Word
+from .state import DraftQuestion, Proposal, SavedThread, ThreadMessage, UsageTally, Word
 
 # -- the user -----------------------------------------------------------------------------------
 
@@ -22,13 +22,13 @@ class Submitted(Struct, frozen=True):
     at: float = 0.0
 
 
-class Interrupted(Struct, frozen=True):
+class TurnInterrupted(Struct, frozen=True):
     """Esc or Ctrl-C: stop the turn. ``hard`` (Ctrl-C) leaves the chat when pressed twice."""
 
     hard: bool = False
 
 
-class Typed(Struct, frozen=True):
+class KeyTyped(Struct, frozen=True):
     """A key was pressed in the input line; the hint is out of date."""
 
 
@@ -42,7 +42,7 @@ class ColumnMoved(Struct, frozen=True):
     step: int
 
 
-class Settling(Struct, frozen=True):
+class ComparisonClosing(Struct, frozen=True):
     """The user closes a comparison; ``keep``: with the chosen answer as the thread's."""
 
     keep: bool
@@ -52,19 +52,19 @@ class PaneToggled(Struct, frozen=True):
     """The user opened the pane of threads, or closed it."""
 
 
-class Sought(Struct, frozen=True):
+class SearchTyped(Struct, frozen=True):
     """The user looks for other words in the pane."""
 
     words: str
 
 
-class Switched(Struct, frozen=True):
+class ThreadPickedInPane(Struct, frozen=True):
     """The user picked a thread in the pane; an empty id is a new one."""
 
     thread: str
 
 
-class Decided(Struct, frozen=True):
+class ApprovalDecided(Struct, frozen=True):
     """The user decided about a call."""
 
     id: int
@@ -75,7 +75,7 @@ class PickerOpened(Struct, frozen=True):
     """The user opened the picker of levels."""
 
 
-class Picked(Struct, frozen=True):
+class ItemPicked(Struct, frozen=True):
     """Something was picked from the list."""
 
     value: str
@@ -85,13 +85,13 @@ class Dismissed(Struct, frozen=True):
     """The list was closed without a choice."""
 
 
-class Toggled(Struct, frozen=True):
+class ThinkingToggled(Struct, frozen=True):
     """A thought was opened or folded: this one, or the newest."""
 
     key: int | None = None
 
 
-class ToggledAll(Struct, frozen=True):
+class AllThinkingToggled(Struct, frozen=True):
     """All thoughts were opened, or folded."""
 
 
@@ -104,14 +104,14 @@ class Scrolled(Struct, frozen=True):
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-class Arrived(Struct, frozen=True):
+class EventsArrived(Struct, frozen=True):
     """These events came since the last frame, perhaps none; ``at`` is now."""
 
     events: tuple[Event, ...]
     at: float
 
 
-class Exchanged(Struct, frozen=True):
+class ExchangeEnded(Struct, frozen=True):
     """One exchange of a turn is over. ``notes`` are the repairs made while it was sent."""
 
     usage: Usage
@@ -121,7 +121,7 @@ class Exchanged(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class TurnEnded(Struct, frozen=True, kw_only=True):
     """The turn is over. ``kept`` are the messages it added to the thread; ``error`` broke it off.
 
     ``thread`` is where they were written; None where they could not be, and ``unsaved`` says why.
@@ -129,23 +129,23 @@ class Ended(Struct, frozen=True, kw_only=True):
 
     at: float
     kept: tuple[Message, ...] = ()
-    exchanges: tuple[Exchanged, ...] = ()
+    exchanges: tuple[ExchangeEnded, ...] = ()
     stopped: bool = False
     error: PonderoError | None = None
-    thread: Known | None = None
+    thread: SavedThread | None = None
     unsaved: str | None = None
 
 
-class Returned(Struct, frozen=True):
+class WordsReturned(Struct, frozen=True):
     """Words that were not answered came back while another thread was shown; they wait here."""
 
     words: str
 
 
-class Answered(Struct, frozen=True):
+class BackgroundTurnEnded(Struct, frozen=True):
     """A turn ended while another thread was shown; ``whole``: without an error."""
 
-    thread: Known | None
+    thread: SavedThread | None
     whole: bool = True
 
 
@@ -160,14 +160,14 @@ class ColumnEnded(Struct, frozen=True):
     """The answer of one column is over."""
 
     column: int
-    ended: Ended
+    ended: TurnEnded
 
 
-class Settled(Struct, frozen=True):
+class ComparisonClosed(Struct, frozen=True):
     """A comparison was closed: ``past`` is the turn that the thread has now, if it is another."""
 
-    past: tuple[Past, ...] = ()
-    thread: Known | None = None
+    past: tuple[ThreadMessage, ...] = ()
+    thread: SavedThread | None = None
     unsaved: str | None = None
     lines: tuple[str, ...] = ()
 
@@ -178,103 +178,103 @@ class HandedOff(Struct, frozen=True):
     lines: tuple[str, ...] = ()
 
 
-class Opened(Struct, frozen=True, kw_only=True):
+class ThreadOpened(Struct, frozen=True, kw_only=True):
     """Another thread is open: its last page, its number of messages, and what they used."""
 
     model: str
     wish: str | None = None
     system: str = ""
-    thread: Known | None = None
-    past: tuple[Past, ...] = ()
+    thread: SavedThread | None = None
+    past: tuple[ThreadMessage, ...] = ()
     count: int = 0
-    tally: Tally = Tally()
+    tally: UsageTally = UsageTally()
 
 
-class Turned(Struct, frozen=True):
+class PageLoaded(Struct, frozen=True):
     """Another part of the thread was loaded: these messages, from ``first`` on."""
 
-    past: tuple[Past, ...]
+    past: tuple[ThreadMessage, ...]
     first: int
 
 
-class Offered(Struct, frozen=True):
+class ThreadsOffered(Struct, frozen=True):
     """Threads to choose from."""
 
     choices: tuple[Choice, ...]
 
 
-class Recalled(Struct, frozen=True):
+class LastTurnLoaded(Struct, frozen=True):
     """The last turn of the thread, from its question on; empty where nothing was asked yet."""
 
     purpose: Purpose
     wishes: tuple[str, ...] = ()
     words: str = ""
-    turn: tuple[Past, ...] = ()
+    turn: tuple[ThreadMessage, ...] = ()
     at: float = 0.0
 
 
-class Edited(Struct, frozen=True):
+class QuestionEdited(Struct, frozen=True):
     """The question of this number was edited; ``words`` is None where there was no editor."""
 
     words: str | None
     number: int
-    before: Asked
+    before: DraftQuestion
     at: float = 0.0
 
 
-class Attached(Struct, frozen=True):
+class FilesAttached(Struct, frozen=True):
     """These go with the next question."""
 
     parts: tuple[Text | Image | Blob, ...]
 
 
-class Gathered(Struct, frozen=True):
+class MentionsRead(Struct, frozen=True):
     """A question with the files it names; ``error`` is why one of them cannot be read."""
 
-    asked: Asked
+    asked: DraftQuestion
     at: float
     error: str = ""
 
 
-class Proposed(Struct, frozen=True):
+class ApprovalRequested(Struct, frozen=True):
     """The model calls a tool that does not run unasked."""
 
     proposal: Proposal
 
 
-class Withdrawn(Struct, frozen=True):
+class ApprovalWithdrawn(Struct, frozen=True):
     """Nobody waits for this decision any more."""
 
     id: int
 
 
-class Wanted(Struct, frozen=True):
+class ApprovalWaiting(Struct, frozen=True):
     """A thread that is not shown waits for a decision."""
 
-    thread: Known | None
+    thread: SavedThread | None
 
 
-class Listed(Struct, frozen=True):
+class ThreadsListed(Struct, frozen=True):
     """The threads that have these words, for the pane."""
 
     words: str
     choices: tuple[Choice, ...]
 
 
-class Found(Struct, frozen=True):
+class SearchFinished(Struct, frozen=True):
     """Messages with the sought words: those of this thread first."""
 
     words: str
     choices: tuple[Choice, ...]
 
 
-class Renamed(Struct, frozen=True):
+class ThreadRenamed(Struct, frozen=True):
     """The thread has another title now."""
 
-    thread: Known
+    thread: SavedThread
 
 
-class Reported(Struct, frozen=True):
+class LinesReported(Struct, frozen=True):
     """An effect has lines to show."""
 
     lines: tuple[str, ...]
@@ -283,41 +283,41 @@ class Reported(Struct, frozen=True):
 
 Action = (
     Submitted
-    | Interrupted
-    | Typed
+    | TurnInterrupted
+    | KeyTyped
     | Unqueued
     | ColumnMoved
-    | Settling
+    | ComparisonClosing
     | PaneToggled
-    | Sought
-    | Switched
-    | Decided
+    | SearchTyped
+    | ThreadPickedInPane
+    | ApprovalDecided
     | PickerOpened
-    | Picked
+    | ItemPicked
     | Dismissed
-    | Toggled
-    | ToggledAll
+    | ThinkingToggled
+    | AllThinkingToggled
     | Scrolled
-    | Arrived
-    | Ended
-    | Returned
-    | Answered
+    | EventsArrived
+    | TurnEnded
+    | WordsReturned
+    | BackgroundTurnEnded
     | ColumnsArrived
     | ColumnEnded
-    | Settled
+    | ComparisonClosed
     | HandedOff
-    | Opened
-    | Turned
-    | Offered
-    | Recalled
-    | Edited
-    | Attached
-    | Gathered
-    | Proposed
-    | Withdrawn
-    | Wanted
-    | Listed
-    | Found
-    | Renamed
-    | Reported
+    | ThreadOpened
+    | PageLoaded
+    | ThreadsOffered
+    | LastTurnLoaded
+    | QuestionEdited
+    | FilesAttached
+    | MentionsRead
+    | ApprovalRequested
+    | ApprovalWithdrawn
+    | ApprovalWaiting
+    | ThreadsListed
+    | SearchFinished
+    | ThreadRenamed
+    | LinesReported
 )

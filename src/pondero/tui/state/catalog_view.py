@@ -26,7 +26,7 @@ class Choice(Struct, frozen=True):
     detail: str = ""
 
 
-class Settled(Protocol):
+class AutoResolver(Protocol):
     """What finds the level that ``auto`` stands for, in the user's calibrations."""
 
     def __call__(self, entry: ModelEntry, intent: Intent, *, policy: Policy) -> Intent:
@@ -34,10 +34,10 @@ class Settled(Protocol):
         ...
 
 
-class Dial:
+class DialView:
     """The catalog under one policy, which records adjustments without warnings of its own."""
 
-    def __init__(self, lookup: Lookup, policy: Policy, settled: Settled | None = None) -> None:
+    def __init__(self, lookup: Lookup, policy: Policy, settled: AutoResolver | None = None) -> None:
         self._settled = settled
         strict = policy.unsupported == "strict"
         self.policy: Policy = policy if strict else policy.but(unsupported="adjust")

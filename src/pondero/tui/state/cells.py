@@ -17,7 +17,7 @@ _NATURES = {
 }
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class UserCell(Struct, frozen=True, kw_only=True):
     """What the user wrote. ``number`` is its message in the thread; None where it is not in it."""
 
     key: int
@@ -25,7 +25,7 @@ class Said(Struct, frozen=True, kw_only=True):
     number: int | None = None
 
 
-class Thought(Struct, frozen=True, kw_only=True):
+class ThinkingCell(Struct, frozen=True, kw_only=True):
     """One stretch of thinking. ``tokens`` is None where the service did not say how many."""
 
     key: int
@@ -61,7 +61,7 @@ class Thought(Struct, frozen=True, kw_only=True):
         return f"~{guess:,} tokens" if guess else ""
 
 
-class Spoken(Struct, frozen=True, kw_only=True):
+class AnswerCell(Struct, frozen=True, kw_only=True):
     """What the model answered; ``cut`` is why it is not whole."""
 
     key: int
@@ -71,7 +71,7 @@ class Spoken(Struct, frozen=True, kw_only=True):
     number: int | None = None
 
 
-class Called(Struct, frozen=True, kw_only=True):
+class ToolCallCell(Struct, frozen=True, kw_only=True):
     """A tool the model called, and what it gave back; None while it has not."""
 
     key: int
@@ -89,7 +89,7 @@ class Called(Struct, frozen=True, kw_only=True):
         return f"⚙ {self.name}({self.arguments})"
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class NoticeCell(Struct, frozen=True, kw_only=True):
     """Lines of the chat itself, not part of the thread. ``plain`` text keeps its columns."""
 
     key: int
@@ -98,7 +98,7 @@ class Told(Struct, frozen=True, kw_only=True):
     number: int | None = None
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class WaitingCell(Struct, frozen=True, kw_only=True):
     """Stands for an answer of which nothing has arrived."""
 
     key: int
@@ -113,12 +113,12 @@ class Waiting(Struct, frozen=True, kw_only=True):
         return _joined(f"waiting for {self.model}…", seconds_said(self.seconds))
 
 
-Cell = Said | Thought | Spoken | Called | Told | Waiting
+Cell = UserCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell
 
 
-def unfolded(cell: Cell, *, is_open: bool) -> Cell:
+def set_open(cell: Cell, *, is_open: bool) -> Cell:
     """Return a cell with its thought open or folded; any other cell as it is."""
-    if not isinstance(cell, Thought) or cell.open == is_open or not cell.readable:
+    if not isinstance(cell, ThinkingCell) or cell.open == is_open or not cell.readable:
         return cell
     return replace(cell, open=is_open)
 

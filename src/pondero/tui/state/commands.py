@@ -12,29 +12,29 @@ from msgspec import Struct
 from ...errors import PonderoError
 from ...thinking import describe_plan
 from . import comparison, last_turn, model_switch, search, tools
-from .catalog_view import Choice, Dial
-from .cells import unfolded
+from .catalog_view import Choice, DialView
+from .cells import set_open
 from .effects import (
     Attach,
     Begin,
-    Dress,
+    ChangeTheme,
     Effects,
-    Examine,
     Export,
     Fork,
-    List,
-    Note,
+    ListThreads,
+    NoteModel,
     Open,
     Quit,
     Rename,
-    Restore,
-    Wire,
+    RestoreInput,
+    RunDoctor,
+    ShowWire,
 )
-from .model_switch import moved
-from .state import WAIT, Choosing, Show, State, Tally, money
+from .model_switch import switch_model
+from .state import WAIT, ChatState, PickerState, Show, UsageTally, as_cost
 
-Run = Callable[[State, str, Dial], tuple[State, Effects]]
-Complete = Callable[[State, str, Dial], tuple[str, ...]]
+Run = Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]
+Complete = Callable[[ChatState, str, DialView], tuple[str, ...]]
 
 _MOST = 8
 """Completions that are offered at once."""
@@ -52,31 +52,31 @@ class Command(Struct, frozen=True):
     anytime: bool = False
 
 
-def _new(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _new(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Begin a thread; the old one stays where it is kept, and a running answer goes on there."""
     if state.busy:
         return state, (Begin(),)
-    return state.emptied().but(hint="a new thread"), (Begin(),)
+    return state.clear().but(hint="a new thread"), (Begin(),)
 
 
-def _fork(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def _fork(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Go on in a copy, with another model if one is named."""
     if not state.count:
         return state.tell("there is nothing to copy yet", tone="warning"), ()
     if argument:  # refuse an impossible model before anything is copied
         name, wish = dial.split(argument)
-        moved(state, name, wish or state.wish, dial)
+        switch_model(state, name, wish or state.wish, dial)
     return state, (Fork(state.model, state.wish, argument),)
 
 
-def _resume(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _resume(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Open an earlier thread: by its id, or picked from those that contain these words."""
     if argument and " " not in argument:
         return state, (Open(argument, or_find=True),)
-    return state, (List(argument),)
+    return state, (ListThreads(argument),)
 
 
-def _title(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _title(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Give the thread a title; without one, say which it has."""
     if not argument:
         here = f"this thread is called {state.thread.title!r}; " if state.thread else ""
@@ -86,7 +86,7 @@ def _title(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (Rename(argument),)
 
 
-def _attach(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _attach(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Attach a file to the next question; a dash takes all of them away."""
     if argument == "-":
         return state.but(attached=(), hint="nothing is attached now"), ()
@@ -95,7 +95,7 @@ def _attach(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (Attach(argument),)
 
 
-def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _export(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Write the thread to a file."""
     if not argument.endswith(_FORMS):
         return state.tell(f"/export FILE, which ends in {' or '.join(_FORMS)}"), ()
@@ -104,19 +104,19 @@ def _export(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state, (Export(argument),)
 
 
-def _plan(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def _plan(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Show what would be sent at this level or another, and why."""
     made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
     lines = [f"{label:<8}{text}".rstrip() for label, text in describe_plan(made)]
     return state.tell(*lines), ()
 
 
-def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _cost(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Show the tokens and money the thread has used."""
     tally = state.tally
     if not tally.used:
         return state.tell("nothing was used yet"), ()
-    last = Tally().plus(tally.last, tally.last_cost)
+    last = UsageTally().plus(tally.last, tally.last_cost)
     rows = (
         ("in", last.input, tally.input),
         ("cached", last.cached, tally.cached),
@@ -127,71 +127,71 @@ def _cost(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
     if tally.cost is None and not state.paid:
         return state.tell(*lines, state.unpriced), ()
-    lines.append(f"{'cost':<10}{money(tally.last_cost):>12}{money(tally.cost):>12}")
+    lines.append(f"{'cost':<10}{as_cost(tally.last_cost):>12}{as_cost(tally.cost):>12}")
     if tally.cost is None:
         lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")
     return state.tell(*lines), ()
 
 
-def _show(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _show(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Fold, open or hide all thoughts, later ones included."""
     if argument not in _SHOWS:
         now = f"thinking is shown {state.show!r}; use /show {' '.join(_SHOWS)}"
         return state.tell(now, tone="error" if argument else "plain"), ()
     way: Show = argument
-    page = tuple(unfolded(cell, is_open=way == "open") for cell in state.page)
+    page = tuple(set_open(cell, is_open=way == "open") for cell in state.page)
     return state.but(show=way, page=page, hint=f"show: {way}"), ()
 
 
-def _system(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _system(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Show the system prompt, change it, or remove it."""
     if not argument:
         return state.tell(state.system or "there is no system prompt; /system TEXT gives one"), ()
     text = "" if argument == "-" else argument
     changed = state.but(system=text)
     said = "✓ The system prompt is set" if text else "✓ There is no system prompt now"
-    return changed.tell(said, tone="good"), (Note(state.model, state.wish, text),)
+    return changed.tell(said, tone="good"), (NoteModel(state.model, state.wish, text),)
 
 
-def _raw(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _raw(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Show the last exchange as it went over the wire."""
-    return state, (Wire(),)
+    return state, (ShowWire(),)
 
 
-def _doctor(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _doctor(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Check keys, folders and versions."""
-    return state, (Examine(),)
+    return state, (RunDoctor(),)
 
 
-def _theme(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _theme(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Change the colours; without a name, open the picker of themes."""
     if argument in state.themes:
-        return state.but(theme=argument), (Dress(argument),)
+        return state.but(theme=argument), (ChangeTheme(argument),)
     if argument:
         return state.tell(f"✗ there is no theme {argument!r}; /theme shows them", tone="error"), ()
     choices = tuple(Choice(name, name) for name in state.themes)
     at = state.themes.index(state.theme) if state.theme in state.themes else 0
-    return state.but(choosing=Choosing("theme", "colours", choices, at)), ()
+    return state.but(choosing=PickerState("theme", "colours", choices, at)), ()
 
 
-def _complete_show(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+def _complete_show(_state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
     """Return the values of /show that begin with this."""
     return tuple(each for each in _SHOWS if each.startswith(argument))
 
 
-def _complete_theme(state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+def _complete_theme(state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
     """Return the themes that begin with this."""
     return tuple(each for each in state.themes if each.startswith(argument))
 
 
-def _complete_levels(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
+def _complete_levels(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
     """Return the line with a level of the present model at its end."""
     before, space, last = argument.rpartition(" ")
     found = model_switch.complete_level(state, last, dial)
     return tuple(f"{before}{space}{each}" for each in found if each not in before.split())
 
 
-def _complete_help(_state: State, argument: str, _dial: Dial) -> tuple[str, ...]:
+def _complete_help(_state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
     """Return the commands that begin with this."""
     return tuple(each for each in COMMANDS if each.startswith(argument.lower()))
 
@@ -200,7 +200,7 @@ def _figure(tokens: int | None) -> str:
     return "unknown" if tokens is None else f"{tokens:,}"
 
 
-def _help(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _help(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Show all commands, two in a line, or how one of them is used."""
     name = argument.removeprefix("/").lower()
     if (command := COMMANDS.get(name)) is not None:
@@ -214,7 +214,7 @@ def _help(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
     return state.tell(*lines, *_KEYS), ()
 
 
-def _quit(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def _quit(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     return state, (Quit(),)
 
 
@@ -230,7 +230,10 @@ _KEYS = (
 
 COMMANDS: dict[str, Command] = {
     "model": Command(
-        model_switch.model, "go on with another model", "NAME[/LEVEL]", model_switch.complete_model
+        model_switch.model_command,
+        "go on with another model",
+        "NAME[/LEVEL]",
+        model_switch.complete_model,
     ),
     "thinking": Command(
         model_switch.thinking, "how hard it thinks", "LEVEL", model_switch.complete_level
@@ -241,10 +244,13 @@ COMMANDS: dict[str, Command] = {
         comparison.retry, "ask it again, compare", "[LEVEL]", model_switch.complete_level
     ),
     "compare": Command(
-        comparison.compare, "several levels at once", "LEVEL... [QUESTION]", _complete_levels
+        comparison.compare_command,
+        "several levels at once",
+        "LEVEL... [QUESTION]",
+        _complete_levels,
     ),
     "attach": Command(_attach, "a file to the next words", "PATH", anytime=True),
-    "edit": Command(last_turn.edit, "change the last question"),
+    "edit": Command(last_turn.edit_command, "change the last question"),
     "undo": Command(last_turn.undo, "take the last turn back"),
     "cost": Command(_cost, "tokens and money so far"),
     "show": Command(_show, "how thinking is shown", "[auto|open|hidden]", _complete_show),
@@ -253,8 +259,8 @@ COMMANDS: dict[str, Command] = {
     "new": Command(_new, "a new thread", anytime=True),
     "fork": Command(_fork, "go on in a copy of it", "[NAME/LEVEL]", model_switch.complete_model),
     "resume": Command(_resume, "go on with another thread", "[ID|WORDS]", anytime=True),
-    "search": Command(search.search, "find words in all threads", "WORDS", anytime=True),
-    "threads": Command(search.threads, "the list of threads", anytime=True),
+    "search": Command(search.search_command, "find words in all threads", "WORDS", anytime=True),
+    "threads": Command(search.threads_command, "the list of threads", anytime=True),
     "title": Command(_title, "give this thread a title", "TITLE"),
     "export": Command(_export, "to .md, .jsonl or .html", "FILE"),
     "tools": Command(tools.tools, "tools and what may run", "[forget NAME]"),
@@ -270,21 +276,21 @@ def is_command(text: str) -> bool:
     return text.startswith("/") and "/" not in text[1:].partition(" ")[0]
 
 
-def run(state: State, text: str, dial: Dial) -> tuple[State, Effects]:
+def run(state: ChatState, text: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Run a line that begins with a slash."""
     name, _, argument = text[1:].strip().partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
         return state.tell(_unknown(name), tone="error"), ()
     if state.busy and not command.anytime:
-        return state.but(hint=WAIT), (Restore(text),)
+        return state.but(hint=WAIT), (RestoreInput(text),)
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:
         return state.tell(f"✗ {error}", tone="error"), ()
 
 
-def completions(state: State, text: str, dial: Dial) -> tuple[str, ...]:
+def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:
     """Return the whole lines that complete this one."""
     if not text.startswith("/") or "\n" in text:
         return ()

@@ -13,14 +13,22 @@ from msgspec.structs import replace
 from ...errors import PonderoError
 from ...thinking import LEVELS
 from . import actions, effects
-from .catalog_view import Dial
+from .catalog_view import DialView
 from .cells import seconds_said
 from .effects import Effects
-from .history import cells_of, numbering
-from .last_turn import asked_of
-from .model_switch import moved
-from .state import Asked, Column, Comparison, Past, State, Tally, money
-from .turn import arrived, asking, ended
+from .history import cell_numbers, cells_of
+from .last_turn import restore_question
+from .model_switch import switch_model
+from .state import (
+    ChatState,
+    Column,
+    ComparisonState,
+    DraftQuestion,
+    ThreadMessage,
+    UsageTally,
+    as_cost,
+)
+from .turn import on_ended, on_events, start_turn
 
 MOST = 6
 """Answers that are asked for at once."""
@@ -29,7 +37,7 @@ _LEVELS = {*LEVELS, "on", "none"}
 _TOKENS = re.compile(r"\d+k", re.IGNORECASE)
 
 
-def compare(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def compare_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Ask the last question, or the words after the levels, at several levels at once."""
     wishes, words = _read(state, argument, dial)
     if not wishes:
@@ -39,48 +47,50 @@ def compare(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
     return state, (effects.Recall("compare", wishes, words),)
 
 
-def retry(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def retry(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Ask the last question again, at this level or another, beside its answer."""
     wish = argument or state.wish or state.plan.level or "on"
     _target(state, wish, dial)  # refuse an impossible level before anything is asked
     return state, (effects.Recall("compare", (wish,)),)
 
 
-def begun(state: State, action: actions.Recalled, dial: Dial) -> tuple[State, Effects]:
+def on_compare(
+    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Open the comparison: new words, or the last question beside the answer that it has."""
     if action.words:
-        asked = Asked(action.words, state.attached)
+        asked = DraftQuestion(action.words, state.attached)
         return _begun(state.but(attached=()), action, asked, state.count, (), dial)
     question, *answers = action.turn
     given = _given(state, question.number, tuple(answers), dial)
-    return _begun(state, action, asked_of(question), question.number, given, dial)
+    return _begun(state, action, restore_question(question), question.number, given, dial)
 
 
 def _begun(
-    state: State,
-    action: actions.Recalled,
-    asked: Asked,
+    state: ChatState,
+    action: actions.LastTurnLoaded,
+    asked: DraftQuestion,
     number: int,
     given: tuple[Column, ...],
-    dial: Dial,
-) -> tuple[State, Effects]:
+    dial: DialView,
+) -> tuple[ChatState, Effects]:
     """Open the comparison and ask for every column but the given one."""
     columns = list(given)
-    asks: list[effects.Ask] = []
+    asks: list[effects.AskModel] = []
     for wish in action.wishes:
         name, level = _target(state, wish, dial)
-        chat = moved(_blank(state, number, len(columns)), name, level, dial)
-        chat, ask = asking(chat, asked, action.at, dial, context=state.tally.context)
+        chat = switch_model(_blank(state, number, len(columns)), name, level, dial)
+        chat, ask = start_turn(chat, asked, action.at, dial, context=state.tally.context)
         columns.append(Column(name=wish, chat=chat.but(page=()), live=True))
         asks.append(ask)
     first = len(given)
-    comparing = Comparison(asked.words, number, tuple(columns), at=first)
+    comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
     return state.but(comparing=comparing), (effects.Compare(tuple(asks), number, first),)
 
 
-def _blank(state: State, number: int, column: int) -> State:
+def _blank(state: ChatState, number: int, column: int) -> ChatState:
     """Return an empty chat for a column; no cell of it has a key of another column."""
-    return state.emptied().but(
+    return state.clear().but(
         first=number,
         last=number,
         count=number,
@@ -90,13 +100,15 @@ def _blank(state: State, number: int, column: int) -> State:
     )
 
 
-def _given(state: State, number: int, answers: tuple[Past, ...], dial: Dial) -> tuple[Column, ...]:
+def _given(
+    state: ChatState, number: int, answers: tuple[ThreadMessage, ...], dial: DialView
+) -> tuple[Column, ...]:
     """Return the column of the answer that the thread has, if it has one."""
     if not answers:
         return ()
     blank = _blank(state, number, 0)
-    keys = numbering(blank.next_key)
-    tally = Tally()
+    keys = cell_numbers(blank.next_key)
+    tally = UsageTally()
     for each in answers:
         if each.message.role == "assistant":
             tally = tally.plus(each.usage, each.cost)
@@ -108,7 +120,7 @@ def _given(state: State, number: int, answers: tuple[Past, ...], dial: Dial) -> 
     return (Column(name=level, chat=chat, seconds=took, given=True),)
 
 
-def _read(state: State, argument: str, dial: Dial) -> tuple[tuple[str, ...], str]:
+def _read(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
     """Return the levels that a line begins with, and the words after them."""
     words, wishes = argument, []
     while words:
@@ -125,7 +137,7 @@ def _is_level(word: str) -> bool:
     return word.lower() in _LEVELS or bool(_TOKENS.fullmatch(word))
 
 
-def _is_target(state: State, word: str, dial: Dial) -> bool:
+def _is_target(state: ChatState, word: str, dial: DialView) -> bool:
     try:
         _target(state, word, dial)
     except PonderoError:
@@ -133,7 +145,7 @@ def _is_target(state: State, word: str, dial: Dial) -> bool:
     return True
 
 
-def _target(state: State, wish: str, dial: Dial) -> tuple[str, str | None]:
+def _target(state: ChatState, wish: str, dial: DialView) -> tuple[str, str | None]:
     """Return the model and level that a word asks for; raises PonderoError."""
     name, level = dial.split(wish) if "/" in wish else (state.model, wish)
     dial.plan(name, level)
@@ -144,30 +156,34 @@ def _target(state: State, wish: str, dial: Dial) -> tuple[str, str | None]:
 
 
 def columns_arrived(
-    state: State, action: actions.ColumnsArrived, _dial: Dial
-) -> tuple[State, Effects]:
+    state: ChatState, action: actions.ColumnsArrived, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Put what came into the columns, and advance their counters."""
     came = dict(action.events)
     for at, column in enumerate(state.comparing.columns if state.comparing else ()):
         if column.live:
-            chat = arrived(column.chat, came.get(at, ()), action.at)
+            chat = on_events(column.chat, came.get(at, ()), action.at)
             state = _with(state, at, replace(column, chat=chat))
     return state, ()
 
 
-def column_ended(state: State, action: actions.ColumnEnded, dial: Dial) -> tuple[State, Effects]:
+def column_ended(
+    state: ChatState, action: actions.ColumnEnded, dial: DialView
+) -> tuple[ChatState, Effects]:
     """End one answer."""
     if state.comparing is None:
         return state, ()
     column = state.comparing.columns[action.column]
     turn = column.chat.turn
-    chat, _ = ended(column.chat, action.ended, dial)
+    chat, _ = on_ended(column.chat, action.ended, dial)
     seconds = None if turn is None else action.ended.at - turn.began
     over = replace(column, chat=chat, live=False, seconds=seconds, kept=bool(action.ended.kept))
     return _with(state, action.column, over), ()
 
 
-def column_moved(state: State, action: actions.ColumnMoved, _dial: Dial) -> tuple[State, Effects]:
+def column_moved(
+    state: ChatState, action: actions.ColumnMoved, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Choose the next column, or the one before."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -175,7 +191,9 @@ def column_moved(state: State, action: actions.ColumnMoved, _dial: Dial) -> tupl
     return state.but(comparing=replace(comparing, at=at, hint="")), ()
 
 
-def settled(state: State, action: actions.Settling, _dial: Dial) -> tuple[State, Effects]:
+def on_closing(
+    state: ChatState, action: actions.ComparisonClosing, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Keep the chosen answer, or none; those that still come are stopped first."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -190,14 +208,16 @@ def settled(state: State, action: actions.Settling, _dial: Dial) -> tuple[State,
         return state.but(comparing=replace(comparing, hint=hint)), ()
     chosen = comparing.at if action.keep and not column.given else None
     names = tuple(each.name for each in comparing.columns)
-    return state.but(comparing=None), (effects.Settle(comparing.number, chosen, names),)
+    return state.but(comparing=None), (effects.CloseComparison(comparing.number, chosen, names),)
 
 
-def settled_in(state: State, action: actions.Settled, dial: Dial) -> tuple[State, Effects]:
+def on_closed(
+    state: ChatState, action: actions.ComparisonClosed, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Put the kept answer on the page."""
     if action.past:
         state = state.rewound(action.past[0].number)
-        keys = numbering(state.next_key)
+        keys = cell_numbers(state.next_key)
         cells = cells_of(action.past, dial, keys=keys, opened=state.show == "open")
         count = state.count + len(action.past)
         tally = state.tally
@@ -216,7 +236,7 @@ def settled_in(state: State, action: actions.Settled, dial: Dial) -> tuple[State
     return (state.tell(*action.lines) if action.lines else state), ()
 
 
-def figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
+def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
     """Return what an answer took, in two lines: thinking and answer, money and time."""
     tally = column.chat.tally
     if not tally.used:
@@ -232,10 +252,10 @@ def figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
 
 
 def _price(cost: Decimal | None, *, paid: bool) -> str:
-    return money(cost) if cost is not None else "cost unknown" if paid else "offline"
+    return as_cost(cost) if cost is not None else "cost unknown" if paid else "offline"
 
 
-def _with(state: State, at: int, column: Column) -> State:
+def _with(state: ChatState, at: int, column: Column) -> ChatState:
     comparing = state.comparing
     if comparing is None:
         return state
@@ -243,7 +263,7 @@ def _with(state: State, at: int, column: Column) -> State:
     return state.but(comparing=replace(comparing, columns=columns))
 
 
-def toggled(state: State, change: Callable[[State], State]) -> State:
+def toggle_thinking(state: ChatState, change: Callable[[ChatState], ChatState]) -> ChatState:
     """Return the state with the thinking of all columns opened or folded."""
     for at, column in enumerate(state.comparing.columns if state.comparing else ()):
         state = _with(state, at, replace(column, chat=change(column.chat)))

@@ -5,13 +5,13 @@ from typing import Literal
 from msgspec import Struct
 
 from ...canon import Blob, Image, Text
-from .state import Asked, Word
+from .state import DraftQuestion, Word
 
 Purpose = Literal["undo", "edit", "copy", "compare"]
 """What a recalled turn is for."""
 
 
-class Ask(Struct, frozen=True):
+class AskModel(Struct, frozen=True):
     """Ask the model at this level; Arrived follows many times, then one Ended."""
 
     words: str
@@ -28,12 +28,12 @@ class Compare(Struct, frozen=True):
     ColumnsArrived follows many times, and one ColumnEnded for each.
     """
 
-    asks: tuple[Ask, ...]
+    asks: tuple[AskModel, ...]
     number: int
     first: int
 
 
-class Settle(Struct, frozen=True):
+class CloseComparison(Struct, frozen=True):
     """Keep the ``chosen`` answer in the thread and the others in copies; Settled follows."""
 
     number: int
@@ -58,7 +58,7 @@ class Handoff(Struct, frozen=True):
     same: bool = False
 
 
-class Note(Struct, frozen=True):
+class NoteModel(Struct, frozen=True):
     """Write to the thread which model, level and system prompt it goes on with."""
 
     model: str
@@ -100,7 +100,7 @@ class Export(Struct, frozen=True):
     path: str
 
 
-class List(Struct, frozen=True):
+class ListThreads(Struct, frozen=True):
     """List the threads, or those that contain these words; Offered follows."""
 
     words: str = ""
@@ -123,7 +123,7 @@ class Rewind(Struct, frozen=True):
 class Edit(Struct, frozen=True):
     """Let the user edit a question in their editor; Edited follows, wordless if there is none."""
 
-    asked: Asked
+    asked: DraftQuestion
     number: int
 
 
@@ -140,14 +140,14 @@ class Search(Struct, frozen=True):
     words: str
 
 
-class Visit(Struct, frozen=True):
+class ShowMessage(Struct, frozen=True):
     """Show the message of this number, of a thread; None is the one that is open."""
 
     number: int
     thread: str | None = None
 
 
-class Answer(Struct, frozen=True):
+class AnswerApproval(Struct, frozen=True):
     """Tell a waiting call what was decided; "always" is kept in the config."""
 
     id: int
@@ -170,13 +170,13 @@ class Attach(Struct, frozen=True):
     path: str
 
 
-class Gather(Struct, frozen=True):
+class ReadMentions(Struct, frozen=True):
     """Read the files that words name as ``@path``; Gathered follows, even if there are none."""
 
-    asked: Asked
+    asked: DraftQuestion
 
 
-class Look(Struct, frozen=True):
+class ListForPane(Struct, frozen=True):
     """List the threads for the pane, or those that have these words; Listed follows."""
 
     words: str
@@ -189,21 +189,21 @@ class Fetch(Struct, frozen=True):
     last: int
 
 
-class Wire(Struct, frozen=True):
+class ShowWire(Struct, frozen=True):
     """Show the last exchange as it went over the wire, without its keys."""
 
 
-class Examine(Struct, frozen=True):
+class RunDoctor(Struct, frozen=True):
     """Check keys, folders and versions; Reported follows."""
 
 
-class Restore(Struct, frozen=True):
+class RestoreInput(Struct, frozen=True):
     """Put words back into the input line."""
 
     words: str
 
 
-class Dress(Struct, frozen=True):
+class ChangeTheme(Struct, frozen=True):
     """Change the colours, and keep the choice in the config."""
 
     theme: str
@@ -214,35 +214,35 @@ class Quit(Struct, frozen=True):
 
 
 Effect = (
-    Ask
+    AskModel
     | Compare
-    | Settle
+    | CloseComparison
     | Stop
     | Handoff
-    | Note
+    | NoteModel
     | Begin
     | Open
     | Fork
     | Rename
     | Export
-    | List
+    | ListThreads
     | Recall
     | Rewind
     | Edit
     | Copy
     | Search
-    | Visit
-    | Answer
+    | ShowMessage
+    | AnswerApproval
     | ListTools
     | Forget
     | Attach
-    | Gather
-    | Look
+    | ReadMentions
+    | ListForPane
     | Fetch
-    | Wire
-    | Examine
-    | Restore
-    | Dress
+    | ShowWire
+    | RunDoctor
+    | RestoreInput
+    | ChangeTheme
     | Quit
 )
 

@@ -20,17 +20,17 @@ from ...canon import (
 )
 from ...errors import PonderoError
 from . import actions, effects
-from .catalog_view import Dial
-from .cells import Called, Cell, Nature, Said, Spoken, Thought
+from .catalog_view import DialView
+from .cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell
 from .effects import Effects
-from .model_switch import moved
-from .state import Past, State, Tally
+from .model_switch import switch_model
+from .state import ChatState, ThreadMessage, UsageTally
 
 _LONGEST = 400
 
 
 def cells_of(
-    past: Iterable[Past], dial: Dial, *, keys: Iterator[int], opened: bool = False
+    past: Iterable[ThreadMessage], dial: DialView, *, keys: Iterator[int], opened: bool = False
 ) -> tuple[Cell, ...]:
     """Return the cells of these messages."""
     cells: list[Cell] = []
@@ -39,7 +39,12 @@ def cells_of(
 
 
 def draw(
-    cells: list[Cell], past: Iterable[Past], dial: Dial, *, keys: Iterator[int], opened: bool
+    cells: list[Cell],
+    past: Iterable[ThreadMessage],
+    dial: DialView,
+    *,
+    keys: Iterator[int],
+    opened: bool,
 ) -> None:
     """Append the cells of these messages; a tool result joins the cell of its call."""
     for each in past:
@@ -60,19 +65,19 @@ def draw(
                 cells.append(cell)
 
 
-def arguments_of(arguments: Json) -> str:
+def format_arguments(arguments: Json) -> str:
     """Return a call's arguments as people read them, in one line."""
     if isinstance(arguments, dict):
         pairs = (
             f"{name}={msgspec.json.encode(value).decode()}" for name, value in arguments.items()
         )
-        return shortened(", ".join(pairs))
-    return shortened(arguments if isinstance(arguments, str) else str(arguments or ""))
+        return shorten_line(", ".join(pairs))
+    return shorten_line(arguments if isinstance(arguments, str) else str(arguments or ""))
 
 
 def result_of(result: ToolResult) -> str:
     """Return what a tool gave back, in one line."""
-    return shortened(" ".join(_words(part) for part in result.content))
+    return shorten_line(" ".join(_words(part) for part in result.content))
 
 
 def attachment_said(part: Text | Image | Blob) -> str:
@@ -82,7 +87,7 @@ def attachment_said(part: Text | Image | Blob) -> str:
     return _words(part)
 
 
-def shortened(text: str) -> str:
+def shorten_line(text: str) -> str:
     """Return the text in one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
@@ -109,10 +114,10 @@ def _is_shown(part: Part) -> bool:
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
-def _thought(each: Past, key: int, *, tokens: int | None, nature: Nature) -> Thought:
+def _thought(each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature) -> ThinkingCell:
     """Return a thought without its time: what is kept is how long the whole answer took."""
     origin = each.message.origin
-    return Thought(
+    return ThinkingCell(
         key=key,
         level=origin.level if origin else None,
         tokens=tokens,
@@ -121,18 +126,18 @@ def _thought(each: Past, key: int, *, tokens: int | None, nature: Nature) -> Tho
     )
 
 
-def _cell(part: Part, each: Past, key: int) -> Cell | None:
+def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
     number = each.number
     if isinstance(part, ToolCall):
-        words = arguments_of(part.arguments)
-        return Called(key=key, id=part.id, name=part.name, arguments=words, number=number)
+        words = format_arguments(part.arguments)
+        return ToolCallCell(key=key, id=part.id, name=part.name, arguments=words, number=number)
     if isinstance(part, Thinking | ToolResult):
         return None
     text = _words(part)
     if each.message.role == "assistant":
         cut = "stopped here" if each.partial else None
-        return Spoken(key=key, text=text, cut=cut, number=number) if text.strip() else None
-    return Said(key=key, text=text, number=number) if text.strip() else None
+        return AnswerCell(key=key, text=text, cut=cut, number=number) if text.strip() else None
+    return UserCell(key=key, text=text, number=number) if text.strip() else None
 
 
 def _answer(
@@ -141,13 +146,13 @@ def _answer(
     """Join a result to its call, or give it a cell of its own where the call is on another page."""
     words = result_of(result)
     for at, cell in enumerate(cells):
-        if isinstance(cell, Called) and cell.id == result.call_id:
+        if isinstance(cell, ToolCallCell) and cell.id == result.call_id:
             cells[at] = msgspec.structs.replace(cell, result=words, failed=result.error, live=False)
             return
     if keys is not None:
         name = result.name or "tool"
         cells.append(
-            Called(
+            ToolCallCell(
                 key=next(keys),
                 id=result.call_id,
                 name=name,
@@ -170,7 +175,7 @@ def _words(part: Text | Image | Blob | UnknownPart) -> str:
             return "[a part that only its maker reads]"
 
 
-def numbering(start: int) -> Iterator[int]:
+def cell_numbers(start: int) -> Iterator[int]:
     """Return keys for new cells, from this one on."""
     return count(start)
 
@@ -185,7 +190,9 @@ _FULL = 80
 _WIDTH = 80
 
 
-def scrolled(state: State, action: actions.Scrolled, _dial: Dial) -> tuple[State, Effects]:
+def on_scrolled(
+    state: ChatState, action: actions.Scrolled, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Load older or newer messages; the page never holds more than ``MOST``."""
     if action.to == "older" and state.first > 0:
         first = max(0, state.first - PAGE)
@@ -196,12 +203,14 @@ def scrolled(state: State, action: actions.Scrolled, _dial: Dial) -> tuple[State
     return state, ()
 
 
-def opened(state: State, action: actions.Opened, dial: Dial) -> tuple[State, Effects]:
+def on_opened(
+    state: ChatState, action: actions.ThreadOpened, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Show the end of another thread, and go on with its model."""
-    keys = numbering(state.next_key)
-    empty = state.emptied().but(system=action.system)
+    keys = cell_numbers(state.next_key)
+    empty = state.clear().but(system=action.system)
     there = _still_there(action, dial)
-    after = moved(empty, *(there or (state.model, state.wish)), dial)
+    after = switch_model(empty, *(there or (state.model, state.wish)), dial)
     past = _screenful(action.past)
     cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
     first = past[0].number if past else 0
@@ -221,7 +230,7 @@ def opened(state: State, action: actions.Opened, dial: Dial) -> tuple[State, Eff
     return after, ()
 
 
-def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
+def _screenful(past: tuple[ThreadMessage, ...]) -> tuple[ThreadMessage, ...]:
     """Return the newest messages that fill a screen, beginning with a question."""
     lines = 0
     for at in range(len(past) - 1, -1, -1):
@@ -232,7 +241,7 @@ def _screenful(past: tuple[Past, ...]) -> tuple[Past, ...]:
     return past
 
 
-def _tally(action: actions.Opened) -> Tally:
+def _tally(action: actions.ThreadOpened) -> UsageTally:
     """Return what the thread used; the newest counted answer tells how full the context is."""
     counted = (each for each in reversed(action.past) if each.usage.known_total)
     if (last := next(counted, None)) is None:
@@ -240,7 +249,7 @@ def _tally(action: actions.Opened) -> Tally:
     return replace(action.tally, last=last.usage, last_cost=last.cost)
 
 
-def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] | None:
+def _still_there(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
     """Return a thread's model and wish; None where the catalog no longer has that model."""
     try:
         name, said = dial.split(action.model)
@@ -250,7 +259,9 @@ def _still_there(action: actions.Opened, dial: Dial) -> tuple[str, str | None] |
     return name, action.wish or said
 
 
-def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Effects]:
+def on_page_loaded(
+    state: ChatState, action: actions.PageLoaded, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Show another part of the thread; cells that are on the page already stay as they are."""
     last = action.first + len(action.past)
     here: dict[int, list[Cell]] = {}
@@ -258,7 +269,7 @@ def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Eff
         if cell.number is not None:
             here.setdefault(cell.number, []).append(cell)
     begins = {n: first for first, end in state.turns for n in range(first, end) if first in here}
-    keys = numbering(state.next_key)
+    keys = cell_numbers(state.next_key)
     cells: list[Cell] = []
     for number, group in groupby(action.past, lambda each: begins.get(each.number, each.number)):
         if number in here:
@@ -270,7 +281,7 @@ def turned(state: State, action: actions.Turned, dial: Dial) -> tuple[State, Eff
     return state.but(page=tuple(cells), first=action.first, last=last, next_key=next(keys)), ()
 
 
-def trimmed(state: State) -> State:
+def trim_page(state: ChatState) -> ChatState:
     """Return the state without the oldest messages, where the page has become too long."""
     first = max(state.first, state.last - MOST)
     if first == state.first:

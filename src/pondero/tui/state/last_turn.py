@@ -7,43 +7,49 @@ thread that ends before it.
 
 from ...canon import Blob, Image, Text
 from . import actions, effects
-from .catalog_view import Dial
+from .catalog_view import DialView
 from .effects import Effects
-from .state import Asked, Past, State
+from .state import ChatState, DraftQuestion, ThreadMessage
 
 
-def undo(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def undo(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Take the last turn back; its words go to the input line."""
     return state, (effects.Recall("undo"),)
 
 
-def edit(state: State, _argument: str, _dial: Dial) -> tuple[State, Effects]:
+def edit_command(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Change the last question and ask it again."""
     return state, (effects.Recall("edit"),)
 
 
-def copy(state: State, argument: str, _dial: Dial) -> tuple[State, Effects]:
+def copy(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
     """Copy the last answer, or one block of code in it."""
     if argument and not argument.isdecimal():
         return state.tell("/copy copies the answer, /copy 2 its second block of code"), ()
     return state, (effects.Recall("copy", (argument,) if argument else ()),)
 
 
-def undone(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def undone(
+    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Take the turn back."""
     question = action.turn[0]
-    return taken_back(state, asked_of(question), question.number, "taken back")
+    return take_back(state, restore_question(question), question.number, "taken back")
 
 
-def edited(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def on_edited(
+    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Let the user change its question."""
     question = action.turn[0]
-    return state, (effects.Edit(asked_of(question), question.number),)
+    return state, (effects.Edit(restore_question(question), question.number),)
 
 
-def copied(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, Effects]:
+def on_copied(
+    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Copy its answer."""
-    answer = answer_of(action.turn)
+    answer = answer_text(action.turn)
     if not answer:
         return state.tell("there is no answer to copy"), ()
     if not action.wishes:
@@ -55,22 +61,24 @@ def copied(state: State, action: actions.Recalled, _dial: Dial) -> tuple[State, 
     return state, (effects.Copy(blocks[number - 1], f"block {number} of {len(blocks)}"),)
 
 
-def taken_back(state: State, asked: Asked, number: int, hint: str) -> tuple[State, Effects]:
+def take_back(
+    state: ChatState, asked: DraftQuestion, number: int, hint: str
+) -> tuple[ChatState, Effects]:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
     after = state.rewound(number).but(
         attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
     )
-    return after, (effects.Rewind(number), effects.Restore(asked.words))
+    return after, (effects.Rewind(number), effects.RestoreInput(asked.words))
 
 
-def asked_of(question: Past) -> Asked:
+def restore_question(question: ThreadMessage) -> DraftQuestion:
     """Return a question as it was asked: what is attached stands before the words."""
     parts = [part for part in question.message.parts if isinstance(part, Text | Image | Blob)]
     last = parts.pop() if parts and isinstance(parts[-1], Text) else Text("")
-    return Asked(last.text if isinstance(last, Text) else "", tuple(parts))
+    return DraftQuestion(last.text if isinstance(last, Text) else "", tuple(parts))
 
 
-def answer_of(turn: tuple[Past, ...]) -> str:
+def answer_text(turn: tuple[ThreadMessage, ...]) -> str:
     """Return the words of a turn's answer, of all its exchanges."""
     answers = (each.message.text for each in turn if each.message.role == "assistant")
     return "\n\n".join(text for text in answers if text.strip())

@@ -6,51 +6,53 @@ from typing import Any
 
 from ...catalog import ModelEntry
 from ...thinking import BENIGN, Plan, percent_of_output
-from .catalog_view import Dial
+from .catalog_view import DialView
 from .cells import Tone
-from .effects import Effects, Handoff, Note
-from .state import Choosing, State
+from .effects import Effects, Handoff, NoteModel
+from .state import ChatState, PickerState
 
 _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
-def model(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Switch to another model; without a name, say which one is in use."""
     if not argument:
         entry = dial.entry(state.model)
-        here = f"{entry.provider.label} {entry.model}, thinking: {described(state.plan, entry)}"
+        here = (
+            f"{entry.provider.label} {entry.model}, thinking: {describe_level(state.plan, entry)}"
+        )
         return state.tell(here, "  /model NAME/LEVEL goes on with another; Tab completes"), ()
     budget = _BUDGET.search(argument)
     name, wish = dial.split(_BUDGET.sub("", argument).strip())
     wish = budget[1] if budget else wish or state.wish
-    changed = moved(state, name, wish, dial)
+    changed = switch_model(state, name, wish, dial)
     entry = dial.entry(name)
-    said = changed.tell(*switched(entry, changed.plan), tone=_tone(changed))
+    said = changed.tell(*describe_switch(entry, changed.plan), tone=_tone(changed))
     return said, _moving(state, changed)
 
 
-def thinking(state: State, argument: str, dial: Dial) -> tuple[State, Effects]:
+def thinking(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Change the level; without one, open the picker."""
     if not argument:
         return offer(state, dial), ()
-    changed = moved(state, state.model, argument, dial)
+    changed = switch_model(state, state.model, argument, dial)
     entry = dial.entry(state.model)
     first, *rest = meaning(entry, changed.plan)
     lines = (f"✓{first[1:]}" if not first.startswith("  ⚠") else first, *rest)
     return changed.tell(*lines, tone=_tone(changed)), _moving(state, changed)
 
 
-def offer(state: State, dial: Dial) -> State:
+def offer(state: ChatState, dial: DialView) -> ChatState:
     """Return the state with the picker of levels open: only what this model has."""
     choices = dial.choices(state.model)
     if not choices:
         return state.tell(f"{state.name} takes no word about thinking", tone="warning")
     values = [choice.value for choice in choices]
     at = values.index(state.plan.level) if state.plan.level in values else 0
-    return state.but(choosing=Choosing("thinking", f"thinking of {state.name}", choices, at))
+    return state.but(choosing=PickerState("thinking", f"thinking of {state.name}", choices, at))
 
 
-def moved(state: State, name: str, wish: str | None, dial: Dial) -> State:
+def switch_model(state: ChatState, name: str, wish: str | None, dial: DialView) -> ChatState:
     """Return the state with another model or level; raises PonderoError if that is impossible."""
     entry = dial.entry(name)
     made = dial.plan(name, wish, context=state.tally.context)
@@ -63,7 +65,7 @@ def moved(state: State, name: str, wish: str | None, dial: Dial) -> State:
     )
 
 
-def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
+def complete_model(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
     """Return the models that begin with this; after a slash, the levels of that model."""
     if not argument:  # the neighbours of the present one
         return dial.names(f"{state.model.partition(':')[0]}:", most=8)
@@ -75,24 +77,24 @@ def complete_model(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
     return dial.names(argument, most=8)
 
 
-def complete_level(state: State, argument: str, dial: Dial) -> tuple[str, ...]:
+def complete_level(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
     """Return the levels of the present model that begin with this."""
     levels = (choice.value for choice in dial.choices(state.model))
     return tuple(each for each in levels if each.startswith(argument.lower()))
 
 
-def _moving(before: State, after: State) -> Effects:
+def _moving(before: ChatState, after: ChatState) -> Effects:
     """Return the effects of a switch: a note in the thread, and a report of what is lost."""
     if (before.model, before.wish) == (after.model, after.wish):
         return ()
-    note = Note(after.model, after.wish, after.system)
+    note = NoteModel(after.model, after.wish, after.system)
     if not before.count:
         return (note,)
     same = before.model == after.model
     return (note, Handoff(after.model, after.wish, cached=_cached(before, after), same=same))
 
 
-def _cached(before: State, after: State) -> int:
+def _cached(before: ChatState, after: ChatState) -> int:
     """Return how many cached tokens the switch makes useless.
 
     Another model never reads this one's cache. Another level changes fields that are part of
@@ -103,7 +105,7 @@ def _cached(before: State, after: State) -> int:
     return 0 if same else (usage.cache_read or 0) + (usage.cache_write or 0)
 
 
-def _tone(state: State) -> Tone:
+def _tone(state: ChatState) -> Tone:
     notes = (note for note in state.plan.adjustments if note.code not in BENIGN)
     return "warning" if any(notes) else "good"
 
@@ -111,7 +113,7 @@ def _tone(state: State) -> Tone:
 _CANNOT = "This model does not support disabling thinking"
 
 
-def switched(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
+def describe_switch(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
     """Return the lines shown when a chat switches to another model."""
     api = f" ({entry.provider.api})" if entry.provider.api and not _is_least(plan) else ""
     return (f"✓ Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
@@ -119,11 +121,11 @@ def switched(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
 
 def meaning(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
     """Return what a level means on this model: warnings first, then the level and its figure."""
-    lines = (f"  Thinking: {described(plan, entry)}", *_evidence(plan))
+    lines = (f"  Thinking: {describe_level(plan, entry)}", *_evidence(plan))
     return (*_warnings(plan), *lines, *_advice(entry, plan))
 
 
-def described(plan: Plan, entry: ModelEntry | None = None) -> str:
+def describe_level(plan: Plan, entry: ModelEntry | None = None) -> str:
     """Return the level or budget the model will get, in a few words."""
     least = _is_least(plan)
     if plan.budget is not None:

@@ -8,97 +8,113 @@ from typing import Any
 
 from . import actions, comparison, effects, last_turn, search, tools
 from .actions import Action
-from .catalog_view import Dial
-from .cells import Cell, Thought, unfolded
+from .catalog_view import DialView
+from .cells import Cell, ThinkingCell, set_open
 from .commands import is_command, run
-from .comparison import toggled
+from .comparison import toggle_thinking
 from .effects import Effects
-from .history import PAGE, opened, scrolled, turned
-from .last_turn import taken_back
-from .model_switch import described, moved, offer, thinking
-from .search import found, visit
-from .state import WAIT, Asked, Choosing, State
-from .turn import arrived, asking, ended
+from .history import PAGE, on_opened, on_page_loaded, on_scrolled
+from .last_turn import take_back
+from .model_switch import describe_level, offer, switch_model, thinking
+from .search import on_found, visit
+from .state import WAIT, ChatState, DraftQuestion, PickerState
+from .turn import on_ended, on_events, start_turn
 
 
-def reduce(state: State, action: Action, dial: Dial) -> tuple[State, Effects]:
+def reduce(state: ChatState, action: Action, dial: DialView) -> tuple[ChatState, Effects]:
     """Return the state after an action, and the effects it asks for."""
     return _HANDLERS[type(action)](state, action, dial)
 
 
-def begin(dial: Dial, model: str, wish: str | None = None, *, system: str = "") -> State:
+def initial_state(
+    dial: DialView, model: str, wish: str | None = None, *, system: str = ""
+) -> ChatState:
     """Return the state of a new chat; raises UnknownModel."""
     name, said = dial.split(model)
     wish = wish or said
-    first = State(model=name, plan=dial.plan(name, wish), system=system)
-    begun = moved(first, name, wish, dial)
+    first = ChatState(model=name, plan=dial.plan(name, wish), system=system)
+    begun = switch_model(first, name, wish, dial)
     entry = dial.entry(name)
-    who = f"{entry.provider.label} {entry.model} · thinking: {described(begun.plan, entry)}"
+    who = f"{entry.provider.label} {entry.model} · thinking: {describe_level(begun.plan, entry)}"
     return begun.tell(who, "/help shows the commands · /model NAME/LEVEL goes on with another")
 
 
 # -- the user -----------------------------------------------------------------------------------
 
 
-def _submitted(state: State, action: actions.Submitted, dial: Dial) -> tuple[State, Effects]:
+def _submitted(
+    state: ChatState, action: actions.Submitted, dial: DialView
+) -> tuple[ChatState, Effects]:
     text = action.text.strip()
     state = state.but(hint="", leaving=False)
     if not text:
         return _next(state, action.at, dial)
     if is_command(text):
         return run(state, text, dial)
-    asked = Asked(text.removeprefix("/") if text.startswith("//") else text, state.attached)
+    asked = DraftQuestion(text.removeprefix("/") if text.startswith("//") else text, state.attached)
     state = state.but(attached=())
     if "@" in text:
-        return state, (effects.Gather(asked),)
-    return _gathered(state, actions.Gathered(asked, action.at), dial)
+        return state, (effects.ReadMentions(asked),)
+    return _gathered(state, actions.MentionsRead(asked, action.at), dial)
 
 
-def _gathered(state: State, action: actions.Gathered, dial: Dial) -> tuple[State, Effects]:
+def _gathered(
+    state: ChatState, action: actions.MentionsRead, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Ask what the user sent, or let it wait; where a file cannot be read it goes back."""
     asked = action.asked
     if action.error:
         back = state.but(attached=(*asked.parts, *state.attached))
-        return back.tell(f"✗ {action.error}", tone="error"), (effects.Restore(asked.words),)
+        return back.tell(f"✗ {action.error}", tone="error"), (effects.RestoreInput(asked.words),)
     if state.busy:
         return state.but(queue=(*state.queue, asked)), ()
     return _asking(state, asked, action.at, dial)
 
 
-def _attached(state: State, action: actions.Attached, _dial: Dial) -> tuple[State, Effects]:
+def _attached(
+    state: ChatState, action: actions.FilesAttached, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return state.but(attached=(*state.attached, *action.parts)), ()
 
 
-def _next(state: State, at: float, dial: Dial) -> tuple[State, Effects]:
+def _next(state: ChatState, at: float, dial: DialView) -> tuple[ChatState, Effects]:
     """Send the first of the words that wait."""
     if state.busy or not state.queue:
         return state, ()
     return _asking(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
 
 
-def _unqueued(state: State, _action: actions.Unqueued, _dial: Dial) -> tuple[State, Effects]:
+def _unqueued(
+    state: ChatState, _action: actions.Unqueued, _dial: DialView
+) -> tuple[ChatState, Effects]:
     if not state.queue:
         return state, ()
     *queue, last = state.queue
     after = state.but(queue=tuple(queue), attached=(*last.parts, *state.attached), hint="")
-    return after, (effects.Restore(last.words),)
+    return after, (effects.RestoreInput(last.words),)
 
 
-def _returned(state: State, action: actions.Returned, _dial: Dial) -> tuple[State, Effects]:
+def _returned(
+    state: ChatState, action: actions.WordsReturned, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """Let words wait before all others, with what was attached to them."""
-    asked = Asked(action.words, state.attached)
+    asked = DraftQuestion(action.words, state.attached)
     return state.but(queue=(asked, *state.queue), attached=()), ()
 
 
-def _asking(state: State, asked: Asked, at: float, dial: Dial) -> tuple[State, Effects]:
+def _asking(
+    state: ChatState, asked: DraftQuestion, at: float, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Begin a turn; where an older part is on the page, go to its end: answers come there."""
-    begun, ask = asking(state, asked, at, dial, context=state.tally.context)
+    begun, ask = start_turn(state, asked, at, dial, context=state.tally.context)
     if state.last < state.count:
         return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
     return begun, (ask,)
 
 
-def _interrupted(state: State, action: actions.Interrupted, _dial: Dial) -> tuple[State, Effects]:
+def _interrupted(
+    state: ChatState, action: actions.TurnInterrupted, _dial: DialView
+) -> tuple[ChatState, Effects]:
     if state.turn is not None:
         return state.but(hint="stopping…"), (effects.Stop(),)
     if not action.hard:
@@ -108,24 +124,32 @@ def _interrupted(state: State, action: actions.Interrupted, _dial: Dial) -> tupl
     return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
 
 
-def _typed(state: State, _action: actions.Typed, _dial: Dial) -> tuple[State, Effects]:
+def _typed(
+    state: ChatState, _action: actions.KeyTyped, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return (state.but(hint="", leaving=False) if state.hint or state.leaving else state), ()
 
 
-def _picker(state: State, _action: actions.PickerOpened, dial: Dial) -> tuple[State, Effects]:
+def _picker(
+    state: ChatState, _action: actions.PickerOpened, dial: DialView
+) -> tuple[ChatState, Effects]:
     if state.busy or state.comparing:
         return state.but(hint=WAIT), ()
     return offer(state, dial), ()
 
 
-def _picked(state: State, action: actions.Picked, dial: Dial) -> tuple[State, Effects]:
+def _picked(
+    state: ChatState, action: actions.ItemPicked, dial: DialView
+) -> tuple[ChatState, Effects]:
     choosing, state = state.choosing, state.but(choosing=None)
     if choosing is None:
         return state, ()
     return _PICKED[choosing.what](state, action.value, dial)
 
 
-def _switched(state: State, action: actions.Switched, dial: Dial) -> tuple[State, Effects]:
+def _switched(
+    state: ChatState, action: actions.ThreadPickedInPane, dial: DialView
+) -> tuple[ChatState, Effects]:
     if not action.thread:
         return run(state, "/new", dial)
     if state.thread is not None and state.thread.id == action.thread:
@@ -133,19 +157,19 @@ def _switched(state: State, action: actions.Switched, dial: Dial) -> tuple[State
     return state, (effects.Open(action.thread),)
 
 
-def _opening(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
+def _opening(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
     return state, (effects.Open(value),)
 
 
-def _dressing(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
-    return state.but(theme=value), (effects.Dress(value),)
+def _dressing(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+    return state.but(theme=value), (effects.ChangeTheme(value),)
 
 
-def _visiting(state: State, value: str, _dial: Dial) -> tuple[State, Effects]:
+def _visiting(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
     return state, (visit(value),)
 
 
-_PICKED: dict[str, Callable[[State, str, Dial], tuple[State, Effects]]] = {
+_PICKED: dict[str, Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]] = {
     "thinking": thinking,
     "thread": _opening,
     "theme": _dressing,
@@ -153,26 +177,32 @@ _PICKED: dict[str, Callable[[State, str, Dial], tuple[State, Effects]]] = {
 }
 
 
-def _dismissed(state: State, _action: actions.Dismissed, _dial: Dial) -> tuple[State, Effects]:
+def _dismissed(
+    state: ChatState, _action: actions.Dismissed, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return state.but(choosing=None), ()
 
 
-def _toggled(state: State, action: actions.Toggled, dial: Dial) -> tuple[State, Effects]:
+def _toggled(
+    state: ChatState, action: actions.ThinkingToggled, dial: DialView
+) -> tuple[ChatState, Effects]:
     if state.comparing is not None:
-        return toggled(state, lambda chat: _toggled(chat, action, dial)[0]), ()
+        return toggle_thinking(state, lambda chat: _toggled(chat, action, dial)[0]), ()
     cells = [*state.page, *state.live]
-    thoughts = [c for c in cells if isinstance(c, Thought) and c.readable]
+    thoughts = [c for c in cells if isinstance(c, ThinkingCell) and c.readable]
     wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
     if not wanted:
         return state.but(hint="there is no thinking to open"), ()
-    return _with(state, {wanted[0].key: unfolded(wanted[0], is_open=not wanted[0].open)}), ()
+    return _with(state, {wanted[0].key: set_open(wanted[0], is_open=not wanted[0].open)}), ()
 
 
-def _toggled_all(state: State, _action: actions.ToggledAll, _dial: Dial) -> tuple[State, Effects]:
-    thoughts = [c for c in (*state.page, *state.live) if isinstance(c, Thought) and c.readable]
+def _toggled_all(
+    state: ChatState, _action: actions.AllThinkingToggled, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    thoughts = [c for c in (*state.page, *state.live) if isinstance(c, ThinkingCell) and c.readable]
     to_open = not all(thought.open for thought in thoughts)
     changed: dict[int, Cell] = {
-        thought.key: unfolded(thought, is_open=to_open) for thought in thoughts
+        thought.key: set_open(thought, is_open=to_open) for thought in thoughts
     }
     show = "open" if to_open else "auto"
     return _with(state, changed).but(show=show, hint=f"show: {show}"), ()
@@ -181,13 +211,17 @@ def _toggled_all(state: State, _action: actions.ToggledAll, _dial: Dial) -> tupl
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-def _arrived(state: State, action: actions.Arrived, _dial: Dial) -> tuple[State, Effects]:
-    return arrived(state, action.events, action.at), ()
+def _arrived(
+    state: ChatState, action: actions.EventsArrived, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    return on_events(state, action.events, action.at), ()
 
 
-def _ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effects]:
+def _ended(
+    state: ChatState, action: actions.TurnEnded, dial: DialView
+) -> tuple[ChatState, Effects]:
     """End the turn, and send what waits; after a stop or an error it waits for Enter."""
-    after, asked = ended(state, action, dial)
+    after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
         return after, asked
     if action.stopped or action.error is not None:
@@ -197,7 +231,9 @@ def _ended(state: State, action: actions.Ended, dial: Dial) -> tuple[State, Effe
     return sent, (*asked, *more)
 
 
-def _recalled(state: State, action: actions.Recalled, dial: Dial) -> tuple[State, Effects]:
+def _recalled(
+    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Do what the turn was looked up for."""
     if not action.turn and not action.words:
         return state.tell("there is no question yet"), ()
@@ -205,94 +241,107 @@ def _recalled(state: State, action: actions.Recalled, dial: Dial) -> tuple[State
 
 
 _PURPOSES: dict[
-    effects.Purpose, Callable[[State, actions.Recalled, Dial], tuple[State, Effects]]
+    effects.Purpose,
+    Callable[[ChatState, actions.LastTurnLoaded, DialView], tuple[ChatState, Effects]],
 ] = {
     "undo": last_turn.undone,
-    "edit": last_turn.edited,
-    "copy": last_turn.copied,
-    "compare": comparison.begun,
+    "edit": last_turn.on_edited,
+    "copy": last_turn.on_copied,
+    "compare": comparison.on_compare,
 }
 
 
-def _edited(state: State, action: actions.Edited, dial: Dial) -> tuple[State, Effects]:
+def _edited(
+    state: ChatState, action: actions.QuestionEdited, dial: DialView
+) -> tuple[ChatState, Effects]:
     """Ask the edited question in place of the old one; without an editor, edit it in place."""
     before = action.before
     if action.words is None:
-        return taken_back(state, before, action.number, "change it and press Enter")
+        return take_back(state, before, action.number, "change it and press Enter")
     words = action.words.strip()
     if not words or words == before.words.strip():
         return state.but(hint="nothing was changed, and nothing asked"), ()
-    changed = Asked(words, before.parts)
+    changed = DraftQuestion(words, before.parts)
     begun, asked = _asking(state.rewound(action.number), changed, action.at, dial)
     return begun, (effects.Rewind(action.number), *asked)
 
 
-def _answered(state: State, action: actions.Answered, _dial: Dial) -> tuple[State, Effects]:
+def _answered(
+    state: ChatState, action: actions.BackgroundTurnEnded, _dial: DialView
+) -> tuple[ChatState, Effects]:
     title = action.thread.title if action.thread else "the other thread"
     return state.but(hint=f"{'answered' if action.whole else 'no answer'}: {title}"), ()
 
 
-def _handed_off(state: State, action: actions.HandedOff, _dial: Dial) -> tuple[State, Effects]:
+def _handed_off(
+    state: ChatState, action: actions.HandedOff, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return (state.tell(*action.lines) if action.lines else state), ()
 
 
-def _offered(state: State, action: actions.Offered, _dial: Dial) -> tuple[State, Effects]:
+def _offered(
+    state: ChatState, action: actions.ThreadsOffered, _dial: DialView
+) -> tuple[ChatState, Effects]:
     if not action.choices:
         return state.tell("there are no earlier threads like that"), ()
-    return state.but(choosing=Choosing("thread", "go on with", action.choices)), ()
+    return state.but(choosing=PickerState("thread", "go on with", action.choices)), ()
 
 
-def _renamed(state: State, action: actions.Renamed, _dial: Dial) -> tuple[State, Effects]:
+def _renamed(
+    state: ChatState, action: actions.ThreadRenamed, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return state.but(thread=action.thread, hint=f"renamed: {action.thread.title}"), ()
 
 
-def _reported(state: State, action: actions.Reported, _dial: Dial) -> tuple[State, Effects]:
+def _reported(
+    state: ChatState, action: actions.LinesReported, _dial: DialView
+) -> tuple[ChatState, Effects]:
     return state.tell(*action.lines, tone=action.tone), ()
 
 
-def _with(state: State, changed: dict[int, Cell]) -> State:
+def _with(state: ChatState, changed: dict[int, Cell]) -> ChatState:
     page = tuple(changed.get(cell.key, cell) for cell in state.page)
     live = tuple(changed.get(cell.key, cell) for cell in state.live)
     return state.but(page=page, live=live)
 
 
-_HANDLERS: dict[type, Callable[[State, Any, Dial], tuple[State, Effects]]] = {
+_HANDLERS: dict[type, Callable[[ChatState, Any, DialView], tuple[ChatState, Effects]]] = {
     actions.Submitted: _submitted,
-    actions.Interrupted: _interrupted,
-    actions.Typed: _typed,
+    actions.TurnInterrupted: _interrupted,
+    actions.KeyTyped: _typed,
     actions.Unqueued: _unqueued,
-    actions.Returned: _returned,
-    actions.PaneToggled: search.toggled,
-    actions.Sought: search.sought,
-    actions.Listed: search.listed,
-    actions.Switched: _switched,
-    actions.Proposed: tools.proposed,
-    actions.Decided: tools.decided,
-    actions.Withdrawn: tools.withdrawn,
-    actions.Wanted: tools.wanted,
+    actions.WordsReturned: _returned,
+    actions.PaneToggled: search.on_pane_toggled,
+    actions.SearchTyped: search.sought,
+    actions.ThreadsListed: search.on_listed,
+    actions.ThreadPickedInPane: _switched,
+    actions.ApprovalRequested: tools.on_approval_requested,
+    actions.ApprovalDecided: tools.on_decided,
+    actions.ApprovalWithdrawn: tools.on_withdrawn,
+    actions.ApprovalWaiting: tools.on_approval_waiting,
     actions.PickerOpened: _picker,
-    actions.Picked: _picked,
+    actions.ItemPicked: _picked,
     actions.Dismissed: _dismissed,
     actions.ColumnMoved: comparison.column_moved,
-    actions.Settling: comparison.settled,
+    actions.ComparisonClosing: comparison.on_closing,
     actions.ColumnsArrived: comparison.columns_arrived,
     actions.ColumnEnded: comparison.column_ended,
-    actions.Settled: comparison.settled_in,
-    actions.Toggled: _toggled,
-    actions.ToggledAll: _toggled_all,
-    actions.Scrolled: scrolled,
-    actions.Arrived: _arrived,
-    actions.Ended: _ended,
-    actions.Answered: _answered,
+    actions.ComparisonClosed: comparison.on_closed,
+    actions.ThinkingToggled: _toggled,
+    actions.AllThinkingToggled: _toggled_all,
+    actions.Scrolled: on_scrolled,
+    actions.EventsArrived: _arrived,
+    actions.TurnEnded: _ended,
+    actions.BackgroundTurnEnded: _answered,
     actions.HandedOff: _handed_off,
-    actions.Opened: opened,
-    actions.Turned: turned,
-    actions.Offered: _offered,
-    actions.Attached: _attached,
-    actions.Gathered: _gathered,
-    actions.Recalled: _recalled,
-    actions.Edited: _edited,
-    actions.Found: found,
-    actions.Renamed: _renamed,
-    actions.Reported: _reported,
+    actions.ThreadOpened: on_opened,
+    actions.PageLoaded: on_page_loaded,
+    actions.ThreadsOffered: _offered,
+    actions.FilesAttached: _attached,
+    actions.MentionsRead: _gathered,
+    actions.LastTurnLoaded: _recalled,
+    actions.QuestionEdited: _edited,
+    actions.SearchFinished: on_found,
+    actions.ThreadRenamed: _renamed,
+    actions.LinesReported: _reported,
 }

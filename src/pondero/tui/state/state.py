@@ -9,10 +9,10 @@ from msgspec import Struct
 from ...canon import Blob, Image, Message, Text, Usage
 from ...thinking import Plan
 from .catalog_view import Choice
-from .cells import Cell, Told, Tone
+from .cells import Cell, NoticeCell, Tone
 
 
-class Tally(Struct, frozen=True):
+class UsageTally(Struct, frozen=True):
     """Sums over a thread; ``last`` is the newest exchange's own usage.
 
     A count is None while no service has reported it. ``cost`` is None as soon as the price of one
@@ -38,9 +38,9 @@ class Tally(Struct, frozen=True):
         """Return all input tokens, cached or not."""
         return _sum(self.input, self.cached)
 
-    def plus(self, usage: Usage, cost: Decimal | None) -> "Tally":
+    def plus(self, usage: Usage, cost: Decimal | None) -> "UsageTally":
         """Return the tally with one more exchange in it."""
-        return Tally(
+        return UsageTally(
             input=_sum(self.input, usage.input, usage.cache_write),
             cached=_sum(self.cached, usage.cache_read),
             thinking=_sum(self.thinking, usage.thinking),
@@ -57,7 +57,7 @@ def _sum(*counts: int | None) -> int | None:
     return sum(known) if known else None
 
 
-def money(cost: Decimal | None) -> str:
+def as_cost(cost: Decimal | None) -> str:
     """Return an amount as people read it; small ones keep their digits."""
     if cost is None:
         return "unknown"
@@ -71,14 +71,14 @@ WAIT = "wait for the answer, or press Esc to stop it"
 """The hint for a user who wants something else while an answer arrives."""
 
 
-class Known(Struct, frozen=True):
+class SavedThread(Struct, frozen=True):
     """The thread this chat is kept in."""
 
     id: str
     title: str = ""
 
 
-class Past(Struct, frozen=True):
+class ThreadMessage(Struct, frozen=True):
     """A message of the thread, with what the store knows about it."""
 
     number: int
@@ -89,7 +89,7 @@ class Past(Struct, frozen=True):
     cost: Decimal | None = None
 
 
-class Choosing(Struct, frozen=True):
+class PickerState(Struct, frozen=True):
     """A list the user is picking from; ``what`` is what the choice is of."""
 
     what: Literal["thinking", "thread", "theme", "hit"]
@@ -98,7 +98,7 @@ class Choosing(Struct, frozen=True):
     at: int = 0
 
 
-class Asked(Struct, frozen=True):
+class DraftQuestion(Struct, frozen=True):
     """A question: its words, and what is attached to it."""
 
     words: str
@@ -118,17 +118,17 @@ class Proposal(Struct, frozen=True):
     arguments: str
 
 
-class Listing(Struct, frozen=True):
+class ThreadPaneState(Struct, frozen=True):
     """The pane of threads: those that have these words, or all."""
 
     words: str = ""
     choices: tuple[Choice, ...] = ()
 
 
-class Turn(Struct, frozen=True):
+class TurnInProgress(Struct, frozen=True):
     """A turn under way. ``places`` maps each part of this exchange to its live cell."""
 
-    asked: Asked
+    asked: DraftQuestion
     began: float
     number: int
     places: tuple[tuple[int, int], ...] = ()
@@ -142,14 +142,14 @@ class Column(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    chat: "State"
+    chat: "ChatState"
     seconds: float | None = None
     live: bool = False
     given: bool = False
     kept: bool = False
 
 
-class Comparison(Struct, frozen=True):
+class ComparisonState(Struct, frozen=True):
     """One question in several columns; ``number`` is its place in the thread."""
 
     words: str
@@ -164,7 +164,7 @@ class Comparison(Struct, frozen=True):
         return any(column.live for column in self.columns)
 
 
-class State(Struct, frozen=True, kw_only=True):
+class ChatState(Struct, frozen=True, kw_only=True):
     """A chat. ``page`` has the settled cells, ``live`` those of the turn under way.
 
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
@@ -182,24 +182,24 @@ class State(Struct, frozen=True, kw_only=True):
     window: int | None = None
     shown: str = "full"
     system: str = ""
-    thread: Known | None = None
+    thread: SavedThread | None = None
     unsaved: str | None = None
     page: tuple[Cell, ...] = ()
     live: tuple[Cell, ...] = ()
-    turn: Turn | None = None
-    queue: tuple[Asked, ...] = ()
+    turn: TurnInProgress | None = None
+    queue: tuple[DraftQuestion, ...] = ()
     attached: tuple[Text | Image | Blob, ...] = ()
     first: int = 0
     last: int = 0
     count: int = 0
-    tally: Tally = Tally()
+    tally: UsageTally = UsageTally()
     paid: bool = True
     unpriced: str = ""
     verdict: str | None = None
     show: Show = "auto"
-    choosing: Choosing | None = None
-    comparing: Comparison | None = None
-    listing: Listing | None = None
+    choosing: PickerState | None = None
+    comparing: ComparisonState | None = None
+    listing: ThreadPaneState | None = None
     proposals: tuple[Proposal, ...] = ()
     hint: str = ""
     leaving: bool = False
@@ -224,16 +224,16 @@ class State(Struct, frozen=True, kw_only=True):
         """Return whether an answer is coming, to a turn or to a comparison."""
         return self.busy or (self.comparing is not None and self.comparing.live)
 
-    def but(self, **changes: Any) -> "State":
+    def but(self, **changes: Any) -> "ChatState":
         """Return this state with some things changed."""
         return msgspec.structs.replace(self, **changes)
 
-    def tell(self, *lines: str, tone: Tone = "plain") -> "State":
+    def tell(self, *lines: str, tone: Tone = "plain") -> "ChatState":
         """Return this state with lines for the user at the end of the page."""
-        told = Told(key=self.next_key, lines=lines, tone=tone)
+        told = NoticeCell(key=self.next_key, lines=lines, tone=tone)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
 
-    def rewound(self, count: int) -> "State":
+    def rewound(self, count: int) -> "ChatState":
         """Return this state without the messages from this number on, and what was told since."""
         numbers = (-1 if cell.number is None else cell.number for cell in self.page)
         kept = next((at for at, number in enumerate(numbers) if number >= count), len(self.page))
@@ -247,7 +247,7 @@ class State(Struct, frozen=True, kw_only=True):
             verdict=None,
         )
 
-    def emptied(self) -> "State":
+    def clear(self) -> "ChatState":
         """Return this state with an empty page, and nothing counted."""
         return self.but(
             thread=None,
@@ -258,6 +258,6 @@ class State(Struct, frozen=True, kw_only=True):
             count=0,
             turns=(),
             noted=(),
-            tally=Tally(),
+            tally=UsageTally(),
             verdict=None,
         )

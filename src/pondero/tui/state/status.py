@@ -5,13 +5,13 @@ from msgspec.structs import replace
 
 from ...canon import escape_controls
 from .history import attachment_said
-from .state import State, money
-from .turn import said_of
+from .state import ChatState, as_cost
+from .turn import question_text
 
 BETWEEN = " · "
 
 
-class Piece(Struct, frozen=True):
+class StatusPiece(Struct, frozen=True):
     """A piece of the line; the one with the highest ``rank`` is dropped first."""
 
     text: str
@@ -32,7 +32,7 @@ _VERDICTS = {
 }
 
 
-def status(state: State, width: int) -> tuple[Piece, ...]:
+def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
     """Return the pieces that fit into this width, in their order; the model always does.
 
     On 80 columns there is room for the model, its level, the answer's tokens and the cost; a name
@@ -47,7 +47,7 @@ def status(state: State, width: int) -> tuple[Piece, ...]:
     return (replace(model, text=_cut(model.text, room)), *others) if others else (model,)
 
 
-def _dropped(pieces: list[Piece], width: int, *, least: int = 1) -> list[Piece]:
+def _dropped(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
     """Return the pieces without those that do not fit, of this rank at least."""
     left = list(pieces)
     while _width(left) > width and (spare := [piece for piece in left if piece.rank >= least]):
@@ -59,24 +59,24 @@ def _cut(text: str, letters: int) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
-def _pieces(state: State) -> list[Piece]:
+def _pieces(state: ChatState) -> list[StatusPiece]:
     tally = state.tally
     verdict = _VERDICTS.get(state.verdict or "", "")
     odd = state.verdict != "as_planned"
     return [
-        Piece(escape_controls(state.name), 0, "model"),
-        Piece(_level(state), 1, "level"),
-        Piece("unsaved" if state.unsaved else "", 2, "warning"),
-        Piece(_context(state), 8),
-        Piece(_count("in", tally.all_input), 7),
-        Piece(_count("thinking", tally.thinking), 6),
-        Piece(_count("out", tally.output), 5),
-        Piece(_cost(state), 4),
-        Piece(verdict, 3 if odd else 9, _tone(odd=odd)),
+        StatusPiece(escape_controls(state.name), 0, "model"),
+        StatusPiece(_level(state), 1, "level"),
+        StatusPiece("unsaved" if state.unsaved else "", 2, "warning"),
+        StatusPiece(_context(state), 8),
+        StatusPiece(_count("in", tally.all_input), 7),
+        StatusPiece(_count("thinking", tally.thinking), 6),
+        StatusPiece(_count("out", tally.output), 5),
+        StatusPiece(_cost(state), 4),
+        StatusPiece(verdict, 3 if odd else 9, _tone(odd=odd)),
     ]
 
 
-def _level(state: State) -> str:
+def _level(state: ChatState) -> str:
     """Return the level asked for, and the one the model gets where that differs."""
     plan = state.plan
     got = plan.level or (f"{plan.budget:,}" if plan.budget is not None else None)
@@ -91,7 +91,7 @@ def _count(what: str, tokens: int | None) -> str:
     return "" if tokens is None else f"{what} {tokens:,}"
 
 
-def _context(state: State) -> str:
+def _context(state: ChatState) -> str:
     context = state.tally.context
     if context is None:
         return ""
@@ -99,11 +99,11 @@ def _context(state: State) -> str:
     return f"context {share}"
 
 
-def _cost(state: State) -> str:
+def _cost(state: ChatState) -> str:
     if not state.tally.used:
         return ""
     if (cost := state.tally.cost) is not None:
-        return money(cost)
+        return as_cost(cost)
     return "cost unknown" if state.paid else "offline"
 
 
@@ -111,7 +111,7 @@ def _tone(*, odd: bool) -> str:
     return "warning" if odd else "good"
 
 
-def _width(pieces: list[Piece]) -> int:
+def _width(pieces: list[StatusPiece]) -> int:
     return sum(len(piece.text) for piece in pieces) + len(BETWEEN) * (len(pieces) - 1)
 
 
@@ -119,7 +119,7 @@ _WAITING = 3
 """Lines of waiting words that are seen at once."""
 
 
-def waiting(state: State) -> tuple[str, ...]:
+def queued_lines(state: ChatState) -> tuple[str, ...]:
     """Return the words that wait to be sent, and what goes with the next ones, a line each."""
     attached = [f"with: {attachment_said(part)}" for part in state.attached[:_WAITING]]
     if (more := len(state.attached) - _WAITING) > 0:
@@ -127,7 +127,8 @@ def waiting(state: State) -> tuple[str, ...]:
     if not state.queue:
         return tuple(attached)
     lines = [
-        f"next: {_cut(' '.join(said_of(asked).split()), 200)}" for asked in state.queue[:_WAITING]
+        f"next: {_cut(' '.join(question_text(asked).split()), 200)}"
+        for asked in state.queue[:_WAITING]
     ]
     if (more := len(state.queue) - _WAITING) > 0:
         lines.append(f"      and {more} more")

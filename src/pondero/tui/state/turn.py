@@ -36,16 +36,16 @@ from ...errors import (
     WireError,
 )
 from . import actions, effects
-from .catalog_view import SUMMARIES, Dial
-from .cells import Called, Cell, Nature, Said, Spoken, Thought, Waiting
+from .catalog_view import SUMMARIES, DialView
+from .cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
 from .effects import Effects
-from .history import arguments_of, attachment_said, trimmed, with_results
-from .state import Asked, State, Turn
+from .history import attachment_said, format_arguments, trim_page, with_results
+from .state import ChatState, DraftQuestion, TurnInProgress
 
 
-def asking(
-    state: State, asked: Asked, at: float, dial: Dial, *, context: int | None
-) -> tuple[State, effects.Ask]:
+def start_turn(
+    state: ChatState, asked: DraftQuestion, at: float, dial: DialView, *, context: int | None
+) -> tuple[ChatState, effects.AskModel]:
     """Begin a turn; the plan is made again, because the context has grown."""
     made = dial.plan(state.model, state.wish, context=context)
     known = {note.code for note in state.plan.adjustments}
@@ -54,21 +54,21 @@ def asking(
     key, number = state.next_key, state.count
     begun = state.but(
         plan=made,
-        page=(*state.page, Said(key=key, text=said_of(asked), number=number)),
-        live=(Waiting(key=key + 1, model=state.name, began=at, number=number),),
-        turn=Turn(asked, began=at, number=number),
+        page=(*state.page, UserCell(key=key, text=question_text(asked), number=number)),
+        live=(WaitingCell(key=key + 1, model=state.name, began=at, number=number),),
+        turn=TurnInProgress(asked, began=at, number=number),
         next_key=key + 2,
     )
     model, wish, system = state.model, state.wish, state.system
-    return begun, effects.Ask(asked.words, model, wish, system, context, asked.parts)
+    return begun, effects.AskModel(asked.words, model, wish, system, context, asked.parts)
 
 
-def said_of(asked: Asked) -> str:
+def question_text(asked: DraftQuestion) -> str:
     """Return a question as the page shows it."""
     return "\n".join((*(attachment_said(part) for part in asked.parts), asked.words)).strip()
 
 
-def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
+def on_events(state: ChatState, events: tuple[Event, ...], at: float) -> ChatState:
     """Return the state with these events in its live cells, and its counters at this time."""
     if state.turn is None:
         return state
@@ -81,7 +81,7 @@ def arrived(state: State, events: tuple[Event, ...], at: float) -> State:
 class _Drawing:
     """The live cells while a frame's events are put into them."""
 
-    def __init__(self, state: State, turn: Turn, at: float) -> None:
+    def __init__(self, state: ChatState, turn: TurnInProgress, at: float) -> None:
         self._was = state
         self._turn = turn
         self._at = at
@@ -103,7 +103,7 @@ class _Drawing:
         if handler := self._handlers.get(type(event)):
             handler(event)
 
-    def state(self) -> State:
+    def state(self) -> ChatState:
         """Return the state with what was drawn."""
         turn = replace(
             self._turn, places=tuple(self._places.items()), exchange_at=self._exchange_at
@@ -119,12 +119,12 @@ class _Drawing:
 
     def _part(self, event: PartStart) -> None:
         number = self._turn.number
-        self._cells = [cell for cell in self._cells if not isinstance(cell, Waiting)]
+        self._cells = [cell for cell in self._cells if not isinstance(cell, WaitingCell)]
         self._exchange_at = min(self._exchange_at, len(self._cells))
         if event.kind == "thinking":
             self._add(
                 event.index,
-                Thought(
+                ThinkingCell(
                     key=self._key,
                     level=self._was.plan.level,
                     began=self._at,
@@ -136,17 +136,19 @@ class _Drawing:
                 ),
             )
         elif event.kind == "text":
-            self._add(event.index, Spoken(key=self._key, live=True, number=number))
+            self._add(event.index, AnswerCell(key=self._key, live=True, number=number))
         elif event.kind == "tool_call":
             name = event.name or "tool"
-            call = Called(key=self._key, id=event.id or "", name=name, live=True, number=number)
+            call = ToolCallCell(
+                key=self._key, id=event.id or "", name=name, live=True, number=number
+            )
             self._add(event.index, call)
 
     def _delta(self, event: TextDelta | ThinkingDelta) -> None:
         place = self._places.get(event.index)
         if place is not None:
             cell = self._cells[place]
-            if isinstance(cell, Thought | Spoken):
+            if isinstance(cell, ThinkingCell | AnswerCell):
                 self._cells[place] = replace(cell, text=cell.text + event.text)
 
     def _ended(self, event: PartEnd) -> None:
@@ -154,14 +156,14 @@ class _Drawing:
         cell = None if place is None else self._cells[place]
         if place is None or cell is None:
             return
-        if isinstance(cell, Thought) and isinstance(event.part, Thinking):
+        if isinstance(cell, ThinkingCell) and isinstance(event.part, Thinking):
             nature = "redacted" if event.part.redacted else cell.nature
             text = event.part.text or cell.text
             cell = replace(self._over(cell), text=text, nature=nature if text else _unread(nature))
-        elif isinstance(cell, Spoken):
+        elif isinstance(cell, AnswerCell):
             cell = replace(cell, live=False)
-        elif isinstance(cell, Called) and isinstance(event.part, ToolCall):
-            words = arguments_of(event.part.arguments)
+        elif isinstance(cell, ToolCallCell) and isinstance(event.part, ToolCall):
+            words = format_arguments(event.part.arguments)
             cell = replace(cell, id=event.part.id, name=event.part.name, arguments=words)
         self._cells[place] = cell
 
@@ -169,13 +171,15 @@ class _Drawing:
         """Put the thinking tokens into a cell; add one for thinking that was not shown."""
         before, mine = self._cells[: self._exchange_at], self._cells[self._exchange_at :]
         tokens = event.usage.thinking
-        seen = [c for c in mine if isinstance(c, Thought) and (c.text or c.nature == "redacted")]
-        blind = [c for c in mine if isinstance(c, Thought) and c not in seen]
+        seen = [
+            c for c in mine if isinstance(c, ThinkingCell) and (c.text or c.nature == "redacted")
+        ]
+        blind = [c for c in mine if isinstance(c, ThinkingCell) and c not in seen]
         spare = blind if seen or not tokens else blind[1:]
         mine = [cell for cell in mine if cell not in spare]
         if tokens and not seen and not blind:
             mine.insert(0, self._unseen())
-        thoughts = [cell for cell in mine if isinstance(cell, Thought)]
+        thoughts = [cell for cell in mine if isinstance(cell, ThinkingCell)]
         if tokens and len(thoughts) == 1:
             at = mine.index(thoughts[0])
             mine[at] = replace(thoughts[0], tokens=tokens)
@@ -189,21 +193,21 @@ class _Drawing:
         self._cells.append(cell)
         self._key += 1
 
-    def _unseen(self) -> Thought:
+    def _unseen(self) -> ThinkingCell:
         level, number = self._was.plan.level, self._turn.number
-        thought = Thought(key=self._key, level=level, nature="hidden", number=number)
+        thought = ThinkingCell(key=self._key, level=level, nature="hidden", number=number)
         self._key += 1
         return thought
 
     def _nature(self) -> Nature:
         return "summary" if self._was.shown in SUMMARIES else "full"
 
-    def _over(self, cell: Thought) -> Thought:
+    def _over(self, cell: ThinkingCell) -> ThinkingCell:
         return replace(cell, live=False, seconds=self._at - cell.began)
 
     def _ticking(self, cell: Cell) -> Cell:
         """Return a cell with its counter at this time, in whole seconds."""
-        if isinstance(cell, Waiting) or (isinstance(cell, Thought) and cell.live):
+        if isinstance(cell, WaitingCell) or (isinstance(cell, ThinkingCell) and cell.live):
             seconds = float(int(self._at - cell.began))
             return cell if cell.seconds == seconds else replace(cell, seconds=seconds)
         return cell
@@ -229,19 +233,19 @@ def _delta_of(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | Non
     return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
 
 
-def settled(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
+def finish_cells(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
     """Return the live cells as they stay after the turn; ``cut`` is why the answer is not whole."""
-    kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, Waiting)]
-    if cut and kept and isinstance(last := kept[-1], Spoken):
+    kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, WaitingCell)]
+    if cut and kept and isinstance(last := kept[-1], AnswerCell):
         kept[-1] = replace(last, cut=cut)
     return tuple(kept)
 
 
 def _at_rest(cell: Cell, at: float) -> Cell:
-    if isinstance(cell, Thought) and cell.live:
+    if isinstance(cell, ThinkingCell) and cell.live:
         nature: Nature = cell.nature if cell.text else "hidden"
         return replace(cell, live=False, seconds=at - cell.began, nature=nature)
-    if isinstance(cell, Spoken | Called) and cell.live:
+    if isinstance(cell, AnswerCell | ToolCallCell) and cell.live:
         return replace(cell, live=False)
     return cell
 
@@ -253,12 +257,14 @@ _ODD = {
 }
 
 
-def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effects]:
+def on_ended(
+    state: ChatState, action: actions.TurnEnded, _dial: DialView
+) -> tuple[ChatState, Effects]:
     """End the turn; where nothing of it was kept, its words go back to the input line."""
     if state.turn is None:
         return state, ()
     cut = "stopped here" if action.stopped else "broken off here" if action.error else None
-    cells = with_results(settled(state.live, at=action.at, cut=cut), action.kept)
+    cells = with_results(finish_cells(state.live, at=action.at, cut=cut), action.kept)
     tally, verdict = state.tally, state.verdict
     for each in action.exchanges:
         tally, verdict = tally.plus(each.usage, each.cost), each.verdict
@@ -283,15 +289,15 @@ def ended(state: State, action: actions.Ended, _dial: Dial) -> tuple[State, Effe
         thread=action.thread or state.thread,
         unsaved=action.unsaved,
     )
-    after = trimmed(_remarks(after, action))
+    after = trim_page(_remarks(after, action))
     if action.unsaved and action.unsaved != state.unsaved:
         after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
     if action.kept:
         return after, ()
-    return after.but(attached=(*asked.parts, *after.attached)), (effects.Restore(asked.words),)
+    return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
 
 
-def _remarks(state: State, action: actions.Ended) -> State:
+def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
     """Return the state with remarks on how the exchanges ended."""
     for each in action.exchanges:
         if fresh := [note for note in each.notes if note not in state.noted]:
