@@ -105,9 +105,9 @@ def _pieces(frames: list[bytes], feed: str) -> list[bytes]:
 
 def _decode(name: str, pieces: list[bytes]) -> int:
     from pondero.canon import ResponseHead
-    from pondero.dialects import Where, dialect
+    from pondero.dialects import AnswerContext, get_dialect
 
-    stream = dialect(name).caller().stream(ResponseHead(200), Where("m", "r"))
+    stream = get_dialect(name).caller().stream(ResponseHead(200), AnswerContext("m", "r"))
     seen = 0
     for piece in pieces:
         seen += len(stream.feed(piece))
@@ -118,12 +118,12 @@ def _encoder(name: str, messages: int) -> Callable[[], object]:
     from threads import bare_plan, thread
 
     from pondero.canon import Target
-    from pondero.dialects import dialect
+    from pondero.dialects import get_dialect
 
     url, header = TARGETS[name]
     request, plan = thread(name, messages), bare_plan(name)
     target = Target(name, url, {header: "key"})
-    return lambda: dialect(name).caller().encode(request, plan, target)
+    return lambda: get_dialect(name).caller().encode(request, plan, target)
 
 
 def _spent(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:

@@ -24,7 +24,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.client import load_catalog
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.exchange import plan, prepare
 from pondero.thinking import DEFAULT, RequestParameters, parse_intent
 
@@ -159,7 +159,7 @@ def cell(feature: Feature, model: str) -> str:
     prepared = prepare(
         entry, feature.request, made, asked=asked, policy=DEFAULT, url="http://here", key="any"
     )
-    came = dialect(entry.provider.dialect).service().parse(prepared.request).request
+    came = get_dialect(entry.provider.dialect).service().parse(prepared.request).request
     codes = {note.code for note in prepared.plan.adjustments} - {n.code for n in made.adjustments}
     if feature.arrived(came):
         return "own" if "tool_replaced" in codes else "kept"

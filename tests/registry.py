@@ -3,7 +3,7 @@
 from tests.skeleton import DIALECT as SKELETON
 
 from pondero.dialects import NAMES, Dialect
-from pondero.dialects import dialect as registered
+from pondero.dialects import get_dialect as registered
 
 WITH_SKELETON = (*NAMES, SKELETON.name)
 """Every dialect, and the one that new ones are copied from."""

@@ -19,7 +19,7 @@ from pondero.catalog import (
 )
 from pondero.catalog.load import COMPILED
 from pondero.client import dial, load_catalog
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.errors import BadCatalog
 from pondero.thinking import Capability
 
@@ -159,7 +159,7 @@ def test_a_family_like_one_above_it_has_its_facts_but_for_its_own():
 
 
 def names_of_quirks(name):
-    return dialect(name).caller().quirks if name in NAMES else None
+    return get_dialect(name).caller().quirks if name in NAMES else None
 
 
 MINE = 'like = "compatible"\nlabel = "Mine"\nurl = "https://mine.test"\n'

@@ -20,7 +20,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Dialect, dialect, registry
+from pondero.dialects import Dialect, get_dialect, registry
 from pondero.errors import ServerFailed, ServiceError, Truncated
 
 Patch = pytest.MonkeyPatch
@@ -44,7 +44,7 @@ class _Edited:
 
 def misuse(patch: Patch, wire: Dialect, **functions: Any) -> None:
     """Put functions that are wrong into a dialect's caller's side."""
-    wrong = replace(dialect(wire.name).caller(), **functions)
+    wrong = replace(get_dialect(wire.name).caller(), **functions)
     patch.setitem(registry._DIALECTS, wire.name, replace(wire, caller=lambda: wrong))
 
 

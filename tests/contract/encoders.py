@@ -122,7 +122,7 @@ def anything_goes(patch: Patch, wire: Dialect) -> None:
         except BadThinking:
             return UNSET
 
-    patch.setattr(dial, "parse", lenient)
+    patch.setattr(dial, "parse_intent", lenient)
     patch.setattr(dial, "_PLAIN", ())  # nothing is remembered from before
 
 
@@ -158,4 +158,4 @@ def thinks_unasked(patch: Patch, wire: Dialect) -> None:
     def eager(model: str, thinking: object, *args: Any, **named: Any) -> Any:
         return resolve_and_plan(model, "high" if thinking is None else thinking, *args, **named)
 
-    patch.setattr(base_client, "planned", eager)
+    patch.setattr(base_client, "resolve_and_plan", eager)

@@ -17,7 +17,7 @@ from pondero.contract import (
     run_one,
     stand_ins,
 )
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.emulator import SERVER, Emulator
 from pondero.transport import leaks, load_cassette
 
@@ -57,7 +57,7 @@ def test_a_recording_that_plays_fails_when_its_wire_is_broken(provider, name):
     found = set()
     for mutant in MUTANTS[name].values():
         with pytest.MonkeyPatch.context() as patch:
-            mutant(patch, dialect(entry.provider.dialect))
+            mutant(patch, get_dialect(entry.provider.dialect))
             found.add(run_one(entry, scenario, CassetteBackend(FOLDER)).status)
     assert "failed" in found
 

@@ -16,7 +16,7 @@ from tests.contract.mutants import LOST_DELTA
 from pondero.cli.app import run
 from pondero.contract import SCENARIOS, Emulated, find_model
 from pondero.contract import run as run_scenarios
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.emulator import Emulator, Fault, Turn, serving
 
 KEY = "sk-ant-" + "a1" * 12  # shaped like one, and none
@@ -59,7 +59,7 @@ def _eighty_columns(monkeypatch):
 @pytest.fixture
 def broken(monkeypatch):
     """A dialect that loses the first piece of every text."""
-    LOST_DELTA(monkeypatch, dialect("anthropic"))
+    LOST_DELTA(monkeypatch, get_dialect("anthropic"))
 
 
 def one_line(capsys) -> str:
@@ -371,7 +371,7 @@ def test_a_broken_cassette_fails_and_says_where(tmp_path, capsys):
 
 
 def test_a_recording_that_fails_leaves_nothing_behind(tmp_path, capsys, monkeypatch):
-    LOST_DELTA(monkeypatch, dialect("gemini"))
+    LOST_DELTA(monkeypatch, get_dialect("gemini"))
     monkeypatch.setenv("VCR_RECORD", "1")
     arguments = ["contract", "google", "--cassettes", str(tmp_path), "--scenario", "simple_text"]
     assert run(arguments) == 1

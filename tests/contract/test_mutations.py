@@ -10,7 +10,7 @@ from pondero.catalog import ModelEntry
 from pondero.client import load_catalog
 from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
 from pondero.contract.runner import BROKEN
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import home_providers
 
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
@@ -42,7 +42,7 @@ def subjects(provider: str, name: str) -> list[ModelEntry]:
 
 def fails(entry: ModelEntry, scenario: Scenario, mutant: Mutant) -> bool:
     with pytest.MonkeyPatch.context() as patch:
-        mutant(patch, dialect(entry.provider.dialect))
+        mutant(patch, get_dialect(entry.provider.dialect))
         result = run_one(entry, scenario, Emulated())
     assert result.check is None or result.check.field != BROKEN, result.detail
     return result.status == "failed"

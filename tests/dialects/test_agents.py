@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pondero.canon import HttpRequest
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
 
 pytestmark = pytest.mark.recordings
@@ -35,7 +35,7 @@ def _talk(sent: dict) -> str | None:
     if sent["method"] != "POST":
         return None
     path = sent["path"].partition("?")[0]
-    return next((name for name in NAMES if dialect(name).service().serves(path)), None)
+    return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
 TALKS = [sent for sent in SENT if _talk(sent)]
@@ -50,7 +50,7 @@ def test_most_of_what_agents_send_is_talk():
 def test_a_request_is_read_with_its_messages_and_tools(sent):
     name = _talk(sent)
     assert name is not None
-    parsed = dialect(name).service().parse(_request(sent))
+    parsed = get_dialect(name).service().parse(_request(sent))
     assert parsed.request.messages
     assert parsed.request.model
     offered = sent["body"].get("tools")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import HttpResponse, ResponseHead
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.dialects.dialect import TOO_LONG
 from pondero.errors import ContextTooLong, NotFound, QuotaSpent, RateLimited, ServiceError
 
@@ -15,11 +15,11 @@ SAID = "prompt is too long: 210000 tokens > 200000 maximum"
 
 
 def written(name: str, status: int, message: str, code: str | None = None) -> HttpResponse:
-    return dialect(name).service().error(status, message, code=code, retry_after=None)
+    return get_dialect(name).service().error(status, message, code=code, retry_after=None)
 
 
 def read(name: str, sent: HttpResponse) -> ServiceError:
-    return dialect(name).caller().error(ResponseHead(sent.status, sent.headers), sent.body)
+    return get_dialect(name).caller().error(ResponseHead(sent.status, sent.headers), sent.body)
 
 
 @pytest.mark.parametrize("message", [SAID, "your words do not fit"])
@@ -63,7 +63,7 @@ def test_a_code_of_every_wire_becomes_the_wires_own(name, status, code, kind):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_time_to_wait_is_told_in_the_wires_own_way(name):
-    sent = dialect(name).service().error(429, "slow", code=None, retry_after=2.5)
+    sent = get_dialect(name).service().error(429, "slow", code=None, retry_after=2.5)
     error = read(name, sent)
     assert (type(error), error.retry_after) == (RateLimited, 2.5)
 

@@ -18,7 +18,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.client import load_catalog
-from pondero.dialects import Where, dialect
+from pondero.dialects import AnswerContext, get_dialect
 from pondero.emulator import Emulator
 
 MODELS = (
@@ -80,14 +80,14 @@ def encoded(
     )
     thread = tuple(said(each) if isinstance(each, str) else each for each in messages)
     request = Request(entry.model, thread, stream=stream, **more)
-    return dialect(entry.provider.dialect).caller().encode(request, plan, target(entry))
+    return get_dialect(entry.provider.dialect).caller().encode(request, plan, target(entry))
 
 
 def decoded(model: str, head: ResponseHead, body: bytes, *, stream: bool = True) -> list[Event]:
     """Return the events of an answer; raises what our own caller's side would."""
     entry = load_catalog().entry(model)
-    wire = dialect(entry.provider.dialect).caller()
-    where = Where(entry.model, entry.provider.name, entry.provider.quirks)
+    wire = get_dialect(entry.provider.dialect).caller()
+    where = AnswerContext(entry.model, entry.provider.name, entry.provider.quirks)
     if head.status != 200:
         raise wire.error(head, body)
     if not stream:

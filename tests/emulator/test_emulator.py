@@ -12,7 +12,7 @@ from tests.plans import plan
 
 from pondero.canon import HttpRequest, Request
 from pondero.client import load_catalog
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator, home_providers
 from pondero.emulator.routes import route
 from pondero.errors import AuthFailed, NotFound, PermissionDenied, Timeout
@@ -26,12 +26,12 @@ def url_of(name: str, base: str) -> str:
     row = wire(name)
     target = msgspec.structs.replace(row.target, url=base)
     request = Request(row.model, (said("Hello"),), max_tokens=64)
-    return dialect(name).caller().encode(request, plan(name, {}), target).url
+    return get_dialect(name).caller().encode(request, plan(name, {}), target).url
 
 
 def path_of(name: str) -> str:
     """Return the path of a dialect's requests, as its home provider has it."""
-    home = load_catalog().catalog.providers[dialect(name).service().home]
+    home = load_catalog().catalog.providers[get_dialect(name).service().default_provider]
     return urlsplit(url_of(name, home.url)).path
 
 
@@ -96,13 +96,13 @@ def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(na
     found = route(f"http://127.0.0.1:9100{path_of(name)}")
     assert found is not None
     assert name == found.wire.name
-    assert found.provider == dialect(name).service().home
+    assert found.provider == get_dialect(name).service().default_provider
 
 
 def test_the_wires_do_not_quarrel_over_a_path():
     for name in NAMES:
         path = path_of(name)
-        serving = [each for each in NAMES if dialect(each).service().serves(path)]
+        serving = [each for each in NAMES if get_dialect(each).service().matches_path(path)]
         assert serving == [name]
 
 
@@ -148,7 +148,7 @@ def test_an_address_of_no_service_is_not_found():
 @each_wire
 def test_without_a_key_the_service_says_so(model):
     answer = Emulator().send(without_key(encoded(model, None, "x")))
-    wire = dialect(load_catalog().entry(model).provider.dialect)
+    wire = get_dialect(load_catalog().entry(model).provider.dialect)
     error = wire.caller().error(answer.head, b"".join(answer))
     assert isinstance(error, AuthFailed | PermissionDenied)
 
@@ -242,7 +242,8 @@ def test_a_refusal_is_said_where_the_wire_has_a_place_for_it(model, stream):
         (entry.id, entry.capability.default)
         for name in NAMES
         for entry in {
-            e.family: e for e in load_catalog().entries(dialect(name).service().home)
+            e.family: e
+            for e in load_catalog().entries(get_dialect(name).service().default_provider)
         }.values()
         if entry.capability.default in ("minimal", "low", "medium", "high", "xhigh", "max")
     ],

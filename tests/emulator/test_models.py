@@ -4,7 +4,7 @@ import pytest
 from tests.emulator.talking import encoded
 
 import pondero
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest, NotFound, ServiceError
 from pondero.exchange import Retry
@@ -99,10 +99,10 @@ def test_a_mistake_that_every_model_refuses_is_what_is_said():
 def test_a_request_for_another_model_is_the_same_request(name):
     entry = next(e for e in pondero.models() if e.provider.dialect == name)
     http = encoded(entry.id, None, "hello", max_tokens=100)
-    wire = dialect(name).service()
-    assert wire.model_of(http) == entry.model
+    wire = get_dialect(name).service()
+    assert wire.requested_model(http) == entry.model
     other = wire.with_model(http, "some/other model:1")
-    assert wire.model_of(other) == "some/other model:1"
+    assert wire.requested_model(other) == "some/other model:1"
     again = wire.with_model(other, entry.model)
-    assert wire.model_of(again) == entry.model
+    assert wire.requested_model(again) == entry.model
     assert again.body == http.body

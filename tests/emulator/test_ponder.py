@@ -21,7 +21,7 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.dialects import Accepted
+from pondero.dialects import AcceptedRequest
 from pondero.emulator import Emulator, ponder
 from pondero.emulator.tokens import count_tokens
 from pondero.thinking import LEVELS, Intent
@@ -39,7 +39,7 @@ def ask(question, *, kind="unset", level=None, budget=None, thinks=False, **more
     parts = (Text(question),) if isinstance(question, str) else question
     messages = more.pop("messages", (Message("user", parts),))
     return ponder(
-        Accepted(
+        AcceptedRequest(
             request=Request("m", messages, **more),
             intent=Intent(kind, level, budget),
             thinks=thinks,

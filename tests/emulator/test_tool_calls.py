@@ -11,7 +11,7 @@ from pondero.canon import (
     ToolChoice,
     ToolResult,
 )
-from pondero.dialects import Accepted
+from pondero.dialects import AcceptedRequest
 from pondero.emulator import ponder
 from pondero.thinking import Intent
 
@@ -61,7 +61,9 @@ HOSTILE = (
 def ask(question, *tools, messages=(), **more):
     thread = (Message("user", (Text(question),)), *messages)
     request = Request("m", thread, tools=tools, **more)
-    return ponder(Accepted(request=request, intent=Intent("unset"), thinks=False, context=None))
+    return ponder(
+        AcceptedRequest(request=request, intent=Intent("unset"), thinks=False, context=None)
+    )
 
 
 @pytest.mark.parametrize("question", HOSTILE)

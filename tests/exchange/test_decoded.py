@@ -9,7 +9,7 @@ from tests.plans import plan
 
 import pondero
 from pondero.canon import Message, Reply, Request, Text, Thinking, Usage
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.errors import BadParameter
 
 _KEYS = [
@@ -93,7 +93,7 @@ _UNCOUNTED = {"ollama", "bedrock"}  # wires that do not say how much of it was t
 
 def replied(name: str) -> bytes:
     """Return an answer as the service's side of a dialect writes it."""
-    row, wire = wire_row(name), dialect(name)
+    row, wire = wire_row(name), get_dialect(name)
     question = Message("user", (Text("What is 17 * 23?"),))
     request = Request(row.model, (question,), max_tokens=4_096, stream=False)
     sent = wire.caller().encode(request, plan(name, dict(row.thinking)), row.target)

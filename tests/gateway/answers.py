@@ -26,9 +26,9 @@ from pondero.canon import (
     ToolDelta,
     UnknownPart,
 )
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 
-SLOTS = {repr(dialect(name).service().slots): name for name in reversed(NAMES)}
+SLOTS = {repr(get_dialect(name).service().slots): name for name in reversed(NAMES)}
 FRONTS = sorted(SLOTS.values())
 """One wire of each kind: those with the same slots are carried alike."""
 
@@ -90,8 +90,8 @@ def kept_by(front: str, message: Message) -> Message:
     part that is not shown go with thinking just before them, or with the next thinking or call; a
     part that is not shown then stands before that.
     """
-    slots = dialect(front).service().slots
-    if slots.late or not slots.thinking:
+    slots = get_dialect(front).service().slots
+    if slots.trailing_thinking or not slots.thinking:
         return message
     parts: list[Part] = []
     waiting: list[Part] = []

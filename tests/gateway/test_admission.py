@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 
 from pondero.canon import HttpRequest, ResponseHead, Usage
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
 from pondero.errors import Overloaded, QuotaSpent, RateLimited
 from pondero.gateway.app import App
@@ -89,7 +89,7 @@ async def _several(served: Served, requests: Sequence[HttpRequest]) -> list[Came
 @pytest.mark.parametrize("name", NAMES)
 def test_every_wire_says_429_and_when_to_come_again(name):
     """The front's own service side writes it; its own caller side must understand it."""
-    service, caller = dialect(name).service(), dialect(name).caller()
+    service, caller = get_dialect(name).service(), get_dialect(name).caller()
     for kind in (RateLimited, QuotaSpent):
         response = failure(kind("no room", status=429, retry_after=17), name, service)
         assert response.status == 429

@@ -8,7 +8,7 @@ from tests.dialects.test_agents import TALKS, _keyed, _talk
 from tests.gateway.asgi import came
 from tests.gateway.test_matrix import BACKS
 
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.emulator import Emulator
 from pondero.gateway.app import App
 from pondero.gateway.config import GatewayConfig, GatewayRoute
@@ -32,7 +32,7 @@ def test_a_keyed_is_taken_by_every_back(sent, back):
     entries = emulator.log.entries
     refusals = [entry.refusal for entry in entries if entry.refusal]
     assert answer.status == 200, (answer.body[:500], refusals)
-    asked = dialect(_talk(sent) or "").service().parse(http).request
+    asked = get_dialect(_talk(sent) or "").service().parse(http).request
     body = json.dumps(entries[-1].body)
     if back != "ollama":
         for tool in asked.tools:

@@ -20,7 +20,7 @@ from pondero.canon import (
     Thinking,
     ToolCall,
 )
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.gateway.carrier import SignatureEmbedder, embedded_signature
 from pondero.gateway.envelope import EnvelopeCall, EnvelopeText, EnvelopeThinking, open_envelope
 
@@ -31,7 +31,7 @@ SIGNED = Seal("gemini", "sig", "gemini-3-flash-preview", "google")
 
 
 def carrier(front: str, *, text_inside: bool = False, seed: bytes = b"seed") -> SignatureEmbedder:
-    service = dialect(front).service()
+    service = get_dialect(front).service()
     return SignatureEmbedder(
         service.slots, ORIGIN, seed=seed, call_id=service.call_id, text_inside=text_inside
     )
@@ -98,7 +98,7 @@ def test_nothing_of_the_back_is_left_but_words(front, message, data):
     assert one.record.message == Message("assistant", message.parts, ORIGIN)
 
 
-WITH_SLOTS = [name for name in FRONTS if dialect(name).service().slots.thinking]
+WITH_SLOTS = [name for name in FRONTS if get_dialect(name).service().slots.thinking]
 
 
 @pytest.mark.parametrize("front", WITH_SLOTS)

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.gateway.sdks import FRONTS, Front
 
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.emulator import Emulator, Fault, Turn
 from pondero.gateway import outlet
 from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
@@ -66,7 +66,7 @@ def test_signs_of_life_come_before_the_first_event_and_behind_it(url, emulator, 
     address = f"{url}/v1beta/models/{back}:streamGenerateContent?alt=sse"
     with urlopen(Request(address, json.dumps(body).encode(), {"x-goog-api-key": "k"})) as answer:
         said = answer.read()
-    ping = dialect("gemini").service().ping
+    ping = get_dialect("gemini").service().ping
     first = said.index(b"data:")
     assert said[:first] == ping * (first // len(ping))
     assert first > 0

@@ -27,7 +27,7 @@ MAIN = "from pondero.cli import main; main()"
 SLOW = """
 import os, signal, sys
 from pondero.emulator import Emulator, Fault, Turn
-from pondero.gateway.config import Config, Route, Server
+from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server import run
 
 def ready(at):
@@ -37,7 +37,7 @@ def ready(at):
 emulator = Emulator()
 emulator.expect(Turn(text="It sleeps. " * 20, fault=Fault(kind="slow", seconds=0.1)))
 to = ("anthropic:claude-opus-5",)
-config = Config(Server(port=0, workers=int(sys.argv[1])), (Route(match="*", to=to),))
+config = GatewayConfig(ServerConfig(port=0, workers=int(sys.argv[1])), (GatewayRoute(match="*", to=to),))
 run(config, transport=emulator, ready=ready)
 """
 COUNT = "SELECT count(*) FROM pondero_receipts"

@@ -203,17 +203,17 @@ WORKER = """
 import asyncio, sys
 from pondero.emulator import Emulator
 from pondero.gateway import run
-from pondero.gateway.redis_state import RedisState
-from tests.gateway.test_replicas import CI, Budget, configured, replace
+from pondero.gateway.redis_state import RedisUsageCounter
+from tests.gateway.test_replicas import CI, SpendBudget, configured, replace
 
-RedisState.__init__.__kwdefaults__["hold"] = 0.5
+RedisUsageCounter.__init__.__kwdefaults__["hold"] = 0.5
 
 class Hanging(Emulator):
     async def send(self, request, timeouts):
         print("asked", flush=True)
         await asyncio.sleep(600)
 
-key = replace(CI, budget=Budget(tokens=3000, per="day"))
+key = replace(CI, budget=SpendBudget(tokens=3000, per="day"))
 config = configured(sys.argv[1], key, ledger="off", log="off")
 run(config, transport=Hanging(), ready=lambda where: print(where, flush=True))
 """

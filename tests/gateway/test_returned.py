@@ -20,7 +20,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import dialect
+from pondero.dialects import get_dialect
 from pondero.gateway.carrier import SignatureEmbedder
 from pondero.gateway.memory import CachedAnswer
 from pondero.gateway.returned import cache_items, cache_keys, restore_history
@@ -32,7 +32,7 @@ CLIENT = "a client"
 
 
 def carried(front: str, message: Message, seed: bytes = b"seed") -> SignatureEmbedder:
-    service = dialect(front).service()
+    service = get_dialect(front).service()
     assert message.origin is not None
     return SignatureEmbedder(
         service.slots, message.origin, seed=seed, call_id=service.call_id, text_inside=False
@@ -76,7 +76,7 @@ def merged(messages: tuple[Message, ...]) -> list[Any]:
 
 # -- envelopes -------------------------------------------------------------------------------------
 
-KEEPING = [name for name in FRONTS if dialect(name).service().slots.thinking]
+KEEPING = [name for name in FRONTS if get_dialect(name).service().slots.thinking]
 
 
 @pytest.mark.parametrize("front", KEEPING)

@@ -33,7 +33,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import NAMES, Answering, Slots, Where, dialect
+from pondero.dialects import NAMES, AnswerContext, ReplyContext, SignatureSlots, get_dialect
 from pondero.gateway.carrier import SignatureEmbedder, embedded_signature
 from pondero.gateway.returned import cache_items, cache_keys, restore_history
 from pondero.handoff import Destination, handoff
@@ -45,7 +45,7 @@ SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 TOOLS = (Tool("ls", "lists", SCHEMA), Tool("cat", "prints", SCHEMA))
 ANYTHING = texts | thoughts | calls | others
 LOOP = (Thinking("hm"), Text("I look."), ToolCall("1", "ls", {"a": 1}), ToolCall("2", "cat", {}))
-KEEPING = [name for name in NAMES if dialect(name).service().slots != Slots()]
+KEEPING = [name for name in NAMES if get_dialect(name).service().slots != SignatureSlots()]
 
 
 class Side:
@@ -54,8 +54,8 @@ class Side:
     def __init__(self, name: str) -> None:
         self.name = name
         self.row = wire(name)
-        self.caller = dialect(name).caller()
-        self.service = dialect(name).service()
+        self.caller = get_dialect(name).caller()
+        self.service = get_dialect(name).service()
 
     def sends(self, *messages: Message) -> HttpRequest:
         request = Request(self.row.model, messages, tools=TOOLS, max_tokens=4096)
@@ -65,7 +65,7 @@ class Side:
     def reads(self, data: bytes, headers: Any) -> list[Event]:
         target = self.row.target
         reader = self.caller.stream(
-            ResponseHead(200, headers), Where(self.row.model, target.route, target.quirks)
+            ResponseHead(200, headers), AnswerContext(self.row.model, target.route, target.quirks)
         )
         return [*reader.feed(data), *reader.eof()]
 
@@ -91,9 +91,9 @@ class Client(Side):
         """Return a request as the gateway reads it."""
         return self.service.parse(self.sends(*messages)).request
 
-    def answering(self, *, shown: bool = True) -> Answering[Any]:
+    def answering(self, *, shown: bool = True) -> ReplyContext[Any]:
         parsed = self.service.parse(self.sends(QUESTION))
-        return Answering(
+        return ReplyContext(
             request=parsed.request,
             context=parsed.context,
             seal=embedded_signature,
@@ -113,7 +113,7 @@ class Client(Side):
         """Return an answer in one piece as the client reads it."""
         sent = self.service.reply(self.answering(), Reply(carrier.whole(message), "stop"))
         target = self.row.target
-        where = Where(self.row.model, target.route, target.quirks)
+        where = AnswerContext(self.row.model, target.route, target.quirks)
         return self.assembled(self.caller.decode(ResponseHead(200, sent.headers), sent.body, where))
 
     def carrier(self, message: Message, *, text_inside: bool = False) -> SignatureEmbedder:
@@ -136,7 +136,8 @@ class Back(Side):
         writer = self.service.stream(accepted)
         target = self.row.target
         reader = self.caller.stream(
-            ResponseHead(200, writer.headers), Where(self.row.model, target.route, target.quirks)
+            ResponseHead(200, writer.headers),
+            AnswerContext(self.row.model, target.route, target.quirks),
         )
         batches = [reader.feed(writer.feed(event)) for event in told(reply)]
         return [*batches, [*reader.feed(writer.eof()), *reader.eof()]]
@@ -151,7 +152,7 @@ class Back(Side):
                 model=self.row.model,
                 provider=target.route,
                 route=target.route,
-                takes=self.caller.takes(target.quirks),
+                takes=self.caller.replay_rules(target.quirks),
             ),
         )
         return self.sends(*view.messages)

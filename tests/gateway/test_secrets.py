@@ -27,7 +27,7 @@ def test_a_reference_is_followed_each_time_it_is_used(monkeypatch, tmp_path):
 
 def test_a_key_of_the_keyring_is_read_again_after_a_new_configuration(monkeypatch):
     kept = {"MY_KEY": "a-key-in-the-ring"}
-    monkeypatch.setattr(store, "saved_key", kept.get)
+    monkeypatch.setattr(store, "load_saved_key", kept.get)
     secrets.forget()
     assert secrets.find_provider_key(config("keyring:MY_KEY"), GOOGLE) == "a-key-in-the-ring"
 

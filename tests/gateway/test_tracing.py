@@ -135,15 +135,15 @@ provider.add_span_processor(BatchSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
 
 from pondero.emulator import Emulator
-from pondero.gateway.config import Config, Route, Server
-from pondero.gateway.observers import observing
-from pondero.gateway.server import serving
+from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.observers import open_observers
+from pondero.gateway.server import run_gateway_in_thread
 
-server = Server(port=0, ledger="off", log="off")
-config = Config(server, (Route(match="opus", to=("anthropic:claude-opus-5",)),))
+server = ServerConfig(port=0, ledger="off", log="off")
+config = GatewayConfig(server, (GatewayRoute(match="opus", to=("anthropic:claude-opus-5",)),))
 body = {"model": "opus/low", "messages": [{"role": "user", "content": "Hi"}]}
-with observing(server) as seen:
-    with serving(config, transport=Emulator(), observers=seen.told) as url:
+with open_observers(server) as seen:
+    with run_gateway_in_thread(config, transport=Emulator(), observers=seen.told) as url:
         headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
         address = f"{url}/v1/chat/completions"
         request = urllib.request.Request(address, json.dumps(body).encode(), headers)

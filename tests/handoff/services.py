@@ -27,7 +27,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import NAMES, Accepted, Dialect, Where, dialect
+from pondero.dialects import NAMES, AcceptedRequest, AnswerContext, Dialect, get_dialect
 from pondero.handoff import Destination, handoff
 
 THOUGHT = "first the moons of Saturn, then the cheese"
@@ -53,7 +53,7 @@ class Service:
 
     @property
     def dialect(self) -> Dialect:
-        return dialect(self.name)
+        return get_dialect(self.name)
 
     def destination(self, **facts: Any) -> Destination:
         """Return the facts a client fills in, with some of them changed."""
@@ -62,7 +62,7 @@ class Service:
             "model": self.model,
             "provider": self.target.route,
             "route": self.target.route,
-            "takes": self.dialect.caller().takes(self.target.quirks),
+            "takes": self.dialect.caller().replay_rules(self.target.quirks),
         }
         wanted = {name: facts.pop(name) for name in ReplayRules.__struct_fields__ if name in facts}
         known["takes"] = structs.replace(known["takes"], **wanted)
@@ -72,7 +72,7 @@ class Service:
         request = Request(self.model, messages, tools=TOOLS if tools else (), max_tokens=4096)
         return self.dialect.caller().encode(request, plan(self.name, self.thinking), self.target)
 
-    def accepted(self, messages: tuple[Message, ...]) -> Accepted:
+    def accepted(self, messages: tuple[Message, ...]) -> AcceptedRequest:
         """Return what the service understands; raises Rejected where it refuses."""
         return self.dialect.service().accept(self.encoded(messages), self.service)
 
@@ -85,7 +85,7 @@ class Service:
         stream = self.dialect.service().stream(accepted)
         sent = b"".join(map(stream.feed, told(structs.replace(reply, model=self.model))))
         reader = self.dialect.caller().stream(
-            ResponseHead(200), Where(self.model, self.target.route, self.target.quirks)
+            ResponseHead(200), AnswerContext(self.model, self.target.route, self.target.quirks)
         )
         return [*reader.feed(sent + stream.eof()), *reader.eof()]
 

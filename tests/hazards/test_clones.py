@@ -10,7 +10,7 @@ from tests.hazards.talking import calling, chat_with, last_body, refusals
 import pondero
 from pondero.canon import Assembler, ResponseHead, Text, Thinking
 from pondero.client import load_catalog
-from pondero.dialects import Where, dialect
+from pondero.dialects import AnswerContext, get_dialect
 from pondero.emulator import Emulator, Fault
 from pondero.errors import BadRequest, ServerFailed
 from pondero.exchange import Retry
@@ -21,7 +21,11 @@ MISTRAL = "mistral:mistral-medium-latest"
 def decoded(*deltas):
     """Return the message of a stream of these contents, read as the client reads this service."""
     quirks = load_catalog().catalog.providers["mistral"].quirks
-    reader = dialect("openai_chat").caller().stream(ResponseHead(200), Where("m", "r", quirks))
+    reader = (
+        get_dialect("openai_chat")
+        .caller()
+        .stream(ResponseHead(200), AnswerContext("m", "r", quirks))
+    )
     chunks = [{"choices": [{"index": 0, "delta": {"content": each}}]} for each in deltas]
     chunks.append({"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]})
     assembler = Assembler()

@@ -5,7 +5,7 @@ from tests.emulator.talking import MODELS, WEATHER, encoded, said, talk
 
 from pondero.canon import Assembler, Message, Thinking, ToolCall
 from pondero.client import load_catalog
-from pondero.dialects import Where, dialect
+from pondero.dialects import AnswerContext, get_dialect
 from pondero.emulator import Emulator
 
 QUESTIONS = ("What is 17 * 23?", "What is the weather in Paris and London?")
@@ -16,9 +16,9 @@ def left_over(model: str, pieces: list[bytes]) -> Message:
     entry = load_catalog().entry(model)
     answer = Emulator().send(encoded(model, "low", "x"))
     reader = (
-        dialect(entry.provider.dialect)
+        get_dialect(entry.provider.dialect)
         .caller()
-        .stream(answer.head, Where(entry.model, entry.provider.name, entry.provider.quirks))
+        .stream(answer.head, AnswerContext(entry.model, entry.provider.name, entry.provider.quirks))
     )
     assembler = Assembler()
     for piece in pieces:

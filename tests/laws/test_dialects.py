@@ -31,7 +31,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Accepted, Dialect, Rejected, Where
+from pondero.dialects import AcceptedRequest, AnswerContext, Dialect, Rejected
 from pondero.errors import BadParameter, PonderoError, ServiceError, Truncated
 from pondero.exchange import decode
 from pondero.handoff import Destination, handoff
@@ -62,26 +62,26 @@ class Pair:
             request, plan(self.dialect.name, fields), self.wire.target
         )
 
-    def accepted(self, request: Request) -> Accepted:
+    def accepted(self, request: Request) -> AcceptedRequest:
         return self.dialect.service().accept(self.encoded(request), self.wire.service)
 
-    def streamed(self, accepted: Accepted, reply: Reply) -> bytes:
+    def streamed(self, accepted: AcceptedRequest, reply: Reply) -> bytes:
         stream = self.dialect.service().stream(accepted)
         return b"".join(stream.feed(event) for event in told(reply)) + stream.eof()
 
     def decoded(self, pieces: list[bytes], model: str) -> list[Event]:
         stream = self.dialect.caller().stream(
-            ResponseHead(200), Where(model, self.wire.target.route, self.wire.target.quirks)
+            ResponseHead(200), AnswerContext(model, self.wire.target.route, self.wire.target.quirks)
         )
         return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
-    def whole(self, accepted: Accepted, reply: Reply) -> list[Event]:
+    def whole(self, accepted: AcceptedRequest, reply: Reply) -> list[Event]:
         sent = self.dialect.service().reply(accepted, reply)
         assert sent.status == 200
         return self.dialect.caller().decode(
             ResponseHead(sent.status, sent.headers),
             sent.body,
-            Where(accepted.request.model, self.wire.target.route, self.wire.target.quirks),
+            AnswerContext(accepted.request.model, self.wire.target.route, self.wire.target.quirks),
         )
 
 
@@ -271,7 +271,7 @@ def test_thinking_that_a_handoff_keeps_is_sent(name, data):
         model=model,
         provider=target.route,
         route=target.route,
-        takes=pair.dialect.caller().takes(target.quirks),
+        takes=pair.dialect.caller().replay_rules(target.quirks),
     )
     past = Message("assistant", tuple(parts), Origin(target.route, model))
     follow = data.draw(followups(pair.wire, message))
@@ -319,7 +319,7 @@ def test_a_broken_answer_raises_only_our_errors(name, data):
     sent = pair.dialect.service().reply(exchange.accepted, exchange.reply)
     body = data.draw(wrong_body(sent.body))
     try:
-        events = pair.dialect.caller().decode(ResponseHead(200), body, Where("m"))
+        events = pair.dialect.caller().decode(ResponseHead(200), body, AnswerContext("m"))
     except PonderoError:
         return
     assert grammar(events) is None, grammar(events)
@@ -333,7 +333,7 @@ _VALUES = st.recursive(
 
 @given(st.dictionaries(_KEYS, _VALUES, max_size=4), st.booleans())
 def test_any_json_is_recognised_or_not_and_breaks_nothing(name, raw, streamed):
-    assert 0 <= dialect(name).caller().recognises(raw, stream=streamed) <= 100
+    assert 0 <= dialect(name).caller().match_score(raw, stream=streamed) <= 100
     with suppress(BadParameter):
         decode(json.dumps(raw).encode(), stream=streamed)
 
@@ -344,7 +344,7 @@ def test_random_bytes_raise_only_our_errors(name, data, cuts):
     for stream in (data, b"data: " + data + b"\n\n", b"[" + data):
         assert _outcome(pair, splits(stream, cuts)) == _outcome(pair, [stream])
     with suppress(PonderoError):
-        pair.dialect.caller().decode(ResponseHead(200), data, Where())
+        pair.dialect.caller().decode(ResponseHead(200), data, AnswerContext())
 
 
 @given(
@@ -412,7 +412,7 @@ def test_a_request_without_a_key_is_refused(name):
 
 def _outcome(pair: Pair, pieces: list[bytes]) -> tuple[list[Event], str | None]:
     """Return the events that came before it ended, and how it failed, if it did."""
-    stream = pair.dialect.caller().stream(ResponseHead(200), Where("m"))
+    stream = pair.dialect.caller().stream(ResponseHead(200), AnswerContext("m"))
     events: list[Event] = []
     try:
         for piece in pieces:

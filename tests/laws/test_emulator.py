@@ -12,7 +12,7 @@ import pondero
 from pondero.canon import HttpRequest, Message, Request, Text, Tool, ToolChoice
 from pondero.catalog import ModelEntry
 from pondero.client import load_catalog
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
 from pondero.exchange import plan as make_plan
 from pondero.thinking import CHOICES, LEVELS, Policy, RequestParameters, parse_intent
@@ -65,7 +65,7 @@ def encoded(
         stream=stream,
         **kept,
     )
-    return dialect(entry.provider.dialect).caller().encode(request, made, target(entry))
+    return get_dialect(entry.provider.dialect).caller().encode(request, made, target(entry))
 
 
 def refusal(http: HttpRequest) -> str | None:

@@ -47,8 +47,8 @@ from pondero.canon import (
     Usage,
     dump_json,
 )
-from pondero.dialects import NAMES, Where, dialect
-from pondero.dialects.dialect import Answering
+from pondero.dialects import NAMES, AnswerContext, get_dialect
+from pondero.dialects.dialect import ReplyContext
 from pondero.errors import ContextTooLong, ServiceError
 
 from .strategies import ids, objects, values, words
@@ -91,14 +91,14 @@ def carried(part: Part, _shown: str, _before: object, /) -> Json | None:
     return seal.value if seal is not None and seal.dialect == "pondero" else None
 
 
-def asked(name: str) -> Answering[Json]:
+def asked(name: str) -> ReplyContext[Json]:
     """Return how an answer is to be written to a client that streams and offers a tool."""
-    row, sides = wire(name), dialect(name)
+    row, sides = wire(name), get_dialect(name)
     look = Tool("look", "Looks.", {"type": "object", "properties": {}})
     request = Request(row.model, (Message("user", (Text("hi"),)),), tools=(look,), max_tokens=9)
     http = sides.caller().encode(request, plan(name, dict(row.thinking)), row.target)
     read = sides.service().parse(http)
-    return Answering(
+    return ReplyContext(
         request=read.request, context=read.context, seal=carried, seed=b"1", shown=True
     )
 
@@ -137,13 +137,15 @@ def halves(text: str) -> list[str]:
 
 
 def streamed(name: str, events: list[Event]) -> bytes:
-    writer = dialect(name).service().stream(asked(name))
+    writer = get_dialect(name).service().stream(asked(name))
     return b"".join(writer.feed(event) for event in events) + writer.eof()
 
 
 def read(name: str, pieces: list[bytes]) -> tuple[Message, Finished]:
     stream = (
-        dialect(name).caller().stream(ResponseHead(200), Where("m", "r", wire(name).target.quirks))
+        get_dialect(name)
+        .caller()
+        .stream(ResponseHead(200), AnswerContext("m", "r", wire(name).target.quirks))
     )
     return assembled([event for piece in pieces for event in stream.feed(piece)] + stream.eof())
 
@@ -193,10 +195,10 @@ def test_a_streamed_answer_of_any_wire_is_what_it_was(name, parts, finish, usage
 def test_a_whole_answer_of_any_wire_is_what_it_was(name, parts, finish, usage):
     own = {"leak": LEAK}
     reply = Reply(Message("assistant", parts), finish, usage, grounding=own, safety=own, extras=own)
-    sent = dialect(name).service().reply(asked(name), reply)
+    sent = get_dialect(name).service().reply(asked(name), reply)
     assert LEAK.encode() not in sent.body
-    where = Where("m", "r", wire(name).target.quirks)
-    events = dialect(name).caller().decode(ResponseHead(200, sent.headers), sent.body, where)
+    where = AnswerContext("m", "r", wire(name).target.quirks)
+    events = get_dialect(name).caller().decode(ResponseHead(200, sent.headers), sent.body, where)
     is_said(*assembled(events), parts, usage)
 
 
@@ -214,7 +216,7 @@ def test_a_page_that_is_cited_on_any_wire_is_cited_on_this_one(name, citation):
     cited = (Text("So", citations=(citation,)),)
     sent = streamed(name, told(cited, "stop", Usage(), pieces=True))
     reply = Reply(Message("assistant", cited), "stop")
-    body = dialect(name).service().reply(asked(name), reply).body
+    body = get_dialect(name).service().reply(asked(name), reply).body
     says_pages = name != "ollama"
     assert (PAGE.encode() in sent) is says_pages
     assert (PAGE.encode() in body) is says_pages
@@ -223,7 +225,7 @@ def test_a_page_that_is_cited_on_any_wire_is_cited_on_this_one(name, citation):
 @settings(max_examples=30)
 @given(parts)
 def test_every_piece_of_words_is_sent_when_it_comes(name, parts):
-    writer = dialect(name).service().stream(asked(name))
+    writer = get_dialect(name).service().stream(asked(name))
     for event in told(parts, "stop", Usage(), pieces=True):
         sent = writer.feed(event)
         if isinstance(event, TextDelta | ThinkingDelta) or (
@@ -245,7 +247,7 @@ def test_an_envelope_on_thinking_comes_back_byte_for_byte(name, inside, redacted
 
 
 def test_an_error_in_mid_stream_is_an_error_of_the_wire(name):
-    sides = dialect(name)
+    sides = get_dialect(name)
     writer = sides.service().stream(asked(name))
     begun = told((Text("So"),), "stop", Usage(), pieces=True)[:-2]
     error: HttpResponse = sides.service().error(503, "It rests.", code=None, retry_after=2)
@@ -255,7 +257,7 @@ def test_an_error_in_mid_stream_is_an_error_of_the_wire(name):
 
 
 def test_a_prompt_that_is_too_long_is_read_as_one(name):
-    sides = dialect(name)
+    sides = get_dialect(name)
     words = "prompt is too long: 208310 tokens > 200000 maximum"
     sent = sides.service().error(400, words, code="context_length_exceeded", retry_after=None)
     error = sides.caller().error(ResponseHead(sent.status, sent.headers), sent.body)

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects import dialect
-from pondero.dialects.dialect import Where
+from pondero.dialects import get_dialect
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import PonderoError
 from pondero.framing import Stencil
 
@@ -98,7 +98,7 @@ def messages(said) -> bytes:
 
 
 def read(data: bytes, wire: str = "openai_chat") -> list[Event] | str:
-    stream = dialect(wire).caller().stream(HEAD, Where("m", None, {}))
+    stream = get_dialect(wire).caller().stream(HEAD, AnswerContext("m", None, {}))
     try:
         return [*stream.feed(data), *stream.eof()]
     except PonderoError as error:

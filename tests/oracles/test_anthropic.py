@@ -25,11 +25,11 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import Rejected, Where, dialect
+from pondero.dialects import AnswerContext, Rejected, get_dialect
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
-WIRE = dialect("anthropic")
+WIRE = get_dialect("anthropic")
 MODEL = "claude-opus-5"
 USAGE = Usage(10, 20, 30, 40, 50, 150)
 SHOWN = {"type": "adaptive", "display": "summarized"}
@@ -309,6 +309,6 @@ def test_an_error_inside_a_stream_is_raised_by_the_sdk_and_by_us():
     house = House(Text("So"), tail=tail)
     with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
         list(house.client.messages.create(**ASKED, stream=True))
-    stream = WIRE.caller().stream(ResponseHead(200), Where(MODEL))
+    stream = WIRE.caller().stream(ResponseHead(200), AnswerContext(MODEL))
     with pytest.raises(Overloaded, match="Overloaded"):
         stream.feed(tail)

@@ -36,8 +36,8 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import dialect
-from pondero.dialects.dialect import Answering
+from pondero.dialects import get_dialect
+from pondero.dialects.dialect import ReplyContext
 
 pytestmark = pytest.mark.judge
 
@@ -77,10 +77,10 @@ def events(reply):
 
 def written(name, parts, request):
     """Return status, headers and body of our answer to a request of an SDK."""
-    service = dialect(name).service()
+    service = get_dialect(name).service()
     headers = {key.lower(): value for key, value in request.headers.items()}
     read = service.parse(HttpRequest(request.method, str(request.url), headers, request.content))
-    asked = Answering(
+    asked = ReplyContext(
         request=read.request, context=read.context, seal=carried, seed=b"1", shown=True
     )
     reply = Reply(Message("assistant", parts), "tool_calls", Usage(3, None, None, 2), model="opus")

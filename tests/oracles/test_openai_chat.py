@@ -23,11 +23,11 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Rejected, dialect
+from pondero.dialects import Rejected, get_dialect
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
-CHAT = dialect("openai_chat")
+CHAT = get_dialect("openai_chat")
 USAGE = Usage(10, 2, None, 5, 3, 20)
 TOOL = {
     "type": "function",

@@ -23,11 +23,11 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import Rejected, dialect
+from pondero.dialects import Rejected, get_dialect
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
-RESPONSES = dialect("openai_responses")
+RESPONSES = get_dialect("openai_responses")
 MODEL = "gpt-5.6-sol"
 USAGE = Usage(10, 2, 1, 5, 3, 21)
 TOOL = {

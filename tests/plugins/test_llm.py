@@ -91,7 +91,7 @@ def test_an_unknown_level_is_refused_with_the_ones_there_are(call):
 
 def test_a_refusal_is_one_line_and_no_traceback(call, emulator, monkeypatch):
     monkeypatch.delattr(sys, "_called_from_test")
-    emulator.faults.append(pondero.emulator.faults.Fault.of(401))
+    emulator.faults.append(pondero.emulator.faults.Fault.parse(401))
     said = call("-m", CLAUDE, "-o", "offline", "1", "hello", code=1)[1]
     assert said.startswith("Error: ")
     assert len(said.splitlines()) == 1

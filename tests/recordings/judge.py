@@ -22,7 +22,7 @@ from pondero.canon import (
     Text,
     ToolResult,
 )
-from pondero.dialects import Dialect, Where
+from pondero.dialects import AnswerContext, Dialect
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -127,7 +127,7 @@ class Judge:
         head = ResponseHead(exchange.status, exchange.headers)
         target = self.wire.target(exchange)
         wire = self.dialect.caller()
-        where = Where(exchange.model, target.route, target.quirks)
+        where = AnswerContext(exchange.model, target.route, target.quirks)
         if exchange.stream is None:
             return wire.decode(head, exchange.body, where)
         stream = wire.stream(head, where)

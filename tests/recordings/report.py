@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 
 from .corpus import FILES, exchanges
 from .judge import Judge, wire
@@ -14,7 +14,7 @@ def main(folder: Path) -> None:
     columns = ("file", "exchanges", "answers", "errors", "left out", "replays", "turns", "left out")
     sys.stdout.write("".join(f"{column:>17}" for column in columns) + "\n")
     for name in NAMES:
-        judge = Judge(dialect(name), wire(name))
+        judge = Judge(get_dialect(name), wire(name))
         for file in FILES[name]:
             figures = _figures(judge, folder, file)
             sys.stdout.write(f"{file:>17}" + "".join(f"{n:>17,}" for n in figures) + "\n")

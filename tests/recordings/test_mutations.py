@@ -10,7 +10,7 @@ from tests.grammar import grammar
 from tests.laws.mutate import WRONG
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects import NAMES, Dialect, Where, dialect
+from pondero.dialects import NAMES, AnswerContext, Dialect, get_dialect
 from pondero.errors import PonderoError
 
 from .corpus import FILES, Exchange, exchanges
@@ -31,7 +31,7 @@ def test_a_changed_exchange_raises_only_our_errors(recordings: Path, name, file)
     chance = random.Random(file)
     for exchange in chance.sample(found, min(ENOUGH, len(found))):
         for _ in range(4):
-            _try(dialect(name), name, exchange, chance)
+            _try(get_dialect(name), name, exchange, chance)
 
 
 def _try(speaks: Dialect, name: str, exchange: Exchange, chance: random.Random) -> None:
@@ -48,7 +48,7 @@ def _try(speaks: Dialect, name: str, exchange: Exchange, chance: random.Random) 
         body = _changed_body(exchange.body, chance)
         quirks = wire(name).target(exchange).quirks
         try:
-            events = speaks.caller().decode(head, body, Where("m", "r", quirks))
+            events = speaks.caller().decode(head, body, AnswerContext("m", "r", quirks))
         except PonderoError:
             return
         assert grammar(events) is None, (exchange.id, grammar(events))
@@ -58,7 +58,7 @@ def _outcome(
     speaks: Dialect, name: str, exchange: Exchange, pieces: list[bytes]
 ) -> tuple[list[Event], str | None]:
     quirks = wire(name).target(exchange).quirks
-    stream = speaks.caller().stream(ResponseHead(200), Where("m", "r", quirks))
+    stream = speaks.caller().stream(ResponseHead(200), AnswerContext("m", "r", quirks))
     events: list[Event] = []
     try:
         for piece in pieces:

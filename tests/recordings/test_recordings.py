@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 
 from .corpus import FILES, exchanges
 from .judge import Judge, wire
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.recordings
 
 @pytest.mark.parametrize(("name", "file"), CASES)
 def test_every_exchange_of_a_file_decodes_to_what_stands_in_it(recordings: Path, name, file):
-    judge = Judge(dialect(name), wire(name))
+    judge = Judge(get_dialect(name), wire(name))
     found = exchanges(recordings, file)
     if not found:
         pytest.skip(f"no {file}.jsonl in {recordings}")
@@ -28,7 +28,7 @@ def test_every_exchange_of_a_file_decodes_to_what_stands_in_it(recordings: Path,
 def test_thinking_that_was_sent_back_can_be_made_from_the_earlier_answers(
     recordings: Path, name, file
 ):
-    judge = Judge(dialect(name), wire(name))
+    judge = Judge(get_dialect(name), wire(name))
     found = exchanges(recordings, file)
     if not found:
         pytest.skip(f"no {file}.jsonl in {recordings}")

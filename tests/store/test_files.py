@@ -6,7 +6,7 @@ import pondero
 from pondero.canon import HttpRequest
 from pondero.catalog import load_shipped
 from pondero.client import Client, models
-from pondero.dialects import NAMES, dialect
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
 from pondero.store import load_catalog
 
@@ -29,7 +29,7 @@ LISTS = {
 
 
 def home(name):
-    return load_shipped().providers[dialect(name).service().home]
+    return load_shipped().providers[get_dialect(name).service().default_provider]
 
 
 def provider(name, *, like):

@@ -11,13 +11,13 @@ from pondero.store import Threads
 WRITER = """
 import sys
 from pondero.canon import Message, Text
-from pondero.store import Kept, Threads
+from pondero.store import StoredMessage, Threads
 
 path, id, name, turns = sys.argv[1:]
 with Threads.open(path) as threads:
     for turn in range(int(turns)):
         words = f"{name} {turn} " + "x" * (turn * 7919 % 50_000)
-        threads.add(id, [Kept(Message(role, (Text(words),))) for role in ("user", "assistant")])
+        threads.add(id, [StoredMessage(Message(role, (Text(words),))) for role in ("user", "assistant")])
         print(turn, flush=True)
 """
 

@@ -128,7 +128,7 @@ def test_pages_come_from_the_end(threads):
         threads.add(id, turn(f"q{number}", f"a{number}"))
 
     def page(**what):
-        return [kept.message.text for kept in threads.kept(id, **what)]
+        return [kept.message.text for kept in threads.load_messages(id, **what)]
 
     assert page(last=3) == ["a3", "q4", "a4"]
     assert page(last=3, before=7) == ["q2", "a2", "q3"]
@@ -195,7 +195,7 @@ def test_a_fork_ends_where_it_is_told(threads):
     whole = threads.fork(id)
     assert (whole.model, whole.messages, whole.turns, whole.title) == (MODEL, 4, 2, "a")
     threads.add(fork.id, turn("e", "f", cost="0.4"))
-    assert [kept.message.text for kept in threads.kept(fork.id)] == ["a", "b", "e", "f"]
+    assert [kept.message.text for kept in threads.load_messages(fork.id)] == ["a", "b", "e", "f"]
     assert threads.get(fork.id).cost == "0.4"
     with pytest.raises(BadParameter, match="upto=-1"):
         threads.fork(id, -1)
@@ -239,7 +239,7 @@ def test_what_cannot_be_kept_is_refused_and_nothing_of_its_turn_is_kept(threads)
         threads.add(
             id, [said("a"), StoredMessage(Message("assistant", (ToolCall("a", "f", deep),)))]
         )
-    assert threads.kept(id) == ()
+    assert threads.load_messages(id) == ()
     threads.add(id, [said("b")])
     assert threads.get(id).messages == 1
 

@@ -35,7 +35,7 @@ def engine(service):
 
 def asked(run, other, **options):
     async def main():
-        with run.asking(known=other.begin(run.facts.run)):
+        with run.hold_lock(known=other.begin(run.facts.run)):
             driver = runner(run, other, **options)
             return driver, await driver.finish()
 

@@ -23,16 +23,16 @@ QUESTIONS, ARMS, AT_ONCE = 200, 3, 6
 # Imports everything once, then forks a process for every line it reads: a kill costs no import.
 NURSERY = """
 import asyncio, os, random, sys
-from pondero.store import cost
+from pondero.store import price_usage
 from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible
-from pondero.sweep.judges import judge_of
+from pondero.sweep.judges import make_judge
 from pondero.sweep.live import LiveEngine
 from pondero.sweep.runner import Runner
 from pondero.sweep.runs import Run
 
 name, log, at_once = sys.argv[1], sys.argv[2], int(sys.argv[3])
-cost("anthropic", "claude-opus-5", Usage(input=1, output=1))
+price_usage("anthropic", "claude-opus-5", Usage(input=1, output=1))
 
 class Noted:
     needs_key = False
@@ -48,11 +48,11 @@ class Noted:
 
 async def main():
     noted = Noted()
-    with Run.open(name) as run, run.asking():
+    with Run.open(name) as run, run.hold_lock():
         engine = LiveEngine(transport=lambda repeat: noted, stream=False, start=at_once)
         def said(tallies):
             os.write(1, b"settled\\n")  # whole or not at all, wherever it is killed
-        await Runner(run, engine, judge_of("numeric"), progress=said).finish()
+        await Runner(run, engine, make_judge("numeric"), progress=said).finish()
         print("done", flush=True)
 
 for _ in sys.stdin:
@@ -133,8 +133,8 @@ def test_a_run_is_asked_by_one_process_at_a_time(data_dir):
 def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):
     with begun(6, looks=1) as run:
         asyncio.run(runner(run, engine(Emulator(faults=[400, 400]), start=1)).finish())
-        assert len(Scores(run, "numeric").dropped(6)) >= 1
+        assert len(Scores(run, "numeric").dropped_questions(6)) >= 1
         assert len(run.failed) == 2
         run.forget_errors()
         asyncio.run(runner(run).finish())
-        assert Scores(run, "numeric").dropped(6) == frozenset()
+        assert Scores(run, "numeric").dropped_questions(6) == frozenset()

@@ -49,7 +49,7 @@ class Held:
         self.lease = lease
         self.attempts = dict.fromkeys((ask.key for ask in lease.asks), 0)
         self.purse = LeaseCostBudget(
-            lambda key: budget.refused(lease.number, key, self.attempts[key])
+            lambda key: budget.record_rejection(lease.number, key, self.attempts[key])
         )
         self.left = {ask.key: ask for ask in lease.asks}
         self.flying = {}

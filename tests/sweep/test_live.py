@@ -73,8 +73,8 @@ def test_faults_are_tried_again_and_what_stays_broken_drops_the_question():
     assert len(answers) == 20
     assert len(failed) == 1
     assert "BadRequest" in failed[0].error
-    assert len(scores.dropped(10)) == 1
-    assert len(scores.shared(10, 0, 1)) == 9
+    assert len(scores.dropped_questions(10)) == 1
+    assert len(scores.shared_positions(10, 0, 1)) == 9
 
 
 def test_refusals_and_exhausted_answers_are_wrong_and_not_missing():
@@ -96,7 +96,7 @@ def test_refusals_and_exhausted_answers_are_wrong_and_not_missing():
     assert [scores.score(1, at) for at in (0, 1)] == [0.0, 0.0]
     assert sum(each.is_refused for each in answers) == 2
     assert sum(each.is_exhausted for each in answers) == 2
-    assert scores.dropped(2) == frozenset()
+    assert scores.dropped_questions(2) == frozenset()
 
 
 def test_an_error_that_every_ask_would_meet_ends_the_run_and_says_so():

@@ -19,14 +19,14 @@ DOCS = (ROOT / "docs" / "cassettes.md").read_text("utf-8")
 SERVICE = """\
 import itertools
 
-from pondero.canon import Head, HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.exchange import Timeouts
 
 count = itertools.count(1)
 
 
 class Said:
-    head = Head(200, {"x": "y"})
+    head = ResponseHead(200, {"x": "y"})
 
     def __init__(self, text):
         self.pieces = [text.encode()]

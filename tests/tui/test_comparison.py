@@ -59,11 +59,11 @@ async def test_a_question_at_several_levels_with_tokens_and_time_in_columns(thre
         await chat.press("right", "enter")
         assert not isinstance(chat.app.screen, ComparisonScreen)
         assert shown(chat) == [QUESTION, "17 * 23 = 391"]
-        kept = threads.kept(chat.app.state.thread.id)
+        kept = threads.load_messages(chat.app.state.thread.id)
         assert kept[1].usage.thinking == thinking[1]
         other = next(each for each in threads.list() if each.id != chat.app.state.thread.id)
         assert other.title == f"{QUESTION} (low)"
-        assert threads.kept(other.id)[1].usage.thinking == thinking[0]
+        assert threads.load_messages(other.id)[1].usage.thinking == thinking[0]
         assert "kept in copies of this thread: low" in told(chat)
         assert chat.app.state.tally.thinking == thinking[1]
         await chat.say("say more")
@@ -84,7 +84,7 @@ async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
         await chat.press("enter")
         second = chat.app.state.thread.id
         assert (threads.get(second).parent, second != first) == (first, True)
-        levels = [threads.kept(id)[3].plan["level"] for id in (first, second)]
+        levels = [threads.load_messages(id)[3].plan["level"] for id in (first, second)]
         assert levels == ["medium", "high"]
         assert shown(chat)[-2:] == [QUESTION, "17 * 23 = 391"]
         assert chat.app.state.count == 4

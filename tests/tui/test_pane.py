@@ -82,7 +82,7 @@ async def test_a_running_answer_goes_on_behind_another_thread_and_is_kept(thread
         await chat.press("enter")
         assert shown(chat)[-1] == "meanwhile"
         assert threads.get(running).messages == 4
-        assert threads.kept(running)[3].message.text.endswith("nine ten")
+        assert threads.load_messages(running)[3].message.text.endswith("nine ten")
         assert "answered: say first" in chat.text or shown(chat)[-1] == "meanwhile"
         await chat.say(f"/resume {running}")
         assert shown(chat)[-1].endswith("nine ten")

@@ -47,7 +47,7 @@ async def test_every_turn_is_kept_with_its_plan_counts_and_time(threads):
     async with stage(threads=threads) as chat:
         await chat.say("What is 17 * 23?")
         thread = threads.get("last")
-        question, answer = threads.kept(thread.id)
+        question, answer = threads.load_messages(thread.id)
         assert (thread.title, thread.model, thread.thinking) == (
             "What is 17 * 23?",
             "anthropic:claude-opus-5",
@@ -66,13 +66,13 @@ async def test_a_stopped_answer_is_kept_and_marked(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held("say one two three four five six seven eight", pieces=3)
         await chat.press("escape")
-        assert [kept.partial for kept in threads.kept("last")] == [False, True]
+        assert [kept.partial for kept in threads.load_messages("last")] == [False, True]
 
 
 async def test_leaving_while_an_answer_comes_keeps_what_came(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held("say one two three four five six seven eight", pieces=3)
-    assert [kept.partial for kept in threads.kept("last")] == [False, True]
+    assert [kept.partial for kept in threads.load_messages("last")] == [False, True]
 
 
 async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ..canon import HttpRequest, Json, get_path
 from ..catalog import ModelEntry, Provider
-from ..dialects import NAMES, Rejected, dialect
+from ..dialects import NAMES, Rejected, get_dialect
 from ..errors import UnknownModel
 from ..exchange import apply_plan
 from ..exchange import plan as make_plan
@@ -47,8 +47,8 @@ def _object(request: HttpRequest) -> dict[str, Json]:
 def _entry(request: HttpRequest, policy: Policy) -> ModelEntry | None:
     url = request.url
     path = urlsplit(url).path
-    wire = next((name for name in NAMES if dialect(name).service().serves(path)), None)
-    model = dialect(wire).service().model_of(request) if wire else None
+    wire = next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
+    model = get_dialect(wire).service().requested_model(request) if wire else None
     if wire is None or not model:
         return None
     known = _known(wire, model)
@@ -103,7 +103,7 @@ def _is_forced(request: HttpRequest, entry: ModelEntry) -> bool:
     its own words, where leaving the level out would go unnoticed.
     """
     try:
-        choice = dialect(entry.provider.dialect).service().parse(request).request.tool_choice
+        choice = get_dialect(entry.provider.dialect).service().parse(request).request.tool_choice
     except Rejected:
         return False
     return choice is not None and choice.forced

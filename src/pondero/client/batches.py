@@ -29,7 +29,7 @@ from ..batch import (
     split_into_chunks,
     submit_chunks,
 )
-from ..dialects import dialect
+from ..dialects import get_dialect
 from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, auth_header
 from ..store import Credentials, load_catalog
@@ -116,7 +116,7 @@ class BatchSession:
         return BatchService(
             BatchEndpoint(url, headers),
             WIRES[terms.shape],
-            dialect(provider.dialect).caller().error,
+            get_dialect(provider.dialect).caller().error,
             self._retry,
             self._needed,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..catalog import ModelEntry, Provider
-from ..dialects import dialect
+from ..dialects import get_dialect
 from ..emulator import SERVER, Emulator
 from ..errors import (
     AuthFailed,
@@ -229,11 +229,11 @@ def _is_foreign(path: Path) -> bool:
 
 def most_recorded_model(folder: Path, entry: ModelEntry) -> str | None:
     """Return the model most of a provider's recordings in a folder were made with."""
-    service = dialect(entry.provider.dialect).service()
+    service = get_dialect(entry.provider.dialect).service()
     seen = Counter(
         model
         for path in sorted((folder / entry.provider.name).glob("*.jsonl"))
         for exchange in _exchanges(path)
-        if (model := service.model_of(exchange.request)) is not None
+        if (model := service.requested_model(exchange.request)) is not None
     )
     return next((model for model, _ in seen.most_common(1)), None)

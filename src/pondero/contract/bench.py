@@ -9,7 +9,7 @@ from msgspec import Struct
 from ..canon import Event, HttpRequest, Json, Reply, ResponseHead
 from ..catalog import ModelEntry
 from ..client import Client, load_catalog
-from ..dialects import Accepted, Dialect, Rejected, dialect
+from ..dialects import AcceptedRequest, Dialect, Rejected, get_dialect
 from ..emulator import Emulator, Turn
 from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
 from ..exchange import Retry, Transport
@@ -34,7 +34,7 @@ class ObservedExchange(Struct, frozen=True):
     events: tuple[Event, ...] = ()
     reply: Reply | None = None
     error: PonderoError | None = None
-    accepted: Accepted[Json] | None = None
+    accepted: AcceptedRequest[Json] | None = None
     tries: int = 1
 
     @property
@@ -76,6 +76,8 @@ class Testbed:
     provider's own.
     """
 
+    __test__ = False  # pytest collects a class whose name begins with Test
+
     def __init__(
         self,
         entry: ModelEntry,
@@ -87,7 +89,7 @@ class Testbed:
         url: str | None = None,
     ) -> None:
         self.entry = entry
-        self.wire: Dialect = dialect(entry.provider.dialect)
+        self.wire: Dialect = get_dialect(entry.provider.dialect)
         self.terms = terms
         self.listener: RecordingTransport = RecordingTransport(transport, needs_key=live)
         self._emulator = emulator
@@ -177,7 +179,9 @@ class Testbed:
 
     # -- the service's side --------------------------------------------------------------------
 
-    def read(self, request: HttpRequest, entry: ModelEntry | None = None) -> Accepted[Json] | None:
+    def read(
+        self, request: HttpRequest, entry: ModelEntry | None = None
+    ) -> AcceptedRequest[Json] | None:
         """Return what the service's side reads in a request; None where it refuses it."""
         provider = (entry or self.entry).provider.name
         try:

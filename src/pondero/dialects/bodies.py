@@ -18,7 +18,7 @@ from ..canon import HttpRequest, Json, convert_json, decode_json
 T = TypeVar("T")
 
 
-class Unknown:
+class UnknownFields:
     """Collects the paths of the fields that were left out."""
 
     def __init__(self) -> None:
@@ -29,17 +29,17 @@ class Unknown:
         try:
             return convert_json(raw, kind)
         except msgspec.ValidationError:
-            return convert_json(self.known(raw, kind, at=at), kind)
+            return convert_json(self.strip_unknown(raw, kind, at=at), kind)
 
     def decode(self, data: bytes | msgspec.Raw, kind: type[T], *, at: str = "") -> T:
         """Return bytes of JSON as a type; raises as ``convert`` does, and DecodeError."""
         try:
             return decode_json(data, kind)
         except msgspec.ValidationError:
-            known = self.known(msgspec.json.decode(data), kind, at=at)
+            known = self.strip_unknown(msgspec.json.decode(data), kind, at=at)
             return decode_json(msgspec.json.encode(known), kind)
 
-    def known(self, raw: Json, kind: type, *, at: str = "") -> Json:
+    def strip_unknown(self, raw: Json, kind: type, *, at: str = "") -> Json:
         """Return the JSON values without the fields that a type does not have."""
         return self._known(raw, _info(kind), at)
 
@@ -68,7 +68,7 @@ class Unknown:
         return kept
 
 
-def unchecked(kind: type[T]) -> type[T]:
+def make_lenient_type(kind: type[T]) -> type[T]:
     """Return a type that reads the same JSON and checks no range, pattern or list of words.
 
     A struct becomes a subclass of itself, so that what is read is still an instance of it.

@@ -34,7 +34,7 @@ def web_page(citation: Json) -> WebPage | None:
     return None
 
 
-def restated(
+def convert_citations(
     citations: Iterable[Json], *, own: Callable[[Json], bool], page: Callable[[WebPage], Json]
 ) -> list[Json]:
     """Return citations as one wire has them: its own as they are, and pages of others' by ``page``.

@@ -41,7 +41,7 @@ C = TypeVar("C")
 # -- the caller's side ---------------------------------------------------------------------------
 
 
-class Where(Struct, frozen=True):
+class AnswerContext(Struct, frozen=True):
     """The model that was asked and its deployment, which an answer itself does not name.
 
     Seals name both. ``quirks`` are the deployment's.
@@ -64,7 +64,7 @@ class EventStream(Protocol):
         ...
 
 
-class Recognises(Protocol):
+class MatchScore(Protocol):
     """A function that says how likely a piece of JSON is an answer of this wire."""
 
     def __call__(self, raw: Json, *, stream: bool) -> int:
@@ -75,10 +75,10 @@ class Recognises(Protocol):
 class Repair(Struct, frozen=True):
     """A refused request, changed as the refusal says it would be taken, and the one difference.
 
-    ``cure`` is what was done, so that ``Caller.cured`` can do it again before the next request.
-    ``holds_for`` is how long to keep applying the repair: for this request, for this thread, or
-    for every request to this model. ``unsealed`` are the seals it took out, as they stood on the
-    wire.
+    ``cure`` is what was done, so that ``Caller.reapply_repair`` can do it again before the next
+    request. ``holds_for`` is how long to keep applying the repair: for this request, for this
+    thread, or for every request to this model. ``unsealed`` are the seals it took out, as they
+    stood on the wire.
     """
 
     request: HttpRequest
@@ -102,7 +102,7 @@ class EarlierAnswer(Struct, frozen=True):
     message: Message
 
 
-class Past(Protocol):
+class EarlierAnswers(Protocol):
     """The answers that came before a request, found by what the request sends back of them."""
 
     def by_call_id(self, id: str) -> EarlierAnswer | None:
@@ -118,21 +118,21 @@ class Past(Protocol):
         ...
 
 
-class Sent(Struct, frozen=True, kw_only=True):
+class SentRequest(Struct, frozen=True, kw_only=True):
     """A request that was sent, what the catalog knows about the model, and the earlier answers.
 
     ``known`` is whether the catalog has the deployment; one that it does not have may be laxer.
     """
 
     body: dict[str, Json]
-    past: Past
+    past: EarlierAnswers
     provider: str | None = None
     known: bool = True
     facts: Capability
     quirks: Quirks = {}
 
 
-class Trap(Struct, frozen=True, kw_only=True):
+class ReplayIssue(Struct, frozen=True, kw_only=True):
     """A place in a request that makes the service refuse it or silently drop thinking.
 
     ``refused`` says which of the two. ``path`` is the place in the body, ``what`` is wrong there,
@@ -158,40 +158,44 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``decode`` reads a whole answer into the events that a stream would give.
     - ``stream`` returns the decoder of one streamed answer.
     - ``error`` reads an error answer; HTML and an empty body are errors too.
-    - ``recognises`` says how likely a piece of JSON is an answer of this wire.
-    - ``takes`` says what of an earlier conversation a deployment with these quirks takes back.
-    - ``traps`` finds the places in a request that are refused, or that silently lose thinking.
-    - ``has_past`` returns whether a body sends back earlier answers.
+    - ``match_score`` says how likely a piece of JSON is an answer of this wire.
+    - ``replay_rules`` says what of an earlier conversation a deployment with these quirks takes
+    back.
+    - ``replay_issues`` finds the places in a request that are refused, or that silently lose
+    thinking.
+    - ``has_history`` returns whether a body sends back earlier answers.
     - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
     - ``quirks`` is the type of what a deployment may have in its table of that name.
-    - ``cured`` makes the same change again from the cure that was kept, before a refusal.
-    - ``counting`` turns a request into one that only counts its tokens, where the service does.
-    - ``counted`` is the field that has the number, in the answer to such a request.
-    - ``unsaid`` names the parameters that the wire cannot express: they are left out, with a note.
-    - ``signed_as`` is the service's name in requests that are signed instead of bearing a key.
-    - ``hosted`` are tools that services of this wire run themselves, as they are offered on it, by
-      their kind; the catalog says which deployment has which.
-    - ``marks`` returns whether a model's prompt cache works by marks in the request; None where no
-      model's does.
+    - ``reapply_repair`` makes the same change again from the cure that was kept, before a refusal.
+    - ``count_request`` turns a request into one that only counts its tokens, where the service
+    does.
+    - ``count_field`` is the field that has the number, in the answer to such a request.
+    - ``unsupported_parameters`` names the parameters that the wire cannot express: they are left
+    out, with a note.
+    - ``signing_name`` is the service's name in requests that are signed instead of bearing a key.
+    - ``hosted_tools`` are tools that services of this wire run themselves, as they are offered on
+    it, by their kind; the catalog says which deployment has which. - ``needs_cache_breakpoints``
+    returns whether a model's prompt cache works by marks in the request; None where no model's
+    does.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
-    decode: Callable[[ResponseHead, bytes, Where], list[Event]]
-    stream: Callable[[ResponseHead, Where], EventStream]
+    decode: Callable[[ResponseHead, bytes, AnswerContext], list[Event]]
+    stream: Callable[[ResponseHead, AnswerContext], EventStream]
     error: Callable[[ResponseHead, bytes], ServiceError]
-    recognises: Recognises
-    takes: Callable[[Quirks], ReplayRules]
-    traps: Callable[[Sent], list[Trap]]
-    has_past: Callable[[Mapping[str, Json]], bool]
+    match_score: MatchScore
+    replay_rules: Callable[[Quirks], ReplayRules]
+    replay_issues: Callable[[SentRequest], list[ReplayIssue]]
+    has_history: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     quirks: type[Struct] = NoQuirks
-    cured: Callable[[HttpRequest, SavedRepair], Repair | None] | None = None
-    counting: Callable[[HttpRequest], HttpRequest] | None = None
-    counted: str = ""
-    unsaid: frozenset[str] = frozenset()
-    signed_as: str | None = None
-    hosted: Mapping[str, Json] = {}
-    marks: Callable[[str, Quirks], bool] | None = None
+    reapply_repair: Callable[[HttpRequest, SavedRepair], Repair | None] | None = None
+    count_request: Callable[[HttpRequest], HttpRequest] | None = None
+    count_field: str = ""
+    unsupported_parameters: frozenset[str] = frozenset()
+    signing_name: str | None = None
+    hosted_tools: Mapping[str, Json] = {}
+    needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None
 
 
 # -- the service's side --------------------------------------------------------------------------
@@ -205,7 +209,7 @@ class Rejected(Exception):
         self.response = response
 
 
-class Sealer(Protocol):
+class Signer(Protocol):
     """A function that fills the opaque slot (a signature, say) of a part of one answer.
 
     ``shown`` is the text the part is sent with, ``before`` the wire's blocks that stand before it
@@ -222,7 +226,7 @@ def unsealed(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json | Non
     return None
 
 
-class Parsed(Struct, Generic[C], frozen=True, kw_only=True):
+class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
     """A request as its wire means it, with none of the service's rules applied.
 
     ``show`` is whether readable thinking was asked for, None where the request does not say.
@@ -236,7 +240,7 @@ class Parsed(Struct, Generic[C], frozen=True, kw_only=True):
     context: C
 
 
-class Answering(Struct, Generic[C], frozen=True, kw_only=True):
+class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
     """All that is needed to write an answer: the request, and how its answer is to look.
 
     ``context`` is the data of the request that the answer repeats. ``seal`` fills its opaque
@@ -248,14 +252,14 @@ class Answering(Struct, Generic[C], frozen=True, kw_only=True):
 
     request: Request
     context: C
-    seal: Sealer = unsealed
+    seal: Signer = unsealed
     seed: bytes = b""
     shown: bool = False
     refuses: bool = False
     place: str | None = None
 
 
-class Accepted(Answering[C], Generic[C], frozen=True, kw_only=True):
+class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):
     """A request that the service's rules let pass; its answer is signed by the emulated service.
 
     ``thinks`` is whether this model will think, given ``intent``, and ``default`` the level at
@@ -304,7 +308,7 @@ class ErrorShape(Protocol):
         ...
 
 
-class Listed(Struct, frozen=True):
+class ServedModel(Struct, frozen=True):
     """A model on a list; ``context`` is how many tokens it can read, ``max_output`` write.
 
     ``levels`` are those of its dial, the weakest first, ``default`` the one it has unasked;
@@ -330,75 +334,76 @@ class Listed(Struct, frozen=True):
         return self.media is None or any(each.startswith("image") for each in self.media)
 
 
-class Models(Struct, frozen=True, kw_only=True):
+class ModelEndpoints(Struct, frozen=True, kw_only=True):
     """What a service answers beside conversations: lists of models, and counts of tokens.
 
-    - ``asks`` returns which of the two a request is for, or None.
-    - ``listed`` answers with a provider's list of models, or raises Rejected.
-    - ``named`` returns the one model that a request asks about; None where it asks for the list.
-    - ``offered`` answers with a list of any models, or with the one that is named: whatever they
-      are called, and whoever asks. Gateways use it.
-    - ``counts`` turns a request to count tokens into the usual request whose tokens are counted.
-    - ``counted`` answers with their number, in the service's shape.
+    - ``classify`` returns which of the two a request is for, or None.
+    - ``write_list`` answers with a provider's list of models, or raises Rejected.
+    - ``requested_model`` returns the one model that a request asks about; None where it asks for
+    the list.
+    - ``write_any_list`` answers with a list of any models, or with the one that is named: whatever
+    they are called, and whoever asks. Gateways use it. - ``parse_count`` turns a request to count
+    tokens into the usual request whose tokens are counted.
+    - ``count_field`` answers with their number, in the service's shape.
     """
 
-    asks: Callable[[HttpRequest], Literal["models", "tokens"] | None]
-    listed: Callable[[HttpRequest, Sequence[Listed], str], HttpResponse]
-    named: Callable[[HttpRequest], str | None]
-    offered: Callable[[HttpRequest, Sequence[Listed]], HttpResponse]
-    counts: Callable[[HttpRequest], HttpRequest] | None = None
-    counted: Callable[[int], HttpResponse] | None = None
+    classify: Callable[[HttpRequest], Literal["models", "tokens"] | None]
+    write_list: Callable[[HttpRequest, Sequence[ServedModel], str], HttpResponse]
+    requested_model: Callable[[HttpRequest], str | None]
+    write_any_list: Callable[[HttpRequest, Sequence[ServedModel]], HttpResponse]
+    parse_count: Callable[[HttpRequest], HttpRequest] | None = None
+    write_count: Callable[[int], HttpResponse] | None = None
 
 
-class Stores(Struct, frozen=True, kw_only=True):
+class StoredResponses(Struct, frozen=True, kw_only=True):
     """How a service goes on from an answer that it stored, without the conversation sent again.
 
-    - ``named`` returns the id of the stored answer that a request goes on from.
-    - ``kept`` returns the id under which an answer is stored; None where it is not.
-    - ``resumed`` returns the request with the stored request and its answer put before its own.
+    - ``requested_model`` returns the id of the stored answer that a request goes on from.
+    - ``stored_id`` returns the id under which an answer is stored; None where it is not.
+    - ``resume`` returns the request with the stored request and its answer put before its own.
     """
 
-    named: Callable[[HttpRequest], str | None]
-    kept: Callable[[Answering[Json]], str | None]
-    resumed: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
+    previous_id: Callable[[HttpRequest], str | None]
+    stored_id: Callable[[ReplyContext[Json]], str | None]
+    resume: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
 
 
-class Slots(Struct, frozen=True, kw_only=True):
+class SignatureSlots(Struct, frozen=True, kw_only=True):
     """Where a client of this wire keeps opaque text and gives it back; the gateway uses it.
 
     - ``thinking``: with a part of thinking, even where it has no text.
     - ``call``: with a tool call, written when the call begins or when it ends.
     - ``text``: with a text, written when it begins.
-    - ``late``: with a part of thinking behind all others too.
-    - ``forgets``: clients may give back a slot without the thinking that stood beside it.
+    - ``trailing_thinking``: with a part of thinking behind all others too.
+    - ``may_lose_thinking``: clients may give back a slot without the thinking that stood beside it.
     """
 
     thinking: bool = False
     call: Literal["start", "end"] | None = None
     text: bool = False
-    late: bool = False
-    forgets: bool = False
+    trailing_thinking: bool = False
+    may_lose_thinking: bool = False
 
 
-class Passing(Struct, frozen=True, kw_only=True):
+class PassthroughRules(Struct, frozen=True, kw_only=True):
     """What a gateway must know of a wire to let requests and answers pass as they are.
 
     - ``model_at`` are the places where an answer, or a frame of a stream, names the model.
     - ``headers`` are those of a request that mean something to the service.
-    - ``filled_in`` are fields that are added where a body has none: counts, or a required cap.
+    - ``added_fields`` are fields that are added where a body has none: counts, or a required cap.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
     headers: tuple[str, ...] = ()
-    filled_in: tuple[str, ...] = ()
+    added_fields: tuple[str, ...] = ()
 
 
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """What a service does with a wire.
 
-    - ``home`` is the provider that is meant where none is named.
-    - ``serves`` returns whether an address with this path belongs to the wire.
-    - ``model_of`` returns the model that a request names, in its body or its address.
+    - ``default_provider`` is the provider that is meant where none is named.
+    - ``matches_path`` returns whether an address with this path belongs to the wire.
+    - ``requested_model`` returns the model that a request names, in its body or its address.
     - ``with_model`` returns the request for another model.
     - ``parse`` reads a request leniently: no rules, and unknown fields are listed, not refused.
     - ``accept`` reads it as the provider of that name would: strictly; it raises Rejected.
@@ -406,40 +411,40 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``stream`` returns the writer of a streamed answer.
     - ``error`` writes an error in the service's shape.
     - ``call_id`` makes a tool call's id, as the service writes ids, of 32 hexadecimal digits.
-    - ``restated`` puts an error into one provider's shape, where those of a wire differ.
+    - ``restate_error`` puts an error into one provider's shape, where those of a wire differ.
     - ``models`` answers requests for lists of models and counts of tokens, if it has them.
-    - ``stores`` goes on from stored answers, where the service stores any.
-    - ``filtered`` are the wire's words for an answer that a filter withheld.
-    - ``bad_key`` are pairs of status and code that mean a refused key on this wire alone.
+    - ``stored_responses`` goes on from stored answers, where the service stores any.
+    - ``filter_reasons`` are the wire's words for an answer that a filter withheld.
+    - ``bad_key_errors`` are pairs of status and code that mean a refused key on this wire alone.
     - ``own_headers`` are headers that only callers of this wire send.
-    - ``shows`` is whether thinking is shown where a request does not say.
+    - ``shows_thinking`` is whether thinking is shown where a request does not say.
     - ``ping`` is what a stream says in a long silence; empty where the wire has no such thing.
-    - ``overloaded`` is the status that callers of this wire know for a busy service.
-    - ``passing`` is what a gateway needs where both of its sides speak this wire.
+    - ``overloaded_status`` is the status that callers of this wire know for a busy service.
+    - ``passthrough`` is what a gateway needs where both of its sides speak this wire.
     - ``slots`` are the places where its clients keep opaque text.
     """
 
-    home: str
-    serves: Callable[[str], bool]
-    model_of: Callable[[HttpRequest], str | None]
+    default_provider: str
+    matches_path: Callable[[str], bool]
+    requested_model: Callable[[HttpRequest], str | None]
     with_model: Callable[[HttpRequest, str], HttpRequest]
-    parse: Callable[[HttpRequest], Parsed[C]]
-    accept: Callable[[HttpRequest, str], Accepted[C]]
-    reply: Callable[[Answering[C], Reply], HttpResponse]
-    stream: Callable[[Answering[C]], ByteStream]
+    parse: Callable[[HttpRequest], ParsedRequest[C]]
+    accept: Callable[[HttpRequest, str], AcceptedRequest[C]]
+    reply: Callable[[ReplyContext[C], Reply], HttpResponse]
+    stream: Callable[[ReplyContext[C]], ByteStream]
     error: ErrorShape
     call_id: Callable[[str], str]
-    restated: Callable[[HttpResponse, str], HttpResponse] | None = None
-    models: Models | None = None
-    stores: Stores | None = None
-    filtered: tuple[str | None, ...] = (None,)
-    bad_key: tuple[tuple[int, str], ...] = ()
+    restate_error: Callable[[HttpResponse, str], HttpResponse] | None = None
+    models: ModelEndpoints | None = None
+    stored_responses: StoredResponses | None = None
+    filter_reasons: tuple[str | None, ...] = (None,)
+    bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
-    shows: bool = True
+    shows_thinking: bool = True
     ping: bytes = b": ping\n\n"
-    overloaded: int = 503
-    passing: Passing = Passing()
-    slots: Slots = Slots()
+    overloaded_status: int = 503
+    passthrough: PassthroughRules = PassthroughRules()
+    slots: SignatureSlots = SignatureSlots()
 
 
 # -- both ----------------------------------------------------------------------------------------

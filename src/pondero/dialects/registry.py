@@ -13,6 +13,6 @@ COMMON = openai_chat.DIALECT.name
 """The wire that a program most likely speaks where nothing says which."""
 
 
-def dialect(name: str) -> Dialect:
+def get_dialect(name: str) -> Dialect:
     """Return a dialect by name; its sides are loaded when they are first asked for."""
     return _DIALECTS[name]

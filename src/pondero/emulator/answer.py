@@ -37,7 +37,7 @@ from ..canon import (
     Usage,
     UsageUpdate,
 )
-from ..dialects import Accepted, ByteStream, Dialect
+from ..dialects import AcceptedRequest, ByteStream, Dialect
 from ..errors import Timeout, Unreachable
 from ..exchange import Timeouts
 from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, apply_fault, check_pause
@@ -115,7 +115,7 @@ def whole_response(response: HttpResponse, fault: Fault | None = None) -> Emulat
 
 
 def write_response(
-    wire: Dialect, accepted: Accepted[Json], reply: Reply, fault: Fault | None
+    wire: Dialect, accepted: AcceptedRequest[Json], reply: Reply, fault: Fault | None
 ) -> EmulatedResponse:
     """Return the answer as requested: streamed, or in one piece."""
     accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
@@ -130,7 +130,7 @@ def write_response(
     return whole_response(wire.service().reply(accepted, reply), fault)
 
 
-def with_ids(reply: Reply, accepted: Accepted[Json], wire: Dialect) -> Reply:
+def with_ids(reply: Reply, accepted: AcceptedRequest[Json], wire: Dialect) -> Reply:
     """Return the reply with an id for every call, in the service's own format."""
     parts = reply.message.parts
     if not any(isinstance(part, ToolCall) and not part.id for part in parts):

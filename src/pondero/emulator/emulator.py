@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
-from ..dialects import Accepted, Dialect, Rejected
+from ..dialects import AcceptedRequest, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .answer import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
@@ -176,7 +176,11 @@ class Emulator:
         return AcceptedModel(accepted, accepted.request.model)
 
     def _answer(
-        self, to: EmulatedRoute, accepted: Accepted[Json], entry: LogEntry, request: HttpRequest
+        self,
+        to: EmulatedRoute,
+        accepted: AcceptedRequest[Json],
+        entry: LogEntry,
+        request: HttpRequest,
     ) -> EmulatedResponse | Pause | None:
         turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
         entry.scripted = turn is not None
@@ -194,7 +198,11 @@ class Emulator:
         return write_response(to.wire, accepted, reply, fault)
 
     def _reply(
-        self, to: EmulatedRoute, accepted: Accepted[Json], turn: Taking | None, model: str | None
+        self,
+        to: EmulatedRoute,
+        accepted: AcceptedRequest[Json],
+        turn: Taking | None,
+        model: str | None,
     ) -> Reply:
         """Return what a turn or the mind says to a request for a model of this name."""
         mind = turn if turn is not None and turn.says else self._mind
@@ -206,14 +214,14 @@ class Emulator:
             reply = msgspec.structs.replace(reply, model=model)
         return reply
 
-    def _fault(self, accepted: Accepted[Json]) -> Fault | None:
+    def _fault(self, accepted: AcceptedRequest[Json]) -> Fault | None:
         """Return the next fault of the list, or the one a directive in the question asks for."""
         with suppress(IndexError):
             if not _is_of_batches(self.faults[0]):
                 return self.faults.popleft()
         return self._directed(accepted)
 
-    def _directed(self, accepted: Accepted[Json]) -> Fault | None:
+    def _directed(self, accepted: AcceptedRequest[Json]) -> Fault | None:
         wish = parse_question(accepted.request.messages).directive("fault")
         if wish is None:
             return None
@@ -306,7 +314,7 @@ def _streams(body: bytes) -> bool:
 
 def _restated(error: HttpResponse, to: EmulatedRoute) -> HttpResponse:
     """Return an error in the provider's own shape, where providers of one dialect differ."""
-    restated = to.wire.service().restated
+    restated = to.wire.service().restate_error
     return restated(error, to.provider) if restated is not None else error
 
 

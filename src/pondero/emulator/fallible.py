@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Json, Message, Part, Reply, Text
-from ..dialects import Accepted
+from ..dialects import AcceptedRequest
 from .question import parse_question
 from .responder import ponder
 from .thinking_text import depth
@@ -41,7 +41,7 @@ class Fallible(Struct, frozen=True):
     seed: int = 0
     slope: float = 1.5
 
-    def __call__(self, accepted: Accepted[Json]) -> Reply:
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
         """Return the answer to an accepted request."""
         reply = ponder(accepted)
         if reply.finish != "stop":

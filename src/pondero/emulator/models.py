@@ -8,7 +8,7 @@ import msgspec
 
 from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..catalog import Lookup, ModelEntry
-from ..dialects import NAMES, Accepted, Listed, Models, Rejected, dialect
+from ..dialects import NAMES, AcceptedRequest, ModelEndpoints, Rejected, ServedModel, get_dialect
 from ..errors import NotFound, UsageError
 from ..store import load_catalog
 from .routes import EmulatedRoute, provider_at, provider_living_at
@@ -18,7 +18,7 @@ from .tokens import count_request
 class AcceptedModel(NamedTuple):
     """An accepted request, and the model name that was asked for."""
 
-    accepted: Accepted[Json]
+    accepted: AcceptedRequest[Json]
     name: str
 
 
@@ -29,13 +29,13 @@ def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejecte
     fault. Where no relative accepts it either, raises the first refusal that is not about the
     model.
     """
-    name = to.wire.service().model_of(request)
+    name = to.wire.service().requested_model(request)
     known = _entry(to.provider, name) if name else None
     unknown = known is None or known.inferred
     if name is None or not (unknown or _is_not_found(to, refusal)):
         raise refusal
     why: Rejected | None = None
-    for provider in dict.fromkeys((to.provider, to.wire.service().home)):
+    for provider in dict.fromkeys((to.provider, to.wire.service().default_provider)):
         for relative in _relatives(provider, known.family if known else None):
             again = to.wire.service().with_model(request, relative)
             try:
@@ -68,7 +68,7 @@ def _entry(provider: str, name: str) -> ModelEntry | None:
         return None
 
 
-def with_default(accepted: Accepted[Json], provider: str) -> Accepted[Json]:
+def with_default(accepted: AcceptedRequest[Json], provider: str) -> AcceptedRequest[Json]:
     """Return a request with the level at which its model thinks unasked, where that matters."""
     if not accepted.thinks or accepted.intent.level not in (None, "default"):
         return accepted
@@ -109,8 +109,8 @@ def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelA
     asked_of = {
         name: models
         for name in _wires(provider)
-        if (models := dialect(name).service().models) is not None
-        and models.asks(request) is not None
+        if (models := get_dialect(name).service().models) is not None
+        and models.classify(request) is not None
     }
     answers = [
         ModelAnswer(_answer(request, name, asked_of[name], here), name, here)
@@ -120,14 +120,18 @@ def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelA
     return next(taken, answers[0] if answers else None)
 
 
-def _answer(request: HttpRequest, name: str, models: Models, provider: str) -> HttpResponse:
+def _answer(request: HttpRequest, name: str, models: ModelEndpoints, provider: str) -> HttpResponse:
     try:
-        if models.asks(request) == "models" or models.counts is None or models.counted is None:
-            return models.listed(request, _known(load_catalog(), provider), provider)
-        accepted = dialect(name).service().accept(models.counts(request), provider)
+        if (
+            models.classify(request) == "models"
+            or models.parse_count is None
+            or models.write_count is None
+        ):
+            return models.write_list(request, _known(load_catalog(), provider), provider)
+        accepted = get_dialect(name).service().accept(models.parse_count(request), provider)
     except Rejected as no:
         return no.response
-    return models.counted(count_request(accepted.request))
+    return models.write_count(count_request(accepted.request))
 
 
 def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:
@@ -137,7 +141,7 @@ def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[
     for where in (provider_living_at, provider_at):
         if found := [(name, here) for name in wires if (here := where(url, name)) is not None]:
             return found
-    return [(name, dialect(name).service().home) for name in wires]
+    return [(name, get_dialect(name).service().default_provider) for name in wires]
 
 
 def _wires(provider: str | None) -> tuple[str, ...]:
@@ -147,6 +151,6 @@ def _wires(provider: str | None) -> tuple[str, ...]:
 
 
 @cache
-def _known(finder: Lookup, provider: str) -> tuple[Listed, ...]:
+def _known(finder: Lookup, provider: str) -> tuple[ServedModel, ...]:
     entries = finder.entries(provider)
-    return tuple(Listed(each.model, each.capability.context) for each in entries)
+    return tuple(ServedModel(each.model, each.capability.context) for each in entries)

@@ -27,7 +27,7 @@ from ..canon import (
     UnknownPart,
     Usage,
 )
-from ..dialects import Accepted
+from ..dialects import AcceptedRequest
 from .arithmetic import Calculation, find_calculation
 from .question import ParsedQuestion, parse_question
 from .schema_values import FillMaterial, fill
@@ -69,12 +69,12 @@ class Mind(Protocol):
     'Hello!'
     """
 
-    def __call__(self, accepted: Accepted[Json]) -> Reply:
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
         """Return the answer to an accepted request."""
         ...
 
 
-def ponder(accepted: Accepted[Json]) -> Reply:
+def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     """Return the answer of the built-in responder.
 
     >>> from pondero.emulator import Emulator, ponder
@@ -93,7 +93,7 @@ def ponder(accepted: Accepted[Json]) -> Reply:
     return _Composer(accepted, asked).reply(worked, todo)
 
 
-def count_usage(accepted: Accepted[Json], reply: Reply) -> Reply:
+def count_usage(accepted: AcceptedRequest[Json], reply: Reply) -> Reply:
     """Return a reply with its usage counted, where it has none."""
     if reply.usage != Usage():
         return reply
@@ -107,7 +107,7 @@ def count_usage(accepted: Accepted[Json], reply: Reply) -> Reply:
 class _Composer:
     """Composes one answer within the request's max_tokens."""
 
-    def __init__(self, accepted: Accepted[Json], asked: ParsedQuestion) -> None:
+    def __init__(self, accepted: AcceptedRequest[Json], asked: ParsedQuestion) -> None:
         self._accepted = accepted
         self._asked = asked
         self._left = accepted.request.max_tokens
@@ -223,13 +223,13 @@ def _recalled(asked: ParsedQuestion) -> str | None:
     return None
 
 
-def _refused(accepted: Accepted[Json], finish: Finish) -> Reply:
+def _refused(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
     parts = (Text(_REFUSAL),) if finish == "refusal" else ()
     usage = _usage(accepted, sum(count_tokens(part.text) for part in parts), 0)
     return Reply(Message("assistant", parts), finish, usage)
 
 
-def _usage(accepted: Accepted[Json], spoken: int, thinking: int) -> Usage:
+def _usage(accepted: AcceptedRequest[Json], spoken: int, thinking: int) -> Usage:
     given = tokens_of(accepted.request)
     return Usage(
         input=given,

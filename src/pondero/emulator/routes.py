@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ..canon import HttpRequest
 from ..catalog import Lookup, Provider
-from ..dialects import NAMES, Dialect, dialect
+from ..dialects import NAMES, Dialect, get_dialect
 from ..store import load_catalog
 
 _HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
@@ -33,9 +33,11 @@ def route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
     """
     path = urlsplit(url).path
     for name in NAMES:
-        wire = dialect(name)
-        if wire.service().serves(path):
-            return EmulatedRoute(wire, provider or provider_at(url, name) or wire.service().home)
+        wire = get_dialect(name)
+        if wire.service().matches_path(path):
+            return EmulatedRoute(
+                wire, provider or provider_at(url, name) or wire.service().default_provider
+            )
     return None
 
 
@@ -48,9 +50,9 @@ def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
     first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
     named = known.get(provider or first)
     if named is not None:
-        return dialect(named.dialect)
+        return get_dialect(named.dialect)
     sent = request.headers.keys()
-    return next((w for w in map(dialect, NAMES) if w.service().own_headers & sent), None)
+    return next((w for w in map(get_dialect, NAMES) if w.service().own_headers & sent), None)
 
 
 def provider_at(url: str, name: str) -> str | None:
@@ -67,7 +69,7 @@ def home_providers() -> tuple[Provider, ...]:
     ['anthropic', 'openai', 'openai-chat', 'google', 'cohere', 'ollama', 'bedrock']
     """
     known = load_catalog().catalog.providers
-    return tuple(known[dialect(name).service().home] for name in NAMES)
+    return tuple(known[get_dialect(name).service().default_provider] for name in NAMES)
 
 
 def provider_living_at(url: str, name: str) -> str | None:

@@ -19,7 +19,7 @@ from ..canon import (
     Usage,
     decode_json,
 )
-from ..dialects import Accepted
+from ..dialects import AcceptedRequest
 from .faults import OF_BATCHES, Fault
 from .question import parse_question
 from .responder import Mind
@@ -58,7 +58,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     model: str | None = None
     contains: str | None = None
 
-    def fits(self, accepted: Accepted[Json], *, dialect: str, provider: str) -> bool:
+    def fits(self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str) -> bool:
         """Return whether a request is one this turn is meant for."""
         return (
             self.dialect in (None, dialect)
@@ -102,7 +102,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
         return self.redacted or any(each not in (None, ()) for each in said)
 
-    def __call__(self, _accepted: Accepted[Json], /) -> Reply:
+    def __call__(self, _accepted: AcceptedRequest[Json], /) -> Reply:
         """Return the answer, whatever was asked: a turn is a mind with one answer."""
         parts = self.parts or tuple(self._made())
         called = any(isinstance(part, ToolCall) for part in parts)
@@ -154,7 +154,7 @@ class _Minded:
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
 
-    def __call__(self, accepted: Accepted[Json]) -> Reply:
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
         return self._mind(accepted)
 
 
@@ -182,7 +182,9 @@ class Script:
         with self._lock:
             self._turns.clear()
 
-    def take(self, accepted: Accepted[Json], *, dialect: str, provider: str) -> "Taking | None":
+    def take(
+        self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str
+    ) -> "Taking | None":
         """Return the first turn meant for this request, and take it out."""
         with self._lock:
             for turn in self._turns:

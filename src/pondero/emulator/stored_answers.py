@@ -9,14 +9,14 @@ from threading import Lock
 from typing import NamedTuple
 
 from ..canon import HttpRequest, Json, Reply
-from ..dialects import Accepted, Dialect
+from ..dialects import AcceptedRequest, Dialect
 
 _KEPT = 1_000
 
 
 class _Stored(NamedTuple):
     request: HttpRequest
-    accepted: Accepted[Json]
+    accepted: AcceptedRequest[Json]
     reply: Reply
 
 
@@ -28,11 +28,11 @@ class StoredAnswers:
         self._kept: OrderedDict[str, _Stored] = OrderedDict()
 
     def keep(
-        self, request: HttpRequest, accepted: Accepted[Json], reply: Reply, wire: Dialect
+        self, request: HttpRequest, accepted: AcceptedRequest[Json], reply: Reply, wire: Dialect
     ) -> None:
         """Store an answer where its service does."""
-        stores = wire.service().stores
-        if stores is None or (id := stores.kept(accepted)) is None:
+        stores = wire.service().stored_responses
+        if stores is None or (id := stores.stored_id(accepted)) is None:
             return
         with self._lock:
             self._kept[id] = _Stored(request, accepted, reply)
@@ -41,8 +41,8 @@ class StoredAnswers:
 
     def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
         """Return a request with the conversation it goes on from; as it came if there is none."""
-        stores = wire.service().stores
-        id = stores.named(request) if stores is not None else None
+        stores = wire.service().stored_responses
+        id = stores.previous_id(request) if stores is not None else None
         if stores is None or id is None:
             return request
         with self._lock:
@@ -50,7 +50,7 @@ class StoredAnswers:
         if found is None:
             return request
         answer = wire.service().reply(found.accepted, found.reply)
-        return stores.resumed(request, found.request, answer)
+        return stores.resume(request, found.request, answer)
 
     def clear(self) -> None:
         """Forget all of them."""

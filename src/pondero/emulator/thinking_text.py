@@ -5,7 +5,7 @@ A number of tokens means the level that it means to a model which takes only wor
 """
 
 from ..canon import Json
-from ..dialects import Accepted
+from ..dialects import AcceptedRequest
 from ..thinking import nearest_level
 from .arithmetic import Calculation
 from .tokens import clip, count_tokens
@@ -28,7 +28,7 @@ _DOUBTS = (
 )
 
 
-def depth(accepted: Accepted[Json]) -> int:
+def depth(accepted: AcceptedRequest[Json]) -> int:
     """Return how many tokens of thinking this request is worth; 0 where it wants none."""
     if not accepted.thinks:
         return 0

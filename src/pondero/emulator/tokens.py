@@ -27,7 +27,7 @@ from ..canon import (
     UnknownPart,
     Usage,
 )
-from ..dialects import Accepted
+from ..dialects import AcceptedRequest
 
 BYTES = 4
 _MEDIUM = 258  # what a picture costs on one of the services; any other figure would do
@@ -114,7 +114,7 @@ class PromptCache:
         self._order: deque[bytes] = deque()
         self._seen: set[bytes] = set()
 
-    def apply(self, accepted: Accepted[Json], usage: Usage, *, provider: str) -> Usage:
+    def apply(self, accepted: AcceptedRequest[Json], usage: Usage, *, provider: str) -> Usage:
         """Return the usage with cache reads and writes counted apart, and remember the prompt."""
         given = usage.input or 0
         if accepted.caches == "never" or given < _LEAST:
@@ -148,7 +148,7 @@ class PromptCache:
             self._seen.discard(self._order.popleft())
 
 
-def _places(accepted: Accepted[Json], provider: str) -> Iterator[_Place]:
+def _places(accepted: AcceptedRequest[Json], provider: str) -> Iterator[_Place]:
     """Yield every prefix of a prompt; the digest covers the model and the level too."""
     intent = accepted.intent
     seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)

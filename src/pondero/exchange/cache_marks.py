@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolCall, ToolResult
 from ..catalog import ModelEntry
-from ..dialects import dialect
+from ..dialects import get_dialect
 
 _MARK = CacheBreakpoint()
 _TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
@@ -20,8 +20,10 @@ _TURNS = 2  # the end of the prompt is written to the cache; the end before it i
 
 def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     """Return the request with marks where this model's cache needs them and none are set."""
-    caller = dialect(entry.provider.dialect).caller()
-    marks = caller.marks is not None and caller.marks(entry.model, entry.provider.quirks)
+    caller = get_dialect(entry.provider.dialect).caller()
+    marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
+        entry.model, entry.provider.quirks
+    )
     if not marks or not entry.capability.thinks or any(_marks(request)):
         return request
     messages, left = list(request.messages), _TURNS

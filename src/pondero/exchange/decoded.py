@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Assembler, Event, Message, ResponseHead, Seal, ToolResult, Usage
-from ..dialects import NAMES, Caller, Where, dialect
+from ..dialects import NAMES, AnswerContext, Caller, get_dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
 from ..framing import UNREADABLE, read_payloads
 
@@ -114,9 +114,9 @@ def _events(wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool) ->
     if head.status >= 400:
         raise wire.error(head, body)
     if not streamed:
-        yield from wire.decode(head, body, Where())
+        yield from wire.decode(head, body, AnswerContext())
         return
-    reader = wire.stream(head, Where())
+    reader = wire.stream(head, AnswerContext())
     yield from reader.feed(body)
     yield from reader.eof()
 
@@ -134,7 +134,7 @@ def _named(name: str) -> Caller:
     if name not in NAMES:
         message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
         raise BadParameter(message)
-    return dialect(name).caller()
+    return get_dialect(name).caller()
 
 
 def _is_stream(body: bytes) -> bool:
@@ -149,7 +149,7 @@ def _recognised(body: bytes, *, streamed: bool) -> str:
     scores = dict.fromkeys(NAMES, 0)
     for raw in _objects(body, streamed=streamed):
         for name in NAMES:
-            sure = dialect(name).caller().recognises(raw, stream=streamed)
+            sure = get_dialect(name).caller().match_score(raw, stream=streamed)
             scores[name] = max(scores[name], sure)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:

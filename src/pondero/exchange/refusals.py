@@ -10,7 +10,7 @@ import msgspec
 
 from ..canon import HttpRequest, Origin
 from ..catalog import ModelEntry
-from ..dialects import Caller, Repair, dialect
+from ..dialects import Caller, Repair, get_dialect
 from ..errors import BadRequest
 from ..handoff import REFUSED, UNSEEN, Manifest, Rejection, signature_digest
 from ..thinking import Adjustment, Plan
@@ -40,7 +40,7 @@ def without_refused(
 ) -> tuple[HttpRequest, Plan]:
     """Return a request of this dialect without what was refused before; the plan says what."""
     for each in refusals:  # seals among them were withheld by the handoff
-        made = _repaired(dialect(name).caller(), http, each)
+        made = _repaired(get_dialect(name).caller(), http, each)
         if made is not None:
             http = made.request
             plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, made.adjustment))
@@ -79,8 +79,8 @@ _WITHHELD = {
 
 def _repaired(wire: Caller, http: HttpRequest, refusal: Rejection) -> Repair | None:
     """Return a request without what was refused; None where it has nothing of it."""
-    if refusal.cure is not None and wire.cured is not None:
-        return wire.cured(http, refusal.cure)
+    if refusal.cure is not None and wire.reapply_repair is not None:
+        return wire.reapply_repair(http, refusal.cure)
     if refusal.message and wire.repair is not None:
         return wire.repair(http, BadRequest(refusal.message, status=400))
     return None

@@ -24,7 +24,7 @@ from ..canon import (
     convert_json,
 )
 from ..catalog import ModelEntry, Provider
-from ..dialects import NAMES, Caller, dialect
+from ..dialects import NAMES, Caller, get_dialect
 from ..errors import BadParameter, Unsupported
 from ..handoff import (
     Destination,
@@ -224,8 +224,13 @@ def _composed(
     provider = entry.provider
     wire = _wire(provider)
     signed = key is None and provider.auth == "aws"
-    known = _known(entry, url, wire.unsaid, wire.signed_as or provider.dialect if signed else None)
-    request, plan, texts = replace_foreign_tools(request, plan, provider, wire.hosted)
+    known = _known(
+        entry,
+        url,
+        wire.unsupported_parameters,
+        wire.signing_name or provider.dialect if signed else None,
+    )
+    request, plan, texts = replace_foreign_tools(request, plan, provider, wire.hosted_tools)
     request, plan = drop_unsupported(request, plan, entry, known.unsaid)
     target = Target(
         route=provider.name,
@@ -275,7 +280,7 @@ class _Known(Struct, frozen=True):
 
 @lru_cache(_MODELS)
 def _known(entry: ModelEntry, url: str, unsaid: frozenset[str], signed_as: str | None) -> _Known:
-    """``unsaid`` is the wire's own, ``signed_as`` the service's name where no key is sent."""
+    """``unsaid`` is the dialect's own; ``signed_as`` signs in place of a key."""
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _Known(
@@ -301,7 +306,7 @@ def make_destination(
     entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
 ) -> Destination:
     """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
-    usual = _destination(entry, policy.foreign, _wire(entry.provider).takes)
+    usual = _destination(entry, policy.foreign, _wire(entry.provider).replay_rules)
     return msgspec.structs.replace(usual, refused=refused) if refused else usual
 
 
@@ -343,7 +348,7 @@ def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 def _wire(provider: Provider) -> Caller:
     """Return the provider's wire; raises Unsupported for one that we can only plan for."""
     if provider.dialect in NAMES:
-        return dialect(provider.dialect).caller()
+        return get_dialect(provider.dialect).caller()
     message = (
         f"{provider.label} speaks {provider.dialect!r}, which can be planned for and not yet "
         f"talked to; these can: {' '.join(NAMES)}"

@@ -32,7 +32,7 @@ from ..canon import (
     Usage,
     Verdict,
 )
-from ..dialects import Repair, Where, dialect
+from ..dialects import AnswerContext, Repair, get_dialect
 from ..errors import (
     AuthFailed,
     BadRequest,
@@ -197,7 +197,7 @@ def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
 def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
     if not exchange.repairs or not isinstance(error, BadRequest):
         return None
-    repair = dialect(exchange.dialect).caller().repair
+    repair = get_dialect(exchange.dialect).caller().repair
     return repair(exchange.http, error) if repair is not None else None
 
 
@@ -213,8 +213,8 @@ class _Attempt:
         self._notes = (cure.adjustment,) if cure else ()
         self._taken_up = taken
         origin = exchange.origin
-        self._wire = dialect(exchange.dialect).caller()
-        self._where = Where(origin.model, origin.provider, exchange.quirks)
+        self._wire = get_dialect(exchange.dialect).caller()
+        self._where = AnswerContext(origin.model, origin.provider, exchange.quirks)
         self._so_far = Assembler()
         self._end: Finished | None = None
         self._message = _NOTHING

@@ -10,7 +10,7 @@ from time import monotonic
 
 from ..canon import AdjustmentNote, Event, Json, Reply
 from ..catalog import ModelEntry
-from ..dialects import Rejected, dialect
+from ..dialects import Rejected, get_dialect
 from ..errors import Overloaded, PonderoError
 from ..exchange import Emit, flow, is_deployment_fault, is_fallback_error
 from ..transport import AsyncShell
@@ -65,7 +65,7 @@ class _Progress:
 
 async def answer(gate: GatewayContext, call: ClientRequest, outlet: ResponseWriter) -> None:
     """Answer a conversation; whatever goes wrong is told in the front's own shape."""
-    service = dialect(call.client_dialect).service()
+    service = get_dialect(call.client_dialect).service()
     progress = _Progress(gate, call)
     try:
         question = await read_question(gate, call, service)
@@ -78,7 +78,7 @@ async def answer(gate: GatewayContext, call: ClientRequest, outlet: ResponseWrit
         response = add_headers_to_error(
             failure(error, call.client_dialect, service), {"x-pondero-id": call.id}
         )
-        progress.said = progress.said or service.model_of(call.http) or ""
+        progress.said = progress.said or service.requested_model(call.http) or ""
         progress.note(status=response.status, end="refused")
         await outlet.whole(response)
     except CancelledError:
@@ -205,7 +205,7 @@ class _Asking:
             self._note(step.events)
         if self._tap is not None:
             body = await self._tap.rest()
-            places = self._question.service.passing.model_at
+            places = self._question.service.passthrough.model_at
             response = parse_passed_answer(
                 self._tap, body, places, self._question.parsed.request.model
             )
@@ -247,7 +247,7 @@ class _Asking:
 
     def _passage(self, tap: CapturingTransport) -> "_Passage":
         question = self._question
-        return _Passage(tap, question.service.passing.model_at, question.parsed.request.model)
+        return _Passage(tap, question.service.passthrough.model_at, question.parsed.request.model)
 
     async def _break_off(self, error: PonderoError) -> None:
         """Tell in the stream that the answer ends here."""

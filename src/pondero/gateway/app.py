@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..asgi import Message, Receive, Send
 from ..canon import HttpRequest, HttpResponse
-from ..dialects import COMMON, NAMES, dialect
+from ..dialects import COMMON, NAMES, get_dialect
 from ..errors import PonderoError
 from .admin import Admin
 from .answers import answer
@@ -86,7 +86,7 @@ class App:
     async def _serve(self, http: HttpRequest, outlet: ResponseWriter) -> None:
         path = urlsplit(http.url).path
         front = front_of(path)
-        service = dialect(front or COMMON).service()
+        service = get_dialect(front or COMMON).service()
         try:
             if self._admin.serves(path):
                 await self._admin.answer(http, path, outlet)
@@ -129,7 +129,7 @@ class App:
         await self._look()
         asks = who(http, await gate.keys.all())
         if asks is None:
-            shape = dialect(front or guess_dialect(http)).service()
+            shape = get_dialect(front or guess_dialect(http)).service()
             message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
             await outlet.whole(error_response(shape, 401, message))
             return
@@ -151,15 +151,15 @@ class App:
 @lru_cache(maxsize=256)
 def front_of(path: str) -> str | None:
     """Return the wire whose conversations are at an address; None where none is."""
-    return next((name for name in NAMES if dialect(name).service().serves(path)), None)
+    return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
 def guess_dialect(http: HttpRequest) -> str:
     """Return the wire that a request at an unknown address most likely speaks."""
     sent = http.headers.keys()
     for name in NAMES:
-        service = dialect(name).service()
-        asks = service.models.asks(http) if service.models else None
+        service = get_dialect(name).service()
+        asks = service.models.classify(http) if service.models else None
         if asks or service.own_headers & sent:
             return name
     return COMMON
@@ -168,7 +168,7 @@ def guess_dialect(http: HttpRequest) -> str:
 def nowhere(http: HttpRequest) -> HttpResponse:
     """Return that nothing is at this address, in the shape of the wire it is meant for."""
     path = urlsplit(http.url).path
-    service = dialect(guess_dialect(http)).service()
+    service = get_dialect(guess_dialect(http)).service()
     if path.endswith("/responses/compact"):
         message = "this gateway compacts no conversations; the client has a way of its own"
         return error_response(service, 501, message)
@@ -181,7 +181,7 @@ def _new_id(now: float) -> str:
 
 
 def _plain(status: int, message: str, path: str) -> HttpResponse:
-    return error_response(dialect(front_of(path) or COMMON).service(), status, message)
+    return error_response(get_dialect(front_of(path) or COMMON).service(), status, message)
 
 
 async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:

@@ -32,7 +32,7 @@ from ..canon import (
     ToolResult,
     UnknownPart,
 )
-from ..dialects import Slots
+from ..dialects import SignatureSlots
 from .envelope import (
     DIALECT,
     Entry,
@@ -88,7 +88,7 @@ class SignatureEmbedder:
 
     def __init__(
         self,
-        slots: Slots,
+        slots: SignatureSlots,
         origin: Origin,
         *,
         seed: bytes,
@@ -99,7 +99,7 @@ class SignatureEmbedder:
         self._origin = origin
         self._seed = seed
         self._call_id = call_id
-        self._text_inside = text_inside or slots.forgets
+        self._text_inside = text_inside or slots.may_lose_thinking
         self._answer = blake2b(seed, digest_size=6).hexdigest()
         self._sequence = PartOrder()
         self._parts: dict[int, Part] = {}  # of the back, as they were
@@ -183,7 +183,7 @@ class SignatureEmbedder:
             self._waiting.append(told.entry)
         if self._slots.text:
             told.seal = self._envelope()
-        elif self._slots.late:
+        elif self._slots.trailing_thinking:
             self._ahead(out)
         else:  # an empty part before mere words would be seen
             self._release(out)
@@ -282,7 +282,7 @@ class SignatureEmbedder:
 
     def _finish(self, out: list[Event]) -> None:
         self._release(out)
-        if self._slots.late:
+        if self._slots.trailing_thinking:
             self._ahead(out)
 
     # -- envelopes ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..canon import (
     ToolResult,
     UnknownPart,
 )
-from ..dialects import NAMES, Models, Rejected, Service, dialect
+from ..dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
 from ..errors import PonderoError
 from ..framing import parse_json_or_none
 from .failures import add_headers_to_error, failure
@@ -41,9 +41,9 @@ async def count_prompt(
 ) -> HttpResponse | None:
     """Return the count that a request asks for; None where it asks for something else."""
     for name in NAMES:
-        service = dialect(name).service()
+        service = get_dialect(name).service()
         models = service.models
-        if models is not None and models.asks(http) == "tokens":
+        if models is not None and models.classify(http) == "tokens":
             return await _counted(
                 gate, ClientRequest(id="", client_dialect=name, http=http, who=who), service, models
             )
@@ -51,32 +51,32 @@ async def count_prompt(
 
 
 async def _counted(
-    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: Models
+    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
 ) -> HttpResponse:
-    if models.counts is None or models.counted is None:
+    if models.parse_count is None or models.write_count is None:
         return service.error(404, "tokens are not counted here", code=None, retry_after=None)
     try:
-        usual = msgspec.structs.replace(call, http=models.counts(call.http))
+        usual = msgspec.structs.replace(call, http=models.parse_count(call.http))
         question = await read_question(gate, usual, service)
     except (PonderoError, Rejected) as error:
         return failure(error, call.client_dialect, service)
     tokens = await _asked(gate, question)
     if tokens is not None:
-        return models.counted(tokens)
-    guess = models.counted(estimate(question.request))
+        return models.write_count(tokens)
+    guess = models.write_count(estimate(question.request))
     return add_headers_to_error(guess, {"x-pondero-count": "estimate"})
 
 
 async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
     """Return the count of the model's own service; None where it has none, or fails."""
     entry = question.resolved.entries[0]
-    caller = dialect(entry.provider.dialect).caller()
-    if caller.counting is None:
+    caller = get_dialect(entry.provider.dialect).caller()
+    if caller.count_request is None:
         return None
     try:
         exchange = job_for(gate, question, entry).exchange
         answer = await gate.transport_for(exchange).send(
-            caller.counting(exchange.http), gate.timeouts
+            caller.count_request(exchange.http), gate.timeouts
         )
         try:
             body = bytearray()
@@ -89,7 +89,7 @@ async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
     except PonderoError:
         return None
     raw = parse_json_or_none(bytes(body)) if answer.head.status == 200 else None
-    tokens = raw.get(caller.counted) if isinstance(raw, dict) else None
+    tokens = raw.get(caller.count_field) if isinstance(raw, dict) else None
     return tokens if isinstance(tokens, int) else None
 
 

@@ -88,7 +88,7 @@ def failure(
 def status_for(error: Exception, service: Service[Json]) -> int:
     """Return the status of an error on a front; what nobody foresaw is a 500."""
     if isinstance(error, Overloaded):
-        return service.overloaded
+        return service.overloaded_status
     found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
     said = error.status if isinstance(error, ServiceError) else None
     return next(found, said or 500)

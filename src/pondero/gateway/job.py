@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ..canon import Json, Message, Request, Thinking, ToolResult
 from ..catalog import Lookup, ModelEntry
-from ..dialects import Parsed
+from ..dialects import ParsedRequest
 from ..errors import UsageError
 from ..exchange import (
     Exchange,
@@ -51,7 +51,7 @@ def job_for(gate: GatewayContext, question: RoutedRequest, entry: ModelEntry) ->
         untouched = _is_as_asked(question, decided, plan, entry)
         template = template_of(entry, stream=request.stream, url=url, key=key)
         exchange = readdress(
-            call.http, question.service.passing, entry, plan, template, untouched=untouched
+            call.http, question.service.passthrough, entry, plan, template, untouched=untouched
         )
         return Attempt(entry=entry, exchange=exchange, decided=decided, passes=True)
     own = _is_own(question, entry)
@@ -74,7 +74,7 @@ def job_for(gate: GatewayContext, question: RoutedRequest, entry: ModelEntry) ->
     )
     exchange = prepared.exchange
     if own:
-        exchange = with_own(exchange, call.http, question.service.passing)
+        exchange = with_own(exchange, call.http, question.service.passthrough)
     return Attempt(entry=entry, exchange=exchange, decided=decided, passes=False)
 
 
@@ -199,7 +199,7 @@ def _asked(request: Request) -> RequestParameters:
 
 
 def _without_own(
-    request: Request, parsed: Parsed[Json], front: str
+    request: Request, parsed: ParsedRequest[Json], front: str
 ) -> tuple[Request, list[Adjustment]]:
     """Return the request without fields that only the front's wire has, each with a note."""
     names = [*(request.extras or ()), *parsed.unknown]

@@ -1,15 +1,15 @@
 """What is served, in the shape of the list that each front's clients ask for.
 
 ``app`` calls ``answer_model_list`` for addresses that are no conversation's. The shapes are the
-dialects' own (``Models.offered``); here stands only which wire is meant, and what the catalog knows
-of a model.
+dialects' own (``Models.write_any_list``); here stands only which wire is meant, and what the
+catalog knows of a model.
 """
 
 from collections.abc import Iterator, Sequence
 
 from ..canon import HttpRequest, HttpResponse, Json
 from ..catalog import ModelEntry
-from ..dialects import NAMES, Listed, Models, Rejected, Service, dialect
+from ..dialects import NAMES, ModelEndpoints, Rejected, ServedModel, Service, get_dialect
 from ..errors import UsageError
 from ..thinking import LEVELS
 from .config import GatewayKey
@@ -30,26 +30,28 @@ def answer_model_list(
     sent = http.headers.keys()
     service, models = next((pair for pair in asked if pair[0].own_headers & sent), asked[0])
     try:
-        return models.offered(http, [_facts(each) for each in _served(models, http, routing, key)])
+        return models.write_any_list(
+            http, [_facts(each) for each in _served(models, http, routing, key)]
+        )
     except Rejected as no:
         return no.response
     except UsageError as error:
         return service.error(404, str(error), code="model_not_found", retry_after=None)
 
 
-def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], Models]]:
+def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
     """Yield each wire at whose address for lists a request came."""
     for name in NAMES:
-        service = dialect(name).service()
-        if service.models is not None and service.models.asks(http) == "models":
+        service = get_dialect(name).service()
+        if service.models is not None and service.models.classify(http) == "models":
             yield service, service.models
 
 
 def _served(
-    models: Models, http: HttpRequest, routing: Routing, key: GatewayKey | None
+    models: ModelEndpoints, http: HttpRequest, routing: Routing, key: GatewayKey | None
 ) -> Sequence[ServedRoute]:
     """Return what is listed: all names, or the one that is asked for, if it is served."""
-    if (name := models.named(http)) is None:
+    if (name := models.requested_model(http)) is None:
         every = routing.names()
         if key is None or not key.models:
             return every
@@ -60,10 +62,10 @@ def _served(
     return (ServedRoute(name, resolved.entries[0]),)
 
 
-def _facts(served: ServedRoute) -> Listed:
+def _facts(served: ServedRoute) -> ServedModel:
     entry = served.entry
     facts = entry.capability
-    return Listed(
+    return ServedModel(
         name=served.name,
         context=facts.context,
         max_output=facts.max_output,

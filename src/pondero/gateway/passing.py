@@ -24,7 +24,7 @@ from ..canon import (
     get_decoder,
 )
 from ..catalog import ModelEntry
-from ..dialects import Passing
+from ..dialects import PassthroughRules
 from ..exchange import (
     AsyncResponse,
     AsyncTransport,
@@ -54,7 +54,7 @@ def is_exact(front: str, entry: ModelEntry) -> bool:
 
 def readdress(
     http: HttpRequest,
-    passing: Passing,
+    passing: PassthroughRules,
     entry: ModelEntry,
     made: Plan,
     template: Exchange,
@@ -68,7 +68,7 @@ def readdress(
     """
     own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
-    more = {name: own[name] for name in passing.filled_in if name in own and name not in sent}
+    more = {name: own[name] for name in passing.added_fields if name in own and name not in sent}
     without: list[tuple[str, ...]] = []
     if "model" in own:
         more["model"] = own["model"]
@@ -83,14 +83,14 @@ def readdress(
     return msgspec.structs.replace(template, http=ours, plan=made)
 
 
-def with_own(exchange: Exchange, http: HttpRequest, passing: Passing) -> Exchange:
+def with_own(exchange: Exchange, http: HttpRequest, passing: PassthroughRules) -> Exchange:
     """Return a request in our words with the headers of the client's: both speak one wire."""
     ours = _with_headers_of(http, passing, exchange.http, exchange.plan.headers)
     return msgspec.structs.replace(exchange, http=ours)
 
 
 def _with_headers_of(
-    http: HttpRequest, passing: Passing, ours: HttpRequest, more: Mapping[str, str]
+    http: HttpRequest, passing: PassthroughRules, ours: HttpRequest, more: Mapping[str, str]
 ) -> HttpRequest:
     """Return a request with what the client's headers and address say to the service."""
     headers = {name: http.headers[name] for name in passing.headers if name in http.headers}

@@ -6,7 +6,7 @@
 from msgspec import Struct
 
 from ..canon import HttpRequest, Json, Request
-from ..dialects import Parsed, Service
+from ..dialects import ParsedRequest, Service
 from ..errors import PermissionDenied
 from .dial import RequestedLevel, wish_of
 from .gate import GatewayContext, Requester
@@ -32,7 +32,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
 
     call: ClientRequest
     service: Service[Json]
-    parsed: Parsed[Json]
+    parsed: ParsedRequest[Json]
     request: Request
     turns: tuple[ClientTurn, ...]
     resolved: ResolvedRoute

@@ -8,21 +8,21 @@ word that only the back has.
 from msgspec.structs import replace
 
 from ..canon import Event, Finished, HttpResponse, Json, Message, Origin, Reply, Started
-from ..dialects import Answering, Parsed, Service
+from ..dialects import ParsedRequest, ReplyContext, Service
 from .carrier import SignatureEmbedder, embedded_signature
 from .sequence import WORDS
 
 
-def is_shown(service: Service[Json], parsed: Parsed[Json]) -> bool:
+def is_shown(service: Service[Json], parsed: ParsedRequest[Json]) -> bool:
     """Return whether the client sees thinking."""
-    return service.shows if parsed.show is None else parsed.show
+    return service.shows_thinking if parsed.show is None else parsed.show
 
 
 def make_reply_context(
-    service: Service[Json], parsed: Parsed[Json], *, id: str, place: str | None = None
-) -> Answering[Json]:
+    service: Service[Json], parsed: ParsedRequest[Json], *, id: str, place: str | None = None
+) -> ReplyContext[Json]:
     """Return how an answer of the gateway's is to be written."""
-    return Answering(
+    return ReplyContext(
         request=parsed.request,
         context=parsed.context,
         seal=embedded_signature,
@@ -38,7 +38,7 @@ class Translation:
     def __init__(
         self,
         service: Service[Json],
-        parsed: Parsed[Json],
+        parsed: ParsedRequest[Json],
         origin: Origin,
         *,
         id: str,

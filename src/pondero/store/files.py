@@ -95,7 +95,7 @@ def _quirks(dialect: str) -> "type | None":
     """Return the type of a dialect's quirks; None where there is no such dialect."""
     from .. import dialects  # noqa: PLC0415 - only for a provider of the user's own
 
-    return dialects.dialect(dialect).caller().quirks if dialect in dialects.NAMES else None
+    return dialects.get_dialect(dialect).caller().quirks if dialect in dialects.NAMES else None
 
 
 def catalog_files() -> dict[str, str]:

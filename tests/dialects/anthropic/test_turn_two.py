@@ -15,7 +15,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects import Rejected, Where
+from pondero.dialects import AnswerContext, Rejected
 
 from .wiring import WIRE, ask, assembled, encoded
 
@@ -37,7 +37,7 @@ def said(request, fields, *parts, finish="tool_calls"):
 
 
 def heard(frames, model):
-    stream = WIRE.caller().stream(ResponseHead(200), Where(model, "anthropic"))
+    stream = WIRE.caller().stream(ResponseHead(200), AnswerContext(model, "anthropic"))
     return stream.feed(b"".join(frames)) + stream.eof()
 
 
@@ -62,7 +62,7 @@ def test_an_answer_killed_at_any_event_leaves_a_thread_that_goes_on(model, field
     frames = said(request, fields, *parts)
     whole = b"".join(frames)
     for cut in range(0, len(whole), 7):
-        stream = WIRE.caller().stream(ResponseHead(200), Where(model, "anthropic"))
+        stream = WIRE.caller().stream(ResponseHead(200), AnswerContext(model, "anthropic"))
         assembler = Assembler()
         for event in stream.feed(whole[:cut]):
             assembler.feed(event)

@@ -16,10 +16,10 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where, dialect
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected, get_dialect
 
 Json = Any
-WIRE = dialect("anthropic")
+WIRE = get_dialect("anthropic")
 TARGET = Target("anthropic", "https://api.anthropic.com", {"x-api-key": "k"})
 START: Json = {
     "type": "message_start",
@@ -63,13 +63,13 @@ def sse(*events: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked", route: str | None = "here") -> list[Event]:
-    stream = WIRE.caller().stream(ResponseHead(200), Where(model, route))
+    stream = WIRE.caller().stream(ResponseHead(200), AnswerContext(model, route))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.caller().decode(ResponseHead(200), data, Where("asked", "here"))
+    return WIRE.caller().decode(ResponseHead(200), data, AnswerContext("asked", "here"))
 
 
 def message(content: list[Json], **more: Json) -> Json:
@@ -107,7 +107,7 @@ def body_of(request: Request, fields: Json = None, **planned: Json) -> Json:
     return json.loads(encoded(request, fields, **planned).body)
 
 
-def sent(body: Json, **headers: str) -> Accepted:
+def sent(body: Json, **headers: str) -> AcceptedRequest:
     """Send a raw body, the rest of the request being in order."""
     given = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}

@@ -19,10 +19,10 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where, dialect
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected, get_dialect
 
 Json = Any
-WIRE = dialect("bedrock")
+WIRE = get_dialect("bedrock")
 CLAUDE = "us.anthropic.claude-sonnet-4-6"
 OLDER = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 BOUND = "us.anthropic.claude-opus-5-5"
@@ -71,13 +71,13 @@ def exception(name: str, **said: Json) -> bytes:
 
 
 def fed(*pieces: bytes, model: str | None = "asked") -> list[Event]:
-    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), Where(model, "here"))
+    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), AnswerContext(model, "here"))
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
 
 def whole(body: Json) -> list[Event]:
     data = json.dumps(body).encode()
-    return WIRE.caller().decode(ResponseHead(200), data, Where("asked", "here"))
+    return WIRE.caller().decode(ResponseHead(200), data, AnswerContext("asked", "here"))
 
 
 def answer(*content: Json, **more: Json) -> Json:
@@ -112,7 +112,9 @@ def body_of(request: Request, fields: Json = None, **planned: Json) -> Json:
     return json.loads(encoded(request, fields, **planned).body)
 
 
-def sent(body: Json, model: str = CLAUDE, verb: str = "converse", **headers: str) -> Accepted:
+def sent(
+    body: Json, model: str = CLAUDE, verb: str = "converse", **headers: str
+) -> AcceptedRequest:
     """Send a raw body, the rest of the request being in order."""
     given = {"authorization": "Bearer k"} | headers
     url = f"https://x/model/{quote(model, safe='')}/{verb}"

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected
 from pondero.dialects.cohere.caller import CALLER
 from pondero.dialects.cohere.service import SERVICE
 
@@ -69,11 +69,11 @@ def sse(*events: Json) -> bytes:
 
 
 def whole(raw: Json) -> list[Event]:
-    return CALLER.decode(OK, json.dumps(raw).encode(), Where(THINKER, NAME))
+    return CALLER.decode(OK, json.dumps(raw).encode(), AnswerContext(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = CALLER.stream(OK, Where(THINKER, NAME))
+    stream = CALLER.stream(OK, AnswerContext(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 
@@ -104,7 +104,7 @@ def said(*parts: Part) -> Message:
     return Message("assistant", parts)
 
 
-def asked(*, headers: Json = None, **more: Json) -> Accepted:
+def asked(*, headers: Json = None, **more: Json) -> AcceptedRequest:
     """Return what the service makes of a plain question with these fields."""
     raw = {"model": THINKER, "messages": [{"role": "user", "content": "Hello"}], **more}
     key = {"authorization": "Bearer k"} if headers is None else headers

@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected
 from pondero.dialects.gemini.caller import CALLER
 from pondero.dialects.gemini.service import SERVICE
 from pondero.dialects.gemini.service.seals import sign
@@ -67,12 +67,12 @@ def ndjson(*chunks: Json) -> bytes:
 
 def whole(body: Json, *, model: str | None = NEW, route: str | None = "google") -> list[Event]:
     """Return the events of a whole answer."""
-    return CALLER.decode(OK, json.dumps(body).encode(), Where(model, route))
+    return CALLER.decode(OK, json.dumps(body).encode(), AnswerContext(model, route))
 
 
 def streamed(data: bytes, *, size: int = 1 << 30) -> list[Event]:
     """Return the events of a stream fed in pieces of this size."""
-    stream = CALLER.stream(OK, Where(NEW, "google"))
+    stream = CALLER.stream(OK, AnswerContext(NEW, "google"))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     return [event for piece in pieces for event in stream.feed(piece)] + stream.eof()
 
@@ -121,7 +121,7 @@ def posted(
     return HttpRequest("POST", f"{URL}/models/{model}:{method}", sent, json.dumps(body).encode())
 
 
-def accepted(body: Json, *, provider: str = "google", **where: str) -> Accepted:
+def accepted(body: Json, *, provider: str = "google", **where: str) -> AcceptedRequest:
     return SERVICE.accept(posted(body, **where), provider)
 
 

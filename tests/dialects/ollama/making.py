@@ -19,7 +19,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected
 from pondero.dialects.ollama.caller import CALLER
 from pondero.dialects.ollama.service import SERVICE
 
@@ -49,11 +49,11 @@ def ndjson(*lines: Json) -> bytes:
 
 
 def whole(body: Json) -> list[Event]:
-    return CALLER.decode(OK, json.dumps(body).encode(), Where(THINKER, NAME))
+    return CALLER.decode(OK, json.dumps(body).encode(), AnswerContext(THINKER, NAME))
 
 
 def streamed(data: bytes) -> list[Event]:
-    stream = CALLER.stream(OK, Where(THINKER, NAME))
+    stream = CALLER.stream(OK, AnswerContext(THINKER, NAME))
     return stream.feed(data) + stream.eof()
 
 
@@ -88,7 +88,7 @@ def said(*parts: Part) -> Message:
 
 def asked(
     body: Json = None, *, service: str = NAME, headers: Json = None, **more: Json
-) -> Accepted:
+) -> AcceptedRequest:
     """Return what the service makes of a body, by default of a plain question."""
     usual = {"model": THINKER, "messages": [{"role": "user", "content": "Hello"}]}
     data = json.dumps(usual | more if body is None else body).encode()

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from tests.grammar import grammar
 
 from pondero.canon import Assembler, Event, Finished, Message, Part, ResponseHead, Seal
-from pondero.dialects import Where, dialect
+from pondero.dialects import AnswerContext, get_dialect
 
 Json = Any
 
-CHAT = dialect("openai_chat")
+CHAT = get_dialect("openai_chat")
 ASKED: dict[str, Any] = {"model": "m", "route": "r"}
 
 
@@ -45,7 +45,9 @@ def stream_of(*deltas: Json, finish: str = "stop", **fields: Json) -> bytes:
 
 def streamed(data: bytes, *pieces: bytes, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a stream."""
-    stream = CHAT.caller().stream(ResponseHead(200), Where(quirks=quirks or {}, **(ASKED | asked)))
+    stream = CHAT.caller().stream(
+        ResponseHead(200), AnswerContext(quirks=quirks or {}, **(ASKED | asked))
+    )
     return [event for piece in (data, *pieces) for event in stream.feed(piece)] + stream.eof()
 
 
@@ -53,7 +55,7 @@ def whole(answer: Json, quirks: Json = None, **asked: Any) -> list[Event]:
     """The events of a whole answer."""
     data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     return CHAT.caller().decode(
-        ResponseHead(200), data, Where(quirks=quirks or {}, **(ASKED | asked))
+        ResponseHead(200), data, AnswerContext(quirks=quirks or {}, **(ASKED | asked))
     )
 
 

@@ -15,7 +15,7 @@ from pondero.canon import (
     Target,
     Text,
 )
-from pondero.dialects import Accepted, Rejected, Where
+from pondero.dialects import AcceptedRequest, AnswerContext, Rejected
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.dialects.openai_responses.service import SERVICE
 from pondero.thinking import Plan, PlanSources
@@ -79,7 +79,7 @@ def answer(*output: Any, **changes: Any) -> dict[str, Any]:
 
 def decoded(raw: Any, *, model: str | None = MODEL) -> list[Event]:
     body = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-    return CALLER.decode(OK, body, Where(model, "openai"))
+    return CALLER.decode(OK, body, AnswerContext(model, "openai"))
 
 
 def sse(*events: Any) -> bytes:
@@ -91,7 +91,7 @@ def sse(*events: Any) -> bytes:
 
 
 def streamed(data: bytes, *, size: int | None = None) -> list[Event]:
-    stream = CALLER.stream(OK, Where(MODEL, "openai"))
+    stream = CALLER.stream(OK, AnswerContext(MODEL, "openai"))
     events: list[Event] = []
     step = size or max(1, len(data))
     for at in range(0, len(data), step):
@@ -123,7 +123,7 @@ def posted(body: Any, **headers: str) -> HttpRequest:
     return HttpRequest("POST", "https://api.openai.com/v1/responses", named, data)
 
 
-def accepted(body: Any, *, provider: str = "openai", **headers: str) -> Accepted:
+def accepted(body: Any, *, provider: str = "openai", **headers: str) -> AcceptedRequest:
     return SERVICE.accept(posted(body, **headers), provider)
 
 

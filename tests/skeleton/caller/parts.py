@@ -20,7 +20,7 @@ from pondero.canon import (
     is_thinking_only,
     parse_arguments,
 )
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 
 NAME = "skeleton"
@@ -59,7 +59,7 @@ class Counts(Struct, frozen=True):
 class Parts:
     """Turns pieces into events; one a part, however many pieces it comes in."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: AnswerContext) -> None:
         self._where = where
         self._open: Piece | None = None
         self._texts: list[str] = []

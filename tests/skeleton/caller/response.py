@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.framing import parse_payload
 
 from .parts import Counts, Parts, Piece, finished
@@ -22,7 +22,7 @@ class Answer(Struct):
 _ANSWER = get_decoder(Answer)
 
 
-def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(_head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer."""
     answer = parse_payload(body, _ANSWER)
     events: list[Event] = [Started(answer.model, answer.id)]

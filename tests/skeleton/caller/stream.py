@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from pondero.canon import Event, ResponseHead, Started, get_decoder
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Truncated
 from pondero.framing import FrameStream, SseReader, parse_payload
 
@@ -30,7 +30,7 @@ class Frame(Struct):
 _FRAME = get_decoder(Frame)
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, where))
 
@@ -38,7 +38,7 @@ def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One short method for each kind of event; kinds we do not know are passed over."""
 
-    def __init__(self, head: ResponseHead, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.over = False
         self._head = head
         self._parts = Parts(where)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from pondero.canon import Json
-from pondero.dialects.dialect import Sent, Trap
+from pondero.dialects.dialect import ReplayIssue, SentRequest
 
 
-def traps(_sent: Sent) -> list[Trap]:
+def traps(_sent: SentRequest) -> list[ReplayIssue]:
     """Return nothing: no trap of this wire is known yet."""
     return []
 

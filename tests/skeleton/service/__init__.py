@@ -9,9 +9,9 @@ from .reply import call_id, reply, stream
 from .rules import accept
 
 SERVICE = Service(
-    home="skeleton",
-    serves=serves,
-    model_of=model_of,
+    default_provider="skeleton",
+    matches_path=serves,
+    requested_model=model_of,
     with_model=with_model,
     parse=parse,
     accept=accept,

@@ -15,8 +15,8 @@ from pondero.canon import (
     ToolResult,
     decode_json,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
 from . import types
@@ -29,11 +29,11 @@ class Context(msgspec.Struct, frozen=True):
     """What an answer must know of its request; this wire needs nothing more than the request."""
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return what was asked; what we do not know is left out and listed. For gateways."""
-    unknown = Unknown()
+    unknown = UnknownFields()
     typed = body(http.body, unknown)
-    return Parsed(
+    return ParsedRequest(
         request=canon(typed),
         intent=intent(typed),
         unknown=tuple(unknown.paths),
@@ -41,7 +41,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     )
 
 
-def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
+def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
     """Return the typed body; strict, unless somebody collects what is unknown."""
     try:
         if unknown is not None:

@@ -23,14 +23,14 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 
 _FINISHES = {"stop": "end", "length": "limit", "exhausted": "limit", "tool_calls": "calls"}
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return a whole answer."""
     parts: list[Json] = []
     for part in reply.message.parts:
@@ -46,7 +46,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, encode(body))
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -61,7 +61,7 @@ class Stream:
 
     headers: Mapping[str, str] = {"content-type": "text/event-stream"}
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._written: list[Json] = []
         self._hidden = False  # the part that is open is thinking nobody asked to see
@@ -115,7 +115,7 @@ class Stream:
         return _sse(event="part_end", proof=written.get("proof"))
 
 
-def _part(answering: Answering[Context], part: Part, before: list[Json]) -> Json:
+def _part(answering: ReplyContext[Context], part: Part, before: list[Json]) -> Json:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -135,7 +135,7 @@ def _counts(usage: Usage) -> Json:
     return {"input": usage.input or 0, "output": usage.output or 0}
 
 
-def _id(answering: Answering[Context]) -> str:
+def _id(answering: ReplyContext[Context]) -> str:
     return "talk_" + sha256(answering.seed).hexdigest()[:20]
 
 

@@ -1,7 +1,7 @@
 """What the service refuses, in its own order and words. The order is behaviour."""
 
 from pondero.canon import HttpRequest, Thinking
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from .address import serves
 from .errors import refuse
@@ -11,7 +11,7 @@ from .seals import sealer, verified
 _THINKERS = ("sketch-1",)
 
 
-def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected."""
     if http.method != "POST" or not serves(http.url.partition("?")[0]):
         raise refuse("no such address", status=404)
@@ -26,7 +26,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
             if isinstance(part, Thinking) and part.seal and not verified(part, request.model):
                 raise refuse("a proof does not fit its thinking")
     thinks = wish.kind == "on"
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=wish,
         thinks=thinks,

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from pondero.canon import Json, Part, Thinking
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 _SECRET = b"the emulated service's own secret"
 
 
-def sealer(model: str) -> Sealer:
+def sealer(model: str) -> Signer:
     """Return what fills the opaque slots of one answer."""
 
     def seal(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...canon import Json, Message, Part, Seal, Text, Thinking, ToolCall, UnknownPart
-from ...dialects import EarlierAnswer, Sent, Trap, dialect
+from ...dialects import EarlierAnswer, ReplayIssue, SentRequest, get_dialect
 from .exchanges import GuardedExchange, Kind
 
 
@@ -177,7 +177,7 @@ _ABOUT_THINKING = frozenset({
 
 def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
     """Return what is wrong with one request."""
-    sent = Sent(
+    sent = SentRequest(
         body=each.body,
         past=past,
         provider=each.provider,
@@ -187,7 +187,11 @@ def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
     )
     places = _places(each.body)
     cut = {trap.path: trap for trap in _cut(places, past)}
-    found = [trap for trap in dialect(each.dialect).caller().traps(sent) if trap.path not in cut]
+    found = [
+        trap
+        for trap in get_dialect(each.dialect).caller().replay_issues(sent)
+        if trap.path not in cut
+    ]
     found += cut.values()
     if not any(trap.code in _ABOUT_THINKING for trap in found):
         found += _lost(places, past)
@@ -201,7 +205,7 @@ def count_returned_signatures(each: GuardedExchange, past: AnswerIndex) -> int:
     return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.of_seal(text))
 
 
-def _finding(trap: Trap, each: GuardedExchange) -> GuardFinding:
+def _finding(trap: ReplayIssue, each: GuardedExchange) -> GuardFinding:
     return GuardFinding(
         **structs.asdict(trap),
         exchange=each.number,
@@ -212,12 +216,12 @@ def _finding(trap: Trap, each: GuardedExchange) -> GuardFinding:
     )
 
 
-def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
+def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
     for path, text in places.items():
         if not _OPAQUE.fullmatch(text) or past.of_seal(text):
             continue
         if given := past.cut(text):
-            yield Trap(
+            yield ReplayIssue(
                 code="seal_cut",
                 path=path,
                 what=f"a proof of thinking is shorter than exchange {given.number} gave it",
@@ -226,7 +230,7 @@ def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
             )
 
 
-def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
+def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
     """Yield answers whose call and result are sent back without any of their seals."""
     here = {plain(text) for text in places.values()}
     named: dict[str, str] = {}
@@ -238,7 +242,7 @@ def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[Trap]:
             continue
         done.add(given.number)
         if _is_lost(given, here):
-            yield Trap(
+            yield ReplayIssue(
                 code="thinking_lost",
                 path=first,
                 what=f"the call of exchange {given.number} is sent back without the thinking that "

@@ -47,7 +47,7 @@ def content_filter(bench: Testbed) -> Iterator[ScenarioCheck]:
     bench.stage(Turn(finish="stop"))
     plain = bench.ask(QUESTION, stream=False)
     # A wire with several words for it names them; of the others the usual one is staged.
-    for word in bench.wire.service().filtered:
+    for word in bench.wire.service().filter_reasons:
         for stream in (False, True):
             bench.stage(Turn(finish="content_filter", raw_finish=word))
             seen = bench.ask(QUESTION, stream=stream)
@@ -95,7 +95,7 @@ _NO_MODEL = "no-such-model-1"
 
 def error_auth(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A key that is wrong, or may not do this, is an error of auth, and travels in a header."""
-    for status, code in ((401, None), (403, None), *bench.wire.service().bad_key):
+    for status, code in ((401, None), (403, None), *bench.wire.service().bad_key_errors):
         bench.stage(_refusing(status, code=code))
         seen = bench.try_ask(QUESTION, key=_WRONG_KEY, stream=False)
         key = any(_WRONG_KEY in value for value in seen.request.headers.values())

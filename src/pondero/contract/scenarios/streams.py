@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...canon import Event, Message, PartEnd, ResponseHead, TextDelta, ThinkingDelta, ToolDelta
-from ...dialects import Where
+from ...dialects import AnswerContext
 from ...emulator import Turn
 from ...errors import WireError
 from ..bench import ObservedExchange, Testbed
@@ -133,7 +133,7 @@ def _asked_to_stream(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
 def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[object] | None:
     """Return the parts of a stream cut like this; None where it is refused."""
     entry, head = bench.entry, seen.exchange.head or ResponseHead(200)
-    where = Where(entry.model, entry.provider.name, entry.provider.quirks)
+    where = AnswerContext(entry.model, entry.provider.name, entry.provider.quirks)
     stream = bench.wire.caller().stream(head, where)
     events: list[Event] = []
     try:

@@ -41,7 +41,7 @@ def tool_call_id_generation(bench: Testbed) -> Iterator[ScenarioCheck]:
 
     Those are sent only to services that need an id to find the call that a result answers.
     """
-    needed = bench.wire.caller().takes(bench.entry.provider.quirks).minted
+    needed = bench.wire.caller().replay_rules(bench.entry.provider.quirks).minted
     for stream in (False, True):
         bench.stage(Turn(parts=_UNNAMED), SPOKEN)
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)

@@ -84,7 +84,7 @@ def _add(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         for each in asked
     ]
     for item in made:
-        model = visit.wire.service().model_of(item.request)
+        model = visit.wire.service().requested_model(item.request)
         if model is not None and re.fullmatch(visit.limits.without, model):
             visit.refuse(400, f"Model {model} is not available in batches.")
     desk.add(job, made)

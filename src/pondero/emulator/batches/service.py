@@ -9,7 +9,7 @@ import msgspec
 
 from ...canon import HttpRequest, HttpResponse
 from ...catalog import BatchShape
-from ...dialects import NAMES, Rejected, dialect
+from ...dialects import NAMES, Rejected, get_dialect
 from ...store import load_catalog
 from ..faults import OF_BATCHES, Fault, instead
 from ..routes import guess_route, home_providers, provider_at, provider_living_at
@@ -98,7 +98,7 @@ def _instead(visit: BatchCall, fault: Fault) -> HttpResponse | None:
     if fault.kind == "refused":
         return HttpResponse(503, {})
     other = instead(fault, visit.wire)
-    restated = visit.wire.service().restated
+    restated = visit.wire.service().restate_error
     return other if other is None or restated is None else restated(other, visit.provider)
 
 
@@ -116,7 +116,7 @@ def _found(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpo
                 continue
             named = found.groupdict()
             root = f"{parts.scheme}://{parts.netloc}{named.pop('root')}"
-            wire = dialect(here.dialect)
+            wire = get_dialect(here.dialect)
             visit = BatchCall(request=request, wire=wire, provider=name, root=root, named=named)
             return visit, endpoint
     return None
@@ -132,7 +132,11 @@ def _candidates(request: HttpRequest) -> list[str]:
             return here
     homes = [each.name for each in home_providers()]
     meant = guess_route(request, None)
-    return [*([meant.service().home] if meant else ()), *homes, *load_catalog().catalog.providers]
+    return [
+        *([meant.service().default_provider] if meant else ()),
+        *homes,
+        *load_catalog().catalog.providers,
+    ]
 
 
 def _check_key(visit: BatchCall) -> None:
@@ -143,4 +147,4 @@ def _check_key(visit: BatchCall) -> None:
     parts = urlsplit(visit.request.url)
     url = f"{parts.scheme}://{parts.netloc}/v1beta/models?{parts.query}"
     asked = msgspec.structs.replace(visit.request, method="GET", url=url)
-    models.listed(asked, (), visit.provider)
+    models.write_list(asked, (), visit.provider)

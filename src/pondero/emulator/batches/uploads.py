@@ -166,7 +166,7 @@ def with_model(
     visit: BatchCall, item: BatchItem, model: str | None
 ) -> tuple[BatchItem, str | None]:
     """Return a request with the batch's model where it names none, and the model it is for."""
-    named = visit.wire.service().model_of(item.request)
+    named = visit.wire.service().requested_model(item.request)
     if named is not None or model is None:
         return item, named
     try:

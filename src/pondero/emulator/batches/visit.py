@@ -84,7 +84,11 @@ class BatchCall(Struct, frozen=True, kw_only=True):
         """Return an error in the provider's shape."""
         service = self.wire.service()
         told = service.error(status, message, code=code, retry_after=None)
-        return service.restated(told, self.provider) if service.restated is not None else told
+        return (
+            service.restate_error(told, self.provider)
+            if service.restate_error is not None
+            else told
+        )
 
     def refuse(self, status: int, message: str, code: str | None = None) -> NoReturn:
         """Raise Rejected with such an error."""

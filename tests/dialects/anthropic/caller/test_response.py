@@ -19,7 +19,7 @@ from tests.dialects.anthropic.wiring import (
 )
 
 from pondero.canon import Finished, ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.errors import Malformed, Overloaded
 
 CONTENT = [
@@ -113,7 +113,7 @@ def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answere
         found, _ = assembled(whole({**body, "model": answered}))
         assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
     data = json.dumps(body).encode()
-    events = WIRE.caller().decode(ResponseHead(200), data, Where(None, "here"))
+    events = WIRE.caller().decode(ResponseHead(200), data, AnswerContext(None, "here"))
     found, _ = assembled(events)
     assert found.parts[0].seal == Seal("anthropic", "c2ln", "claude-test-1", "here")
 
@@ -150,7 +150,7 @@ CALL = (
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{" * 9_999, CALL])
 def test_a_body_that_is_no_json_is_malformed(body):
     with pytest.raises(Malformed):
-        WIRE.caller().decode(ResponseHead(200), body, Where())
+        WIRE.caller().decode(ResponseHead(200), body, AnswerContext())
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_a_body_that_is_no_json_is_malformed(body):
     ],
 )
 def test_our_own_json_is_recognised(raw, stream, sure):
-    assert WIRE.caller().recognises(json.loads(json.dumps(raw)), stream=stream) == sure
+    assert WIRE.caller().match_score(json.loads(json.dumps(raw)), stream=stream) == sure

@@ -21,7 +21,7 @@ from pondero.canon import (
     Usage,
     UsageUpdate,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.errors import Malformed, Overloaded, ServerFailed, Truncated
 
 THINKING = [
@@ -345,7 +345,7 @@ def test_events_before_an_error_in_the_same_bytes_are_not_lost():
 
     from pondero.canon import ResponseHead
 
-    stream = WIRE.caller().stream(ResponseHead(200), Where())
+    stream = WIRE.caller().stream(ResponseHead(200), AnswerContext())
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     assert stream.feed(sse(START, error, STOP))[0] == Started("claude-test-1", "msg_1")
     for again in (lambda: stream.feed(b""), stream.eof):

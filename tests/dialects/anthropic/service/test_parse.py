@@ -22,7 +22,7 @@ from pondero.canon import (
     UnknownPart,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 from pondero.thinking import UNSET, Intent
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -276,7 +276,7 @@ def test_the_wish_is_read_without_a_model(fields, intent, show):
 
 def answering(seal, **more):
     found = parsed(raw())
-    return Answering(request=found.request, context=found.context, seal=seal, **more)
+    return ReplyContext(request=found.request, context=found.context, seal=seal, **more)
 
 
 def test_a_gateway_seals_its_answers_itself():

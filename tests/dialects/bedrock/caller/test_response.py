@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.errors import Malformed
 
 from ..making import (
@@ -133,10 +133,10 @@ def test_a_broken_answer_says_where(body, path):
 
 
 def test_the_dialect_knows_its_own():
-    recognises = WIRE.caller().recognises
+    recognises = WIRE.caller().match_score
     assert recognises(answer({"text": "x"}), stream=False) == 100
     assert recognises({"contentBlockIndex": 0, "delta": {"text": "x"}}, stream=True) == 100
     assert recognises({"output": [], "stopReason": "x"}, stream=False) == 0
     assert recognises([], stream=True) == 0
     with pytest.raises(Malformed):
-        WIRE.caller().decode(ResponseHead(200), json.dumps([]).encode(), Where())
+        WIRE.caller().decode(ResponseHead(200), json.dumps([]).encode(), AnswerContext())

@@ -19,7 +19,7 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.errors import (
     BadRequest,
     Malformed,
@@ -286,7 +286,7 @@ def test_the_counts_add_up_and_thinking_is_unknown_unless_it_was_asked_for():
     ],
 )
 def test_an_exception_in_the_stream_is_raised_after_what_came_before_it(name, said, kind):
-    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), Where("m"))
+    stream = WIRE.caller().stream(ResponseHead(200, HEADERS), AnswerContext("m"))
     events = stream.feed(START + more(0, text="He") + exception(name, **said))
     assert events[-1] == TextDelta(0, "He")
     with pytest.raises(ServiceError) as raised:

@@ -23,7 +23,7 @@ from pondero.canon import (
     Usage,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 from pondero.thinking import Intent
 
 from ..making import CLAUDE, WIRE, raw, refusal, said
@@ -236,7 +236,7 @@ ANSWER = Reply(
 def answering(seal=None, **more):
     found = parsed(raw(additionalModelResponseFieldPaths=["/usage/output_tokens_details"]))
     given = {"seal": seal} if seal else {}
-    return Answering(request=found.request, context=found.context, seed=b"7", **given, **more)
+    return ReplyContext(request=found.request, context=found.context, seed=b"7", **given, **more)
 
 
 def test_a_gateway_seals_answers_itself():

@@ -248,9 +248,9 @@ def test_govcloud_is_known_by_its_region_too():
 def test_the_address_says_whether_it_is_a_stream():
     assert sent(raw(), verb="converse-stream").request.stream
     assert not sent(raw(), verb="converse").request.stream
-    assert WIRE.service().serves("/model/x/converse")
-    assert not WIRE.service().serves("/model/x/invoke")
-    assert not WIRE.service().serves("/model/x/y/converse")
+    assert WIRE.service().matches_path("/model/x/converse")
+    assert not WIRE.service().matches_path("/model/x/invoke")
+    assert not WIRE.service().matches_path("/model/x/y/converse")
 
 
 # -- the conversation ----------------------------------------------------------------------------

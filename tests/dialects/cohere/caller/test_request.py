@@ -75,7 +75,7 @@ def test_the_shape_of_an_answer_is_not_sent_beside_tools():
     assert sent(output=OutputFormat({"type": "object"}))["response_format"] == shape
     assert sent(output=OutputFormat())["response_format"] == {"type": "json_object"}
     assert "response_format" not in sent(output=OutputFormat(), tools=TOOLS)
-    assert "output_beside_tools" in CALLER.unsaid
+    assert "output_beside_tools" in CALLER.unsupported_parameters
 
 
 def test_thinking_goes_back_as_a_part_in_its_place_and_a_sealed_one_stays_here():

@@ -20,7 +20,7 @@ from tests.dialects.cohere.making import (
 )
 
 from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import (
     AuthFailed,
@@ -152,13 +152,13 @@ def test_content_that_is_one_string_is_read():
 
 def test_a_stream_read_to_its_end_is_a_whole_answer():
     data = sse(begin(), piece("content-delta", 0, text="a"), end())
-    events = CALLER.decode(OK, data, Where())
+    events = CALLER.decode(OK, data, AnswerContext())
     assert assembled(events)[0].text == "a"
 
 
 def test_half_a_character_is_read_as_none():
     raw = json.dumps(body("a\ud83d")).encode()
-    events = CALLER.decode(OK, raw, Where())
+    events = CALLER.decode(OK, raw, AnswerContext())
     assert assembled(events)[0].text == "a\ufffd"
 
 
@@ -238,7 +238,7 @@ def test_a_broken_answer_says_where(raw, path):
 
 def test_arguments_of_no_call_are_a_broken_contract():
     stray = event("tool-call-delta", 0, tool_calls={"function": {"arguments": "{}"}})
-    stream = CALLER.stream(OK, Where())
+    stream = CALLER.stream(OK, AnswerContext())
     stream.feed(sse(begin(), stray))
     with pytest.raises(Malformed, match="arguments of no call"):
         stream.eof()
@@ -279,7 +279,7 @@ def test_an_error_is_an_id_and_a_message_and_its_status_says_what_it_is(status, 
 )
 def test_a_stream_that_ends_in_an_error_raises_it_after_what_came_before(words, kind):
     failed = end("ERROR", error=words, error_type="SOME_CODE")
-    stream = CALLER.stream(OK, Where())
+    stream = CALLER.stream(OK, AnswerContext())
     events = stream.feed(sse(begin(), piece("content-delta", 0, text="a"), failed))
     assert events[-1].text == "a"
     with pytest.raises(kind) as raised:
@@ -304,6 +304,6 @@ def test_an_error_in_a_good_answer_is_raised():
     ],
 )
 def test_the_wire_knows_its_own(raw, least):
-    sure = CALLER.recognises(raw, stream=True)
+    sure = CALLER.match_score(raw, stream=True)
     assert sure >= least
     assert bool(sure) is bool(least)

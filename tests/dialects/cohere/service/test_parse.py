@@ -18,7 +18,7 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import Answering, Rejected
+from pondero.dialects import Rejected, ReplyContext
 from pondero.dialects.cohere.service import SERVICE
 from pondero.thinking import UNSET, Intent
 
@@ -138,7 +138,7 @@ def test_a_gateway_chooses_the_ids_and_whether_thinking_is_shown():
     reply = Reply(Message("assistant", (Thinking("hm"), Text("yes"))), "stop", Usage(1, output=1))
 
     def answering(seed):
-        return Answering(request=found.request, context=found.context, seed=seed, shown=True)
+        return ReplyContext(request=found.request, context=found.context, seed=seed, shown=True)
 
     one = json.loads(SERVICE.reply(answering(b"one"), reply).body)
     two = json.loads(SERVICE.reply(answering(b"two"), reply).body)

@@ -28,7 +28,7 @@ from pondero.canon import (
     Usage,
     UsageUpdate,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.gemini.caller import CALLER
 from pondero.errors import Malformed, Overloaded
 
@@ -392,7 +392,7 @@ def test_a_count_of_tokens_is_an_answer_that_says_nothing():
 )
 def test_a_broken_contract_is_malformed_and_says_where(body, path):
     with pytest.raises(Malformed) as raised:
-        CALLER.decode(OK, body, Where(NEW))
+        CALLER.decode(OK, body, AnswerContext(NEW))
     assert raised.value.path == path
 
 
@@ -413,7 +413,7 @@ def test_an_error_under_a_good_status_is_raised():
     ],
 )
 def test_our_own_json_is_recognised(raw, least):
-    assert CALLER.recognises(raw, stream=False) >= least
+    assert CALLER.match_score(raw, stream=False) >= least
 
 
 @pytest.mark.parametrize(
@@ -429,4 +429,4 @@ def test_our_own_json_is_recognised(raw, least):
     ],
 )
 def test_the_json_of_others_is_not(raw):
-    assert CALLER.recognises(raw, stream=False) == 0
+    assert CALLER.match_score(raw, stream=False) == 0

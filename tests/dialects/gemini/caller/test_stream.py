@@ -22,7 +22,7 @@ from tests.dialects.gemini.making import (
 )
 
 from pondero.canon import Text, TextDelta, Thinking, ToolCall, UnknownPart, Usage
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.gemini.caller import CALLER
 from pondero.errors import Malformed, Overloaded, RateLimited, ServerFailed, Truncated
 
@@ -318,7 +318,7 @@ def test_a_refused_question_ends_a_stream_without_a_finish_reason():
 def test_what_came_before_an_error_is_given_first_and_the_error_next(framed):
     error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
     data = framed(chunk({"text": "a"}, finish=None), error)
-    stream = CALLER.stream(OK, Where(NEW))
+    stream = CALLER.stream(OK, AnswerContext(NEW))
     assert TextDelta(0, "a") in stream.feed(data)
     with pytest.raises(Overloaded) as raised:
         stream.feed(b"")
@@ -336,11 +336,11 @@ def test_what_came_before_an_error_is_given_first_and_the_error_next(framed):
 )
 def test_an_error_as_the_first_piece_is_raised_at_once(error, kind):
     with pytest.raises(kind):
-        CALLER.stream(OK, Where(NEW)).feed(sse({"error": error}))
+        CALLER.stream(OK, AnswerContext(NEW)).feed(sse({"error": error}))
 
 
 def test_a_broken_piece_is_malformed_after_the_good_ones():
-    stream = CALLER.stream(OK, Where(NEW))
+    stream = CALLER.stream(OK, AnswerContext(NEW))
     events = stream.feed(sse(chunk({"text": "a"}, finish=None)) + b"data: {oops\r\n\r\n")
     assert TextDelta(0, "a") in events
     with pytest.raises(Malformed):
@@ -353,7 +353,7 @@ def test_the_end_mark_of_other_wires_is_passed_over():
 
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_random_pieces_between_good_ones_raise_only_our_errors(pieces):
-    stream = CALLER.stream(OK, Where(NEW))
+    stream = CALLER.stream(OK, AnswerContext(NEW))
     try:
         for piece in pieces:
             stream.feed(b"data: " + piece + b"\n\n" + sse(chunk({"text": "a"}, finish=None)))
@@ -368,7 +368,7 @@ def test_a_whole_answer_is_a_stream_of_one_piece():
 
 
 def test_what_is_no_frame_after_the_answer_is_malformed_and_not_a_cut():
-    stream = CALLER.stream(OK, Where(NEW))
+    stream = CALLER.stream(OK, AnswerContext(NEW))
     assert stream.feed(array(*ANSWER) + b" garbage")
     with pytest.raises(Malformed):
         stream.eof()

@@ -21,7 +21,7 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.dialects import Answering, Rejected
+from pondero.dialects import Rejected, ReplyContext
 from pondero.dialects.gemini.service import SERVICE
 from pondero.dialects.gemini.service.parse import Context
 from pondero.thinking import UNSET, Intent
@@ -188,9 +188,9 @@ def test_a_model_may_have_any_name(before, written, model):
             json.dumps({"contents": [USER]}).encode(),
         )
         assert SERVICE.parse(http).request.model == model
-        assert SERVICE.model_of(http) == model
-        assert SERVICE.model_of(SERVICE.with_model(http, "x/y:z")) == "x/y:z"
-    assert SERVICE.serves(f"{before}/models/{written}:generateContent")
+        assert SERVICE.requested_model(http) == model
+        assert SERVICE.requested_model(SERVICE.with_model(http, "x/y:z")) == "x/y:z"
+    assert SERVICE.matches_path(f"{before}/models/{written}:generateContent")
 
 
 def test_unknown_kinds_of_parts_and_tools_are_kept_as_they_are():
@@ -276,7 +276,7 @@ def answering(found, seen, **how):
         seen.append((type(part).__name__, shown, len(before)))
         return "AAAA" if isinstance(part, ToolCall) else None
 
-    return Answering(request=found.request, context=found.context, seal=seal, shown=True, **how)
+    return ReplyContext(request=found.request, context=found.context, seal=seal, shown=True, **how)
 
 
 def test_a_gateway_fills_the_opaque_slots_and_chooses_the_ids():

@@ -32,10 +32,10 @@ from pondero.canon import (
     Usage,
     UsageUpdate,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.gemini.caller import CALLER
 from pondero.dialects.gemini.service import SERVICE
-from pondero.dialects.gemini.service.seals import verified
+from pondero.dialects.gemini.service.seals import verify_signature
 from pondero.errors import QuotaSpent, RateLimited
 
 USER = {"role": "user", "parts": [{"text": "hi"}]}
@@ -78,7 +78,7 @@ def told(*parts, pieces=1, late=False):
 
 
 def decoded(data, *, model=NEW):
-    stream = CALLER.stream(OK, Where(model, "google"))
+    stream = CALLER.stream(OK, AnswerContext(model, "google"))
     return stream.feed(data) + stream.eof()
 
 
@@ -91,7 +91,7 @@ def test_a_whole_answer_in_the_services_shape():
         request_id="r-1",
     )
     signature = body["candidates"][0]["content"]["parts"][2].pop("thoughtSignature")
-    assert verified(signature, "google")
+    assert verify_signature(signature, "google")
     assert body == {
         "candidates": [
             {
@@ -155,7 +155,7 @@ def test_text_beside_a_signed_call_is_not_signed():
 def test_an_empty_text_is_the_part_that_carries_a_signature_alone():
     parts = said(Text("a"), Text(""))["candidates"][0]["content"]["parts"]
     assert parts[0] == {"text": "a"}
-    assert verified(parts[1]["thoughtSignature"], "google")
+    assert verify_signature(parts[1]["thoughtSignature"], "google")
     message, _ = assembled(decoded(streamed(*told(Text("a"), Text("")))))
     assert message.parts[1].seal.value == parts[1]["thoughtSignature"]
 
@@ -226,7 +226,7 @@ def test_what_is_streamed_is_decoded_as_it_was_said_in_every_framing(alt):
 
 def test_whole_and_streamed_are_one():
     body = SERVICE.reply(asking(), Reply(Message("assistant", PARTS), "tool_calls", USED)).body
-    whole = CALLER.decode(OK, body, Where(NEW, "google"))
+    whole = CALLER.decode(OK, body, AnswerContext(NEW, "google"))
     assert assembled(whole) == assembled(decoded(streamed(*told(*PARTS))))
     assert assembled(whole)[0].parts == PARTS
 

@@ -68,7 +68,7 @@ def test_tools_are_functions_and_none_are_offered_where_none_may_be_called():
 
 
 def test_a_forced_call_has_no_words_here():
-    assert "tool_choice" in CALLER.unsaid
+    assert "tool_choice" in CALLER.unsupported_parameters
 
 
 def test_system_prompts_come_first_and_may_stand_amid_the_others():

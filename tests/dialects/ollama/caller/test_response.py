@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import Text, Thinking, ToolCall, Usage
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import (
     Malformed,
@@ -93,7 +93,7 @@ def test_probabilities_of_a_stream_are_kept_together():
 
 def test_a_stream_read_to_its_end_is_a_whole_answer():
     data = ndjson(line(content="a"), line("stop"))
-    events = CALLER.decode(OK, data, Where())
+    events = CALLER.decode(OK, data, AnswerContext())
     assert assembled(events)[0].text == "a"
 
 
@@ -114,7 +114,7 @@ def test_a_broken_answer_says_where(body, path):
 
 def test_half_a_character_is_read_as_none():
     body = json.dumps(line("stop", content="a\ud83d")).encode()
-    events = CALLER.decode(OK, body, Where())
+    events = CALLER.decode(OK, body, AnswerContext())
     assert assembled(events)[0].text == "a\ufffd"
 
 
@@ -130,4 +130,4 @@ def test_half_a_character_is_read_as_none():
     ],
 )
 def test_the_wire_knows_its_own(raw, sure):
-    assert (CALLER.recognises(raw, stream=True) > 50) is sure
+    assert (CALLER.match_score(raw, stream=True) > 50) is sure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.ollama.caller import CALLER
 from pondero.errors import (
     AuthFailed,
@@ -44,7 +44,7 @@ def test_a_last_line_without_its_line_feed_is_a_line():
     ],
 )
 def test_an_error_inside_a_stream_is_raised_after_what_came_before_it(words, kind):
-    stream = CALLER.stream(OK, Where())
+    stream = CALLER.stream(OK, AnswerContext())
     events = stream.feed(ndjson(line(content="a"), {"error": words}))
     assert events[-1].text == "a"
     with pytest.raises(kind) as failed:

@@ -19,7 +19,7 @@ from pondero.canon import (
     Usage,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 from pondero.dialects.ollama.service import SERVICE
 from pondero.thinking import Intent
 
@@ -110,7 +110,7 @@ def test_what_is_no_conversation_is_refused(body):
 @pytest.mark.parametrize("shown", [True, False])
 def test_a_gateway_says_whether_thinking_is_shown(shown):
     found = parsed()
-    answering = Answering(request=found.request, context=found.context, seed=b"7", shown=shown)
+    answering = ReplyContext(request=found.request, context=found.context, seed=b"7", shown=shown)
     body = json.loads(SERVICE.reply(answering, ANSWER).body)
     assert ("thinking" in body["message"]) is shown
     stream = SERVICE.stream(answering)

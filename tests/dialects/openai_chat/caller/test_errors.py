@@ -6,7 +6,7 @@ import pytest
 
 from pondero import errors
 from pondero.canon import ResponseHead, TextDelta
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 
 from ..making import CHAT, chunk, sse, streamed, whole
 
@@ -235,7 +235,7 @@ def test_an_error_with_its_own_event_name_is_raised():
 
 
 def test_what_came_before_an_error_in_the_same_bytes_is_given_out_first():
-    stream = CHAT.caller().stream(ResponseHead(200), Where("m", "r"))
+    stream = CHAT.caller().stream(ResponseHead(200), AnswerContext("m", "r"))
     events = stream.feed(sse(chunk({"content": "a"}), {"error": {"message": "no"}}, done=False))
     assert TextDelta(0, "a") in events
     for again in (lambda: stream.feed(b"data: x\n\n"), stream.eof):

@@ -338,7 +338,7 @@ def test_what_is_no_json_is_malformed(data):
 def test_it_knows_its_own():
     from ..making import CHAT
 
-    sure = CHAT.caller().recognises
+    sure = CHAT.caller().match_score
     assert sure(body({}), stream=False) > 90
     assert sure(chunk({}), stream=True) > 90
     assert sure({"choices": [{"message": {}}]}, stream=False) > 50

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.framing.pieces import splits
 
 from pondero.canon import Finished, ResponseHead
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.errors import Malformed, Truncated
 
 from ..making import CHAT, chunk, sse, streamed
@@ -101,7 +101,7 @@ def test_a_stream_that_never_began_is_truncated():
 
 
 def test_a_broken_chunk_is_malformed_after_what_came_before_it():
-    stream = CHAT.caller().stream(ResponseHead(200), Where("m", "r"))
+    stream = CHAT.caller().stream(ResponseHead(200), AnswerContext("m", "r"))
     assert stream.feed(sse(chunk({"content": "a"}), done=False) + b"data: {oops}\n\n")
     with pytest.raises(Malformed):
         stream.eof()

@@ -26,8 +26,8 @@ from pondero.canon import (
     UnknownPart,
     Usage,
 )
-from pondero.dialects import Where
-from pondero.dialects.dialect import Answering
+from pondero.dialects import AnswerContext
+from pondero.dialects.dialect import ReplyContext
 
 HI = {"role": "user", "content": "hi"}
 SHELL = {"type": "custom", "custom": {"name": "shell"}}
@@ -48,7 +48,7 @@ def carried(part, _shown, _before):
 
 def answering(place=None, **fields):
     read = parsed(**fields)
-    return Answering(
+    return ReplyContext(
         request=read.request, context=read.context, seal=carried, seed=b"1", shown=True, place=place
     )
 
@@ -267,7 +267,7 @@ def test_the_seal_of_a_call_is_told_as_it_begins():
         "extra_content": {"google": {"thought_signature": "s"}},
     }
     chunk = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
-    stream = CHAT.caller().stream(ResponseHead(200), Where("m", "r"))
+    stream = CHAT.caller().stream(ResponseHead(200), AnswerContext("m", "r"))
     events = stream.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
     (start,) = [event for event in events if isinstance(event, PartStart)]
     assert start.seal.value == {"extra_content": call["extra_content"]}

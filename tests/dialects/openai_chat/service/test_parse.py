@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.dialects import Answering, Rejected
+from pondero.dialects import Rejected, ReplyContext
 from pondero.thinking import Intent
 
 from ..making import CHAT
@@ -239,7 +239,7 @@ def test_what_cannot_be_read_at_all_is_refused(body):
 
 def answering(seal, *, seed=b"one", shown=True, **fields):
     parsed = parse(**fields)
-    return Answering(
+    return ReplyContext(
         request=parsed.request, context=parsed.context, seal=seal, seed=seed, shown=shown
     )
 

@@ -25,7 +25,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects import Rejected, Where
+from pondero.dialects import AnswerContext, Rejected
 from pondero.dialects.openai_chat.service import models
 from pondero.errors import Overloaded
 
@@ -250,7 +250,7 @@ def test_a_services_own_code_is_its_own():
 def read(accepted_, events):
     stream = CHAT.service().stream(accepted_)
     data = b"".join(stream.feed(event) for event in events) + stream.eof()
-    decoder = CHAT.caller().stream(ResponseHead(200), Where(accepted_.request.model, "r"))
+    decoder = CHAT.caller().stream(ResponseHead(200), AnswerContext(accepted_.request.model, "r"))
     return assembled(decoder.feed(data) + decoder.eof())
 
 
@@ -259,7 +259,7 @@ def test_thinking_is_shown_whole_and_streamed_alike_and_counted_once(form):
     parts = (Thinking("Hm, 1 < 2"), Text("Yes"), ToolCall("a", "f", {}))
     reply = Reply(Message("assistant", parts), "tool_calls", USAGE)
     sent = CHAT.service().reply(asked, reply)
-    whole = assembled(CHAT.caller().decode(ResponseHead(200), sent.body, Where("m", "r")))
+    whole = assembled(CHAT.caller().decode(ResponseHead(200), sent.body, AnswerContext("m", "r")))
     streamed = read(asked, told(*parts, finish="tool_calls"))
     assert whole == streamed
     assert tuple(map(unsealed, whole[0].parts)) == parts
@@ -304,7 +304,7 @@ def test_an_error_after_all_was_well_is_raised_by_whoever_reads_it():
         CHAT.service().error(503, "busy", code=None, retry_after=None)
     )
     assert stream.headers["content-type"].startswith("text/event-stream")
-    decoder = CHAT.caller().stream(ResponseHead(200, stream.headers), Where("m", "r"))
+    decoder = CHAT.caller().stream(ResponseHead(200, stream.headers), AnswerContext("m", "r"))
     assert decoder.feed(data) == [Started("m", stream._base["id"])]
     with pytest.raises(Overloaded):
         decoder.eof()

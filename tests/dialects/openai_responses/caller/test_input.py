@@ -271,7 +271,7 @@ PAST = answered(THOUGHT, SAID, THOUGHT | {"id": "rs_2"}, SEARCH, THOUGHT | {"id"
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_what_would_be_left_out_of_a_past_is_named(count):
     """Every choice of an answer's parts, in order, with and without the followers' ids."""
-    takes = CALLER.takes({}).unpaired
+    takes = CALLER.replay_rules({}).unpaired
     for chosen in combinations(PAST.parts, count):
         for parts in (chosen, [p if isinstance(p, Thinking) else stripped(p) for p in chosen]):
             left = takes(parts)
@@ -289,7 +289,7 @@ def stripped(part):
 def test_a_past_without_the_followers_ids_says_that_thinking_stays_here():
     parts = [p if isinstance(p, Thinking) else stripped(p) for p in PAST.parts]
     to = Destination(
-        dialect=NAME, model=MODEL, provider="openai", route="openai", takes=CALLER.takes({})
+        dialect=NAME, model=MODEL, provider="openai", route="openai", takes=CALLER.replay_rules({})
     )
     view = handoff([*HELLO, Message("assistant", tuple(parts), Origin("openai", MODEL))], to)
     changes = [(each.action, each.what, each.part) for each in view.manifest.changes]

@@ -171,7 +171,7 @@ def test_what_the_plan_dropped_is_not_sent():
 def test_what_this_wire_cannot_say_is_not_sent():
     body = encoded(Request(MODEL, HELLO, stop=("END",), top_k=5))
 
-    assert {"stop", "top_k"} == CALLER.unsaid
+    assert {"stop", "top_k"} == CALLER.unsupported_parameters
     assert not {"stop", "top_k"} & set(body)
 
 

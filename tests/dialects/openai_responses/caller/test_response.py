@@ -22,7 +22,7 @@ from pondero.canon import (
     ToolCall,
     UnknownPart,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.errors import Malformed, QuotaSpent, ServerFailed
 
@@ -384,8 +384,8 @@ def test_every_part_begins_and_ends_in_order():
     ],
 )
 def test_it_knows_its_own(raw, stream, sure):
-    assert CALLER.recognises(raw, stream=stream) == sure
+    assert CALLER.match_score(raw, stream=stream) == sure
 
 
 def test_the_head_is_not_needed_to_read_an_answer():
-    assert CALLER.decode(OK, b'{"output": []}', Where())
+    assert CALLER.decode(OK, b'{"output": []}', AnswerContext())

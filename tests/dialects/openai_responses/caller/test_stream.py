@@ -28,7 +28,7 @@ from pondero.canon import (
     ToolDelta,
     UnknownPart,
 )
-from pondero.dialects import Where
+from pondero.dialects import AnswerContext
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.errors import Malformed, QuotaSpent, RateLimited, ServerFailed, Truncated
 
@@ -175,7 +175,7 @@ def test_any_cut_raises():
 
 def test_a_cut_stream_has_given_what_came_before_and_no_seal_that_was_not_final():
     cut = sse(CREATED, *THINKING[:-1])
-    stream = CALLER.stream(OK, Where(MODEL, "openai"))
+    stream = CALLER.stream(OK, AnswerContext(MODEL, "openai"))
 
     parts = assembled(stream.feed(cut)).message().parts
 
@@ -481,7 +481,7 @@ def test_an_error_without_a_type_is_one_all_the_same():
 
 
 def test_what_came_before_an_error_is_returned_before_it_is_raised():
-    stream = CALLER.stream(OK, Where(MODEL, "openai"))
+    stream = CALLER.stream(OK, AnswerContext(MODEL, "openai"))
 
     events = stream.feed(sse(CREATED, *SAYING[:3], {"type": "error", "error": QUOTA}))
 

@@ -25,7 +25,7 @@ from pondero.canon import (
     UnknownPart,
 )
 from pondero.dialects import Rejected
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 from pondero.dialects.openai_responses.service import SERVICE
 from pondero.thinking import UNSET, Intent
 
@@ -241,7 +241,7 @@ def recorded():
     return [
         pytest.param(each["body"], id=each["id"])
         for each in map(json.loads, lines)
-        if each["method"] == "POST" and SERVICE.serves(each["path"].partition("?")[0])
+        if each["method"] == "POST" and SERVICE.matches_path(each["path"].partition("?")[0])
     ]
 
 
@@ -273,7 +273,7 @@ def test_a_request_of_a_real_agent_is_read_with_its_tools_and_results(body):
 
 def answering(body, seal, *, shown=True):
     found = parsed(body)
-    return Answering(
+    return ReplyContext(
         request=found.request, context=found.context, seal=seal, seed=b"seed", shown=shown
     )
 

@@ -22,10 +22,10 @@ _SEALED = ("thinking", "redacted_thinking")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
     cure = _cure(error.message)
-    return None if cure is None else cured(request, cure)
+    return None if cure is None else reapply_repair(request, cure)
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)

@@ -23,7 +23,7 @@ from pondero.canon import (
     get_decoder,
     is_thinking_only,
 )
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 from pondero.framing import parse_payload
 
@@ -66,7 +66,7 @@ _WHOLE = get_decoder(_Whole)
 _ANY: Decoder[Json] = Decoder()
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer; raise what a 200 with an error in it says."""
     whole = parse_payload(body, _WHOLE)
     if whole.type == "error":
@@ -104,7 +104,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 class Answer:
     """The answer as far as it was read."""
 
-    def __init__(self, head: ResponseHead, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.head = head
         self.parts: list[Part] = []
         self._model, self._route = where.model, where.route

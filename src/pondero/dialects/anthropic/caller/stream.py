@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from pondero.canon import Event, Json, ResponseHead, get_decoder, join_pieces
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse_payload
 
@@ -41,7 +41,7 @@ _TYPE = get_decoder(_Type)
 _ANY: Decoder[Json] = Decoder()
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, where), unit="a frame")
 
@@ -49,7 +49,7 @@ def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
 class _Reading:
     """One answer, frame by frame."""
 
-    def __init__(self, head: ResponseHead, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self._answer = Answer(head, where)
         self._open: dict[int, Block] = {}
         self._begun = 0

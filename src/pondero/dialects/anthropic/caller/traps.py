@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking, ToolCall
-from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
 
 _THOUGHTS = ("thinking", "redacted_thinking")
 _SEALS = {"thinking": "signature", "redacted_thinking": "data"}
@@ -47,7 +47,7 @@ class _Turn(NamedTuple):
         return [placed for placed in self.blocks if placed.kind in kinds]
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of a request that the service refuses or loses thinking at."""
     found = _turns(sent.body)
     return [
@@ -71,7 +71,7 @@ def has_past(body: Mapping[str, Json]) -> bool:
 # -- one block by itself -------------------------------------------------------------------------
 
 
-def _bad_blocks(sent: Sent, found: list[_Turn]) -> Iterator[Trap]:
+def _bad_blocks(sent: SentRequest, found: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in found:
         for placed in turn.blocks:
             if placed.kind == "thinking" and not isinstance(placed.block.get("thinking"), str):
@@ -82,9 +82,9 @@ def _bad_blocks(sent: Sent, found: list[_Turn]) -> Iterator[Trap]:
                 yield from _call(placed)
 
 
-def _text_missing(placed: _Placed) -> Trap:
+def _text_missing(placed: _Placed) -> ReplayIssue:
     as_text = "text" in placed.block
-    return Trap(
+    return ReplayIssue(
         code="thinking_as_text" if as_text else "thinking_field_missing",
         path=placed.path,
         what=(
@@ -97,9 +97,9 @@ def _text_missing(placed: _Placed) -> Trap:
     )
 
 
-def _unsealed(placed: _Placed) -> Trap:
+def _unsealed(placed: _Placed) -> ReplayIssue:
     field = _SEALS[placed.kind]
-    return Trap(
+    return ReplayIssue(
         code="seal_missing",
         path=placed.path,
         what=f"a {placed.kind} block without its {field}: one of a stream that was cut, or edited",
@@ -108,10 +108,10 @@ def _unsealed(placed: _Placed) -> Trap:
     )
 
 
-def _call(placed: _Placed) -> Iterator[Trap]:
+def _call(placed: _Placed) -> Iterator[ReplayIssue]:
     id = placed.block.get("id")
     if not (isinstance(id, str) and _ID.fullmatch(id)):
-        yield Trap(
+        yield ReplayIssue(
             code="bad_id",
             path=f"{placed.path}.id",
             what=f"the call's id {id!r} has characters that are not taken here",
@@ -119,7 +119,7 @@ def _call(placed: _Placed) -> Iterator[Trap]:
             cure="give call and result the same new id of letters, digits, _ and -",
         )
     if not isinstance(placed.block.get("input"), dict):
-        yield Trap(
+        yield ReplayIssue(
             code="arguments_broken",
             path=f"{placed.path}.input",
             what="the arguments of a call are not an object: text, or pieces put together wrongly",
@@ -128,12 +128,12 @@ def _call(placed: _Placed) -> Iterator[Trap]:
         )
 
 
-def _empty(found: list[_Turn]) -> Iterator[Trap]:
+def _empty(found: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find messages and texts left empty, as when thinking was taken out of a turn."""
     bare = [turn.path for turn in found[:-1] if not turn.blocks]
     texts = [p.path for turn in found for p in turn.of("text") if p.block.get("text") == ""]
     for path in (*bare, *texts):
-        yield Trap(
+        yield ReplayIssue(
             code="message_empty",
             path=path,
             what="a message or a text that says nothing",
@@ -146,7 +146,7 @@ def _empty(found: list[_Turn]) -> Iterator[Trap]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _pairs(found: list[_Turn]) -> Iterator[Trap]:
+def _pairs(found: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(found):
         before = found[number - 1] if number else None
         after = found[number + 1] if number + 1 < len(found) else None
@@ -154,7 +154,7 @@ def _pairs(found: list[_Turn]) -> Iterator[Trap]:
         answered = {_id(p, "tool_use_id") for p in after.of("tool_result")} if after else set()
         for placed in turn.of("tool_use"):
             if _id(placed, "id") not in answered:
-                yield Trap(
+                yield ReplayIssue(
                     code="call_unanswered",
                     path=placed.path,
                     what=f"the call {_id(placed, 'id')!r} has no result in the next message",
@@ -164,7 +164,7 @@ def _pairs(found: list[_Turn]) -> Iterator[Trap]:
                 )
         for placed in turn.of("tool_result"):
             if _id(placed, "tool_use_id") not in called:
-                yield Trap(
+                yield ReplayIssue(
                     code="result_uncalled",
                     path=placed.path,
                     what=f"the result {_id(placed, 'tool_use_id')!r} answers no call of the "
@@ -174,12 +174,12 @@ def _pairs(found: list[_Turn]) -> Iterator[Trap]:
                 )
 
 
-def _duplicate_ids(found: list[_Turn]) -> Iterator[Trap]:
+def _duplicate_ids(found: list[_Turn]) -> Iterator[ReplayIssue]:
     seen: set[str] = set()
     for placed in (placed for turn in found for placed in turn.of("tool_use")):
         id = _id(placed, "id")
         if id in seen:
-            yield Trap(
+            yield ReplayIssue(
                 code="id_twice",
                 path=f"{placed.path}.id",
                 what=f"the id {id!r} is of an earlier call too",
@@ -196,7 +196,7 @@ def _id(placed: _Placed, key: str) -> str:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _loop_start(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _loop_start(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     thinking = sent.body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
@@ -210,7 +210,7 @@ def _loop_start(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         cure = "send the answer's thinking blocks back first, unchanged"
     else:
         had, cure = "", "switch thinking off until the tools have answered"
-    yield Trap(
+    yield ReplayIssue(
         code="thinking_missing",
         path=begin.path,
         what=f"the open tool loop begins with {begin.kind}{had}",
@@ -229,13 +229,13 @@ def _opening(turns: list[_Turn]) -> _Turn | None:
     return first if first is not None and first.role == "assistant" else None
 
 
-def _answer(sent: Sent, turn: _Turn) -> EarlierAnswer | None:
+def _answer(sent: SentRequest, turn: _Turn) -> EarlierAnswer | None:
     """Return the answer a turn is from, by the calls it makes."""
     answers = (sent.past.by_call_id(str(p.block.get("id"))) for p in turn.of("tool_use"))
     return next((given for given in answers if given is not None), None)
 
 
-def _seals(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _seals(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in turns:
         answer = _answer(sent, turn)
         known = _sequence(answer) if answer else []
@@ -247,10 +247,10 @@ def _seals(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
                 yield from _unknown_seal(placed, answer)
 
 
-def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[Trap]:
+def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[ReplayIssue]:
     """Find thinking that another model made, or whose text was changed after it was signed."""
     if given.model is not None and not _READER.search(given.model):
-        yield Trap(
+        yield ReplayIssue(
             code="seal_foreign",
             path=placed.path,
             what=f"this thinking was made by {given.model} (exchange {given.number})",
@@ -258,7 +258,7 @@ def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[Trap]:
             cure="leave out what another model thought, or say it in the user's words",
         )
     elif placed.kind == "thinking" and not _is_as_given(placed, given):
-        yield Trap(
+        yield ReplayIssue(
             code="seal_changed",
             path=f"{placed.path}.thinking",
             what=f"the text is not what exchange {given.number} gave with this signature",
@@ -268,14 +268,14 @@ def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[Trap]:
         )
 
 
-def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[Trap]:
+def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[ReplayIssue]:
     """Find a signature that is not base64, or that differs from the answer's."""
     field = _SEALS[placed.kind]
     had = answer is not None and any(
         isinstance(part, Thinking) and part.seal for part in answer.message.parts
     )
     if not _is_base64(placed.seal):
-        yield Trap(
+        yield ReplayIssue(
             code="seal_broken",
             path=f"{placed.path}.{field}",
             what=f"the {field} is not base64: it was cut or written anew",
@@ -283,7 +283,7 @@ def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[Tra
             cure="send it back byte for byte, or leave the block out",
         )
     elif answer is not None and had:
-        yield Trap(
+        yield ReplayIssue(
             code="seal_changed",
             path=f"{placed.path}.{field}",
             what=f"exchange {answer.number} gave its thinking another {field}",
@@ -305,7 +305,7 @@ def _is_as_given(placed: _Placed, given: EarlierAnswer) -> bool:
     return not texts or placed.block.get("thinking") in texts
 
 
-def _order(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _order(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find thinking and calls that are not in the order of their answer."""
     for turn in turns:
         given = _answer(sent, turn)
@@ -315,7 +315,7 @@ def _order(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         order = [key for key in was if key in there]
         moved = (p for (key, p), due in zip(now, order, strict=False) if key != due)
         if given and (first := next(moved, None)):
-            yield Trap(
+            yield ReplayIssue(
                 code="thinking_moved",
                 path=first.path,
                 what=f"thinking and calls are not in the order exchange {given.number} gave them",
@@ -343,7 +343,7 @@ def _sequence(given: EarlierAnswer) -> list[str]:
 # -- what thinking is bound to (the Messages wire sheet, section 5) --------------------------------
 
 
-def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find the first block whose conversation before it was changed since it was signed."""
     if sent.facts.replay != "required" or _drops(sent.body):
         return
@@ -352,7 +352,7 @@ def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         if given is None or not isinstance(given.request_body, dict):
             continue
         if changed := _changed(given.request_body, sent.body, _number(placed.path)):
-            yield Trap(
+            yield ReplayIssue(
                 code="prefix_changed",
                 path=changed,
                 what=f"the thinking at {placed.path} is bound to what stood here in exchange "
@@ -403,14 +403,14 @@ def _number(path: str) -> int:
 # -- off -----------------------------------------------------------------------------------------
 
 
-def _off(sent: Sent) -> Iterator[Trap]:
+def _off(sent: SentRequest) -> Iterator[ReplayIssue]:
     thinking, config = sent.body.get("thinking"), sent.body.get("output_config")
     if not isinstance(thinking, dict) or thinking.get("type") not in ("disabled", "between_tools"):
         return
     effort = config.get("effort") if isinstance(config, dict) else None
     allowed = sent.facts.off_efforts
     if effort is not None and allowed and effort not in allowed:
-        yield Trap(
+        yield ReplayIssue(
             code="off_refused",
             path="output_config.effort",
             what=f"thinking is {thinking['type']} beside effort {effort!r}",
@@ -444,7 +444,7 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
     return found
 
 
-def _wants_thinking_back(sent: Sent) -> bool:
+def _wants_thinking_back(sent: SentRequest) -> bool:
     """Return whether the catalog says that this model wants its thinking back."""
     return sent.facts.replay in ("tools", "required")
 

@@ -79,7 +79,7 @@ _beside = attrgetter(*_BESIDE)
 _UNCOUNTED = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences")
 
 
-def counting(http: HttpRequest) -> HttpRequest:
+def count_request(http: HttpRequest) -> HttpRequest:
     """Return the request that counts the tokens of another (the Messages wire sheet, section 1)."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     kept = {name: value for name, value in body.items() if name not in _UNCOUNTED}

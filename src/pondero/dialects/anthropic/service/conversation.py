@@ -15,7 +15,7 @@ from . import types
 from .errors import refuse
 from .models import family
 from .parse import block
-from .seals import prefix_digest, verified
+from .seals import prefix_digest, verify_signature
 
 _UNPAIRED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -131,10 +131,10 @@ def check_seals(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
         for number, placed in enumerate(turn.blocks):
             match placed.fields:
                 case types.ThinkingBlock() as thinking:
-                    proof = verified("thinking", thinking.thinking, thinking.signature)
+                    proof = verify_signature("thinking", thinking.thinking, thinking.signature)
                     what = "`signature` in `thinking`"
                 case types.RedactedThinkingBlock() as redacted:
-                    proof = verified("redacted", "", redacted.data)
+                    proof = verify_signature("redacted", "", redacted.data)
                     what = "`data` in `redacted_thinking`"
                 case _:
                     continue

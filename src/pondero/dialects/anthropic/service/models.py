@@ -16,11 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .address import check_key
 from .errors import refuse
-from .parse import typed
+from .parse import decode_strict
 
 _SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
 _MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
@@ -93,7 +93,7 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
 
 def counts(http: HttpRequest) -> HttpRequest:
     """Return the usual request whose tokens are to be counted, with room for an answer."""
-    body: dict[str, Json] = typed(http.body, dict)
+    body: dict[str, Json] = decode_strict(http.body, dict)
     for name in _UNCOUNTED:
         if name in body:
             raise refuse(f"{name}: Extra inputs are not permitted")
@@ -103,34 +103,34 @@ def counts(http: HttpRequest) -> HttpRequest:
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(body | room))
 
 
-def counted(tokens: int) -> HttpResponse:
+def write_count(tokens: int) -> HttpResponse:
     """Return so many tokens."""
     return _answer({"input_tokens": tokens})
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) -> HttpResponse:
     """Return a page of the list, or the one model that is asked for; or raise Rejected."""
     check_key(http)
-    if (name := named(http)) is None:
+    if (name := requested_model(http)) is None:
         rows = [(each, row) for each in known if (row := family(each.name, http.url)) is not None]
         return _answer(_page([_served(*row) for row in rows], http))
     row = family(name, http.url)
     if row is None:
         raise refuse(f"model: {name}", status=404)
-    facts = next((each for each in known if each.name == name), Listed(name))
+    facts = next((each for each in known if each.name == name), ServedModel(name))
     return _answer(_served(facts, row))
 
 
-def named(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked for; None where the list is."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return a page of any models, or the one that is asked for; or raise Rejected."""
     models = {each.name: _offered(each) for each in known}
-    if (name := named(http)) is None:
+    if (name := requested_model(http)) is None:
         return _answer(_page(list(models.values()), http))
     if name not in models:
         raise refuse(f"model: {name}", status=404)
@@ -157,18 +157,18 @@ def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
     }
 
 
-def _served(facts: Listed, row: Family) -> dict[str, Json]:
+def _served(facts: ServedModel, row: Family) -> dict[str, Json]:
     return _model(facts, max_output=row.max_output, efforts=row.efforts, kinds=row.thinking)
 
 
-def _offered(facts: Listed) -> dict[str, Json]:
+def _offered(facts: ServedModel) -> dict[str, Json]:
     kinds: tuple[Kind, ...] = ("enabled", "adaptive") if facts.thinks else ()
     off: tuple[Kind, ...] = ("disabled",) if not facts.thinks or "off" in facts.levels else ()
     return _model(facts, max_output=facts.max_output, efforts=facts.levels, kinds=(*kinds, *off))
 
 
 def _model(
-    facts: Listed, *, max_output: int | None, efforts: tuple[str, ...], kinds: tuple[Kind, ...]
+    facts: ServedModel, *, max_output: int | None, efforts: tuple[str, ...], kinds: tuple[Kind, ...]
 ) -> dict[str, Json]:
     return {
         "type": "model",

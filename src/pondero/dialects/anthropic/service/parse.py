@@ -2,7 +2,8 @@
 
 Two roads share the two steps ``body`` and ``canon``. The rules call them strictly and refuse what
 does not fit, in the service's words. ``parse`` is the lenient road, which ``pondero.sdk`` and the
-gateway take: it passes an ``Unknown`` that collects the paths of all fields that were passed over.
+gateway take: it passes an ``UnknownFields`` that collects the paths of all fields that were passed
+over.
 """
 
 import re
@@ -36,8 +37,8 @@ from pondero.canon import (
     UnknownPart,
     decode_json,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed, Rejected
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest, Rejected
 from pondero.thinking import UNSET, Intent
 
 from . import types
@@ -76,18 +77,18 @@ class Context(Struct, frozen=True):
     dropped: tuple[str, ...] = ()
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return a request as it is meant, whatever the rules say; only nonsense is Rejected."""
-    unknown = Unknown()
+    unknown = UnknownFields()
     path = http.url.split("?")[0]
-    sent, raw = http.body, typed(http.body, dict)
+    sent, raw = http.body, decode_strict(http.body, dict)
     if predicts(path):
         raw = usual(path, raw) | {"stream": streams(path)}
         sent = encode(raw)
     asked = body(sent, unknown)
     if unknown.paths:
-        raw = Unknown().known(raw, types.LooseBody)
-    return Parsed(
+        raw = UnknownFields().strip_unknown(raw, types.LooseBody)
+    return ParsedRequest(
         request=canon(asked, raw, unknown),
         intent=intent(asked),
         show=_show(asked),
@@ -96,10 +97,10 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     )
 
 
-def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
+def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
     """Return the body as typed; raises Rejected with the first field that does not fit."""
     if unknown is None:
-        return typed(data, types.Body)
+        return decode_strict(data, types.Body)
     return _fitting(data, types.LooseBody, unknown)
 
 
@@ -131,7 +132,9 @@ def _show(body: types.Body) -> bool | None:
     return {"summarized": True, "omitted": False}.get(display or "")
 
 
-def canon(body: types.Body, raw: Mapping[str, Json], unknown: Unknown | None = None) -> Request:
+def canon(
+    body: types.Body, raw: Mapping[str, Json], unknown: UnknownFields | None = None
+) -> Request:
     """Return what is asked; ``raw`` is the same body before it was typed."""
     return Request(
         model=body.model,
@@ -155,9 +158,11 @@ def canon(body: types.Body, raw: Mapping[str, Json], unknown: Unknown | None = N
     )
 
 
-def block(raw: Raw, at: str, unknown: Unknown | None = None) -> tuple[str, types.Typed | None]:
+def block(
+    raw: Raw, at: str, unknown: UnknownFields | None = None
+) -> tuple[str, types.Typed | None]:
     """Return the type of a block, and its fields where the type is one of those we know."""
-    kind = typed(raw, types.TypeOnly, at).type
+    kind = decode_strict(raw, types.TypeOnly, at).type
     if kind in types.UNTYPED:
         return kind, None
     if unknown is not None:
@@ -168,10 +173,10 @@ def block(raw: Raw, at: str, unknown: Unknown | None = None) -> tuple[str, types
             f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected "
             f"tags: {tags}"
         )
-    return kind, typed(raw, types.TYPED[kind], f"{at}.{kind}")
+    return kind, decode_strict(raw, types.TYPED[kind], f"{at}.{kind}")
 
 
-def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed | None:
+def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.Typed | None:
     """Return a block's fields on the lenient road; None, and its path listed, for one unread."""
     try:
         if kind in types.LOOSE:
@@ -182,7 +187,7 @@ def _known_block(raw: Raw, kind: str, at: str, unknown: Unknown) -> types.Typed 
     return None
 
 
-def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
+def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
     """Return a tool: a function of the caller's, or one the service brings, as it came.
 
     A function with settings that canon has no word for is kept as it came too, and can be called
@@ -201,7 +206,7 @@ def _tool(raw: Raw, at: str, unknown: Unknown | None) -> Tool:
         return as_given
     special = given.keys() - _PLAIN_TOOL
     if unknown is None:
-        custom = typed(raw, types.CustomTool, f"{at}.custom")
+        custom = decode_strict(raw, types.CustomTool, f"{at}.custom")
         return _function(custom, given if special or "type" in given else None)
     try:
         custom = _fitting(raw, types.LooseTool, unknown, at)
@@ -249,7 +254,7 @@ def _system(system: str | list[types.TextBlock] | None) -> tuple[Text, ...]:
     return tuple(_text(each) for each in system or ())
 
 
-def _content(content: str | list[Raw], at: str, unknown: Unknown | None) -> tuple[Part, ...]:
+def _content(content: str | list[Raw], at: str, unknown: UnknownFields | None) -> tuple[Part, ...]:
     if isinstance(content, str):
         return (Text(content),)
     return tuple(
@@ -257,7 +262,7 @@ def _content(content: str | list[Raw], at: str, unknown: Unknown | None) -> tupl
     )
 
 
-def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
+def _part(raw: Raw, at: str, unknown: UnknownFields | None) -> Part:
     _, fields = block(raw, at, unknown)
     match fields:
         case types.TextBlock():
@@ -277,7 +282,7 @@ def _part(raw: Raw, at: str, unknown: Unknown | None) -> Part:
             return _own(raw, unknown)
 
 
-def _own(raw: Raw, unknown: Unknown | None) -> Text | UnknownPart:
+def _own(raw: Raw, unknown: UnknownFields | None) -> Text | UnknownPart:
     """Return a block of the service's own; on the lenient road its words, if it has any."""
     block: Json = decode(raw)
     said = words(block) if unknown is not None and isinstance(block, dict) else None
@@ -299,7 +304,7 @@ def _call(fields: types.ToolUseBlock) -> ToolCall:
     return ToolCall(fields.id, fields.name, given, seal, cache=_cache(fields.cache_control))
 
 
-def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> ToolResult:
+def _result(fields: types.ToolResultBlock, at: str, unknown: UnknownFields | None) -> ToolResult:
     content: tuple[Json, ...] = ()
     # The service puts the block's type into the paths of its refusals; a path we list has none.
     within = f"{at}.content" if unknown is not None else f"{at}.tool_result.content"
@@ -317,8 +322,8 @@ def _result(fields: types.ToolResultBlock, at: str, unknown: Unknown | None) -> 
     )
 
 
-def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | UnknownPart:
-    if typed(raw, types.TypeOnly, at).type in types.UNTYPED_RESULTS:
+def _inner(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | Image | Blob | UnknownPart:
+    if decode_strict(raw, types.TypeOnly, at).type in types.UNTYPED_RESULTS:
         return _own(raw, unknown)
     part = _part(raw, at, unknown)
     if isinstance(part, Text | Image | Blob | UnknownPart):
@@ -330,7 +335,7 @@ def _inner(raw: Raw, at: str, unknown: Unknown | None) -> Text | Image | Blob | 
 
 
 def _medium(
-    fields: types.ImageBlock | types.DocumentBlock, raw: Raw, at: str, unknown: Unknown | None
+    fields: types.ImageBlock | types.DocumentBlock, raw: Raw, at: str, unknown: UnknownFields | None
 ) -> Part:
     """Return a picture or a document; one with settings of its own is kept as it came."""
     source = fields.source
@@ -409,7 +414,7 @@ def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
 # -- JSON to types, and the refusals of what does not fit ----------------------------------------
 
 
-def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
+def decode_strict(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
     """Return the JSON as this type, or raise the refusal that names where it does not fit."""
     try:
         return decode_json(raw, kind)
@@ -419,7 +424,7 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
         raise refuse(f"The request body is not valid JSON: {error}") from None
 
 
-def _fitting(data: bytes | Raw, kind: type[T], unknown: Unknown, at: str = "") -> T:
+def _fitting(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:
     """Return the JSON as this type, without the fields that it does not have or that do not fit.
 
     Where a required field does not fit, its holder is left out, up to the whole, which is refused.
@@ -427,7 +432,7 @@ def _fitting(data: bytes | Raw, kind: type[T], unknown: Unknown, at: str = "") -
     try:
         return unknown.decode(data, kind, at=at)
     except ValidationError:
-        known = Unknown().known(decode(data), kind)
+        known = UnknownFields().strip_unknown(decode(data), kind)
     while True:
         try:
             return decode_json(encode(known), kind)

@@ -29,8 +29,8 @@ from pondero.canon import (
     Usage,
     UsageUpdate,
 )
-from pondero.dialects.citations import WebPage, restated
-from pondero.dialects.dialect import Answering
+from pondero.dialects.citations import WebPage, convert_citations
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .types import NAME
@@ -51,7 +51,7 @@ _INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
-def reply(answering: Answering[Context], answer: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], answer: Reply) -> HttpResponse:
     """Return the whole answer."""
     blocks = _Blocks(answering)
     body = {
@@ -64,7 +64,7 @@ def reply(answering: Answering[Context], answer: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -81,7 +81,7 @@ class Stream:
     part with nothing to say leaves no empty block.
     """
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._blocks = _Blocks(answering)
         self._shown = answering.shown
         self._usage = Usage()
@@ -205,7 +205,7 @@ _EMPTY: dict[str, Json] = {
 class _Blocks:
     """Parts as blocks, sealed in order: a seal may cover the blocks before it."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._written: list[Json] = []
         digest = sha256(answering.seed).hexdigest()
@@ -269,7 +269,7 @@ class _Blocks:
 
 def _text(part: Text) -> Json:
     """Return a text with its citations; None where nothing would be in it."""
-    citations = restated(part.citations, own=_is_own_citation, page=_citation)
+    citations = convert_citations(part.citations, own=_is_own_citation, page=_citation)
     if not part.text and not citations:
         return None
     block: Json = {"type": "text", "text": part.text}

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import json
 
 from pondero.canon import HttpRequest, Json
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from . import conversation, parse, types
 from .address import check_key, predicts, serves, streams, usual
 from .errors import refuse
 from .models import Family, family
-from .parse import Context, typed
+from .parse import Context, decode_strict
 from .seals import sealer
 from .thinking import check, shows, thinks
 
@@ -23,12 +23,12 @@ _VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
 _VERSIONS_IN_BODY = ("vertex-2023-10-16", "2023-06-01", "2026-10-21")
 
 
-def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     path = http.url.split("?")[0]
     _check_head(http, path)
     sent = _check_predict(http, path) if predicts(path) else http.body
-    raw: dict[str, Json] = typed(sent, dict)
+    raw: dict[str, Json] = decode_strict(sent, dict)
     body = parse.body(sent)
     row = family(body.model, http.url)
     if row is None:
@@ -43,7 +43,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
     thinking = thinks(body, row)
     dropped = _check_conversation(body, raw, row, thinks=thinking)
     seed = json.encode(raw)
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=parse.intent(body),
         thinks=thinking,
@@ -70,7 +70,7 @@ def _check_head(http: HttpRequest, path: str) -> None:
 
 def _check_predict(http: HttpRequest, path: str) -> bytes:
     """Return the usual body; refuse one that does not fit its address."""
-    body: dict[str, Json] = typed(http.body, dict)
+    body: dict[str, Json] = decode_strict(http.body, dict)
     version = body.get("anthropic_version")
     if version is None:
         raise refuse("anthropic_version: Field required")

@@ -12,7 +12,7 @@ from hashlib import blake2b, sha256
 from msgspec.json import Encoder
 
 from pondero.canon import Json, Part, Thinking, ToolCall
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 from .types import NAME
 
@@ -21,7 +21,7 @@ _MARK = b"\x08\x02\x12"  # real signatures of these days begin with CAIS
 _STABLE = Encoder(order="deterministic")
 
 
-def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Sealer:
+def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
     """Return what signs one answer to this body.
 
     Parts that have a seal of this wire keep it. Where the model's thinking is ``bound``, its
@@ -63,7 +63,7 @@ def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> 
     return b64encode(head + _digest(kind, shown, head)).decode()
 
 
-def verified(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
+def verify_signature(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
     """Return the model and the prefix a good signature was made for, or None."""
     try:
         data = b64decode(signature, validate=True)

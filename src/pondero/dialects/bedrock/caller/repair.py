@@ -27,10 +27,12 @@ _OWN = "additionalModelRequestFields"
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
-    return next(filter(None, (cured(request, each) for each in _cures(error.message))), None)
+    return next(
+        filter(None, (reapply_repair(request, each) for each in _cures(error.message))), None
+    )
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)

@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct
 
 from pondero.canon import Event, Json, ResponseHead, Started, get_decoder
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.framing import parse_payload
 
 from .parts import block
@@ -27,7 +27,7 @@ class _Whole(Metadata, kw_only=True, rename="camel"):
 _WHOLE = get_decoder(_Whole)
 
 
-def decode(_head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(_head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer."""
     whole = parse_payload(body, _WHOLE)
     answer = Answer(where.model, where.route)

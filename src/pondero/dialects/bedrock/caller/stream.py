@@ -16,7 +16,7 @@ from pondero.canon import (
     Started,
     get_decoder,
 )
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, ServiceError, Truncated
 from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse_payload
 
@@ -103,7 +103,7 @@ class Answer:
         return Seal(NAME, value, self._model, self._route)
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[AwsEvent]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[AwsEvent]:
     """Return a decoder for one streamed answer."""
     answer = _StreamedAnswer(head, where)
     return FrameStream(_Frames(answer), answer, unit=None)
@@ -133,7 +133,7 @@ class _StreamedAnswer:
     An answer that is cut between the two is whole, and its counts are unknown.
     """
 
-    def __init__(self, head: ResponseHead, where: Where) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.over = False
         self._head = head
         self._answer = Answer(where.model, where.route)

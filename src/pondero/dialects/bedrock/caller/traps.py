@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking
-from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"
@@ -38,7 +38,7 @@ class _Turn(NamedTuple):
         return [placed for placed in self.blocks if placed.kind == kind]
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of this request that the service refuses, or loses thinking at."""
     turns = _turns(sent.body)
     return [
@@ -84,13 +84,13 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _pairs(turns: list[_Turn]) -> Iterator[Trap]:
+def _pairs(turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(turns):
         before = {p.id for p in turns[number - 1].of(_CALL)} if number else set()
         after = {p.id for p in turns[number + 1].of(_RESULT)} if number + 1 < len(turns) else set()
         for placed in turn.of(_CALL):
             if placed.id not in after and placed.fields.get("type") != "server_tool_use":
-                yield Trap(
+                yield ReplayIssue(
                     code="call_unanswered",
                     path=placed.path,
                     what=f"the call {placed.id!r} has no result in the next message",
@@ -99,7 +99,7 @@ def _pairs(turns: list[_Turn]) -> Iterator[Trap]:
                 )
         for placed in turn.of(_RESULT):
             if placed.id not in before and turn.role == "user":
-                yield Trap(
+                yield ReplayIssue(
                     code="result_uncalled",
                     path=placed.path,
                     what=f"the result {placed.id!r} answers no call of the message before it",
@@ -109,10 +109,10 @@ def _pairs(turns: list[_Turn]) -> Iterator[Trap]:
                 )
 
 
-def _ids(turns: list[_Turn]) -> Iterator[Trap]:
+def _ids(turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for placed in (placed for turn in turns for placed in turn.of(_CALL)):
         if not _ID.fullmatch(placed.id):
-            yield Trap(
+            yield ReplayIssue(
                 code="bad_id",
                 path=f"{placed.path}.toolUse.toolUseId",
                 what=f"the call's id {placed.id!r} is not taken here",
@@ -122,10 +122,10 @@ def _ids(turns: list[_Turn]) -> Iterator[Trap]:
             )
 
 
-def _tools(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     used = [p for turn in turns for p in turn.blocks if p.kind in (_CALL, _RESULT)]
     if used and not sent.body.get("toolConfig"):
-        yield Trap(
+        yield ReplayIssue(
             code="tools_missing",
             path=used[0].path,
             what="there are calls in the past and no toolConfig beside them",
@@ -138,12 +138,12 @@ def _tools(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _signs(sent: Sent) -> bool:
+def _signs(sent: SentRequest) -> bool:
     """Return whether the catalog says that this model wants its thinking back."""
     return sent.facts.replay in ("tools", "required")
 
 
-def _begin(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _begin(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find a tool loop still open that does not begin with thinking, while that is enabled."""
     more = sent.body.get("additionalModelRequestFields")
     thinking = more.get("thinking") if isinstance(more, dict) else None
@@ -156,7 +156,7 @@ def _begin(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
     if first is None or first.role != "assistant" or not first.blocks:
         return
     if first.blocks[0].kind != _THOUGHT:
-        yield Trap(
+        yield ReplayIssue(
             code="thinking_missing",
             path=first.blocks[0].path,
             what=f"the open tool loop begins with {first.blocks[0].kind}",
@@ -166,13 +166,13 @@ def _begin(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         )
 
 
-def _thoughts(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _thoughts(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in turns:
         known = _signatures(sent, turn)
         for placed in turn.of(_THOUGHT):
             signature = str(placed.thought.get("signature") or "")
             if placed.thought and not signature and _signs(sent):
-                yield Trap(
+                yield ReplayIssue(
                     code="seal_missing",
                     path=placed.path,
                     what="thinking without its signature: one of a stream that was cut, or edited",
@@ -183,7 +183,7 @@ def _thoughts(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
             if (given and not _is_as_given(placed, signature, given)) or (
                 signature and known and not given and signature not in known
             ):
-                yield Trap(
+                yield ReplayIssue(
                     code="seal_changed",
                     path=f"{placed.path}.reasoningContent.reasoningText",
                     what="text and signature of this thinking did not come together in an answer",
@@ -193,7 +193,7 @@ def _thoughts(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
                 )
 
 
-def _signatures(sent: Sent, turn: _Turn) -> set[str]:
+def _signatures(sent: SentRequest, turn: _Turn) -> set[str]:
     """Return the signatures of the answer that a turn with calls is from."""
     answers = (sent.past.by_call_id(placed.id) for placed in turn.of(_CALL))
     given = next((each for each in answers if each is not None), None)
@@ -211,7 +211,7 @@ def _is_as_given(placed: _Placed, signature: str, given: EarlierAnswer) -> bool:
     return not texts or placed.thought.get("text") in texts
 
 
-def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
+def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find the first block that is bound to another beginning than it now has."""
     if sent.facts.replay != "required":
         return
@@ -219,7 +219,7 @@ def _prefix(sent: Sent, turns: list[_Turn]) -> Iterator[Trap]:
         given = sent.past.of_seal(str(placed.thought.get("signature") or ""))
         changed = _changed(given.request_body, sent.body) if given else None
         if given and changed:
-            yield Trap(
+            yield ReplayIssue(
                 code="prefix_changed",
                 path=changed,
                 what=f"the thinking at {placed.path} is bound to what stood here in exchange "

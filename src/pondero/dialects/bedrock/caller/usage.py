@@ -81,7 +81,7 @@ def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
 _VERB = re.compile(r"/converse(?:-stream)?$")
 
 
-def counting(http: HttpRequest) -> HttpRequest:
+def count_request(http: HttpRequest) -> HttpRequest:
     """Return the request that counts the tokens of another (the Bedrock sheet, section 1)."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     kept = {name: value for name, value in body.items() if name != "inferenceConfig"}

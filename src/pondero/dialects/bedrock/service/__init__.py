@@ -1,13 +1,13 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Service, Slots
+from pondero.dialects.dialect import ModelEndpoints, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, types
 
 SERVICE = Service(
-    home=types.NAME,
-    serves=address.serves,
-    model_of=address.model_of,
+    default_provider=types.NAME,
+    matches_path=address.serves,
+    requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
     accept=rules.accept,
@@ -15,14 +15,14 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
-    slots=Slots(thinking=True),
-    models=Models(
-        asks=models.asks,
-        listed=models.listed,
-        named=models.named,
-        offered=models.offered,
-        counts=models.counts,
-        counted=models.counted,
+    slots=SignatureSlots(thinking=True),
+    models=ModelEndpoints(
+        classify=models.asks,
+        write_list=models.write_list,
+        requested_model=models.requested_model,
+        write_any_list=models.write_any_list,
+        parse_count=models.counts,
+        write_count=models.write_count,
     ),
     ping=b"",
 )

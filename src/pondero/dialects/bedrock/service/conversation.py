@@ -9,7 +9,7 @@ from . import types
 from .errors import refuse, refuse_by_model
 from .models import Family, family
 from .parse import block
-from .seals import Proof, prefix, verified, verified_redacted
+from .seals import Proof, prefix, verify_redacted, verify_signature
 
 _NO_TOOLS = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 _SIGNATURE = "reasoningContent.reasoningText.signature"
@@ -173,12 +173,12 @@ def _is_sealed(fields: types.Reasoning) -> bool:
 def _proof(at: str, fields: types.Reasoning) -> Proof:
     text = fields.reasoning_text
     if text is None:
-        proof = verified_redacted(fields.redacted_content or "")
+        proof = verify_redacted(fields.redacted_content or "")
         what = "`data` in `redacted_thinking`"
     elif text.signature is None:
         raise refuse_by_model(f"{at}.thinking.signature: Field required")
     else:
-        proof = verified(text.text, text.signature)
+        proof = verify_signature(text.text, text.signature)
         what = "`signature` in `thinking`"
     if proof is None:
         raise refuse_by_model(f"{at}: Invalid {what} block")

@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .errors import refuse, request_id
-from .types import typed
+from .types import decode_strict
 
 _REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
 _VERSION = re.compile(r"(?:-preview)?(?:-\d{8})?(?:-v\d+|-1(?=:))?(?::\d+(?::\d+k)?)?")
@@ -89,29 +89,29 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
     return "tokens" if counts else None
 
 
-def listed(_http: HttpRequest, _known: Sequence[Listed], _provider: str) -> HttpResponse:
+def write_list(_http: HttpRequest, _known: Sequence[ServedModel], _provider: str) -> HttpResponse:
     """Refuse: models are not listed here."""
     raise refuse("Not Found", status=404, code="UnknownOperationException")
 
 
-def named(_http: HttpRequest) -> str | None:
+def requested_model(_http: HttpRequest) -> str | None:
     """Return None: no model is listed here."""
     return None
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
-    """Refuse, as ``listed`` does."""
-    return listed(http, known, "")
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
+    """Refuse, as ``write_list`` does."""
+    return write_list(http, known, "")
 
 
 def counts(http: HttpRequest) -> HttpRequest:
     """Return the conversation request whose tokens are to be counted."""
-    asked = typed(http.body, _Counted).input.converse
+    asked = decode_strict(http.body, _Counted).input.converse
     url = re.sub(r"/count-tokens(?=$|\?)", "/converse", http.url)
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(asked))
 
 
-def counted(tokens: int) -> HttpResponse:
+def write_count(tokens: int) -> HttpResponse:
     """Return the count in the service's shape."""
     headers = {"content-type": "application/json", "x-amzn-requestid": request_id(str(tokens))}
     return HttpResponse(200, headers, msgspec.json.encode({"inputTokens": tokens}))

@@ -36,15 +36,15 @@ from pondero.canon import (
     UnknownPart,
     convert_json,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 
 from . import makers, types
 from .address import Address, address_of
 from .errors import refuse, refuse_key, refuse_value
 from .own_blocks import words
 from .thinking import first_intent, show_of
-from .types import NAME, ONE, one_key, typed
+from .types import NAME, ONE, decode_strict, one_key
 
 _INVALID = "INVALID_JSON"  # holds the arguments of a call that are not an object
 _OWN = "additionalModelRequestFields"
@@ -84,9 +84,9 @@ class Context(Struct, frozen=True):
     signed: bool = True
 
 
-def body(data: bytes, unknown: Unknown | None = None) -> types.Body:
+def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
     """Return the typed body; its unions are typed by ``canon``, the maker's fields apart."""
-    return typed(data, types.Body, unknown=unknown)
+    return decode_strict(data, types.Body, unknown=unknown)
 
 
 def canon(
@@ -95,7 +95,7 @@ def canon(
     address: Address,
     *,
     own: makers.Own | None,
-    unknown: Unknown | None = None,
+    unknown: UnknownFields | None = None,
 ) -> Request:
     """Return what is asked; ``raw`` is the same body before it was typed."""
     reader = _Reader(unknown)
@@ -117,18 +117,18 @@ def canon(
     )
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return what a request means, whatever its model is and whatever the rules say about it."""
     address = address_of(http)
     if address is None:
         raise refuse("Not Found", status=404, code="UnknownOperationException")
-    unknown = Unknown()
-    raw: Json = typed(http.body, dict)
+    unknown = UnknownFields()
+    raw: Json = decode_strict(http.body, dict)
     read = body(http.body, unknown)
     owns = own_by_every_shape(read.additional_model_request_fields, unknown)
     claude = next((own for own in owns if isinstance(own, makers.Claude)), None)
     effort = read.output_config.effort if read.output_config else None
-    return Parsed(
+    return ParsedRequest(
         request=canon(read, raw, address, own=claude, unknown=unknown),
         intent=first_intent(owns, effort),
         show=show_of(claude),
@@ -148,17 +148,17 @@ def context_of(body: types.Body) -> Context:
 def own_fields(raw: Raw, control: str) -> makers.Own | None:
     """Return a maker's own fields, strictly; None where it is not known which there are."""
     if control == "any":
-        typed(raw, dict, _OWN)
+        decode_strict(raw, dict, _OWN)
         return None
-    return typed(raw, makers.OWN[control], _OWN)
+    return decode_strict(raw, makers.OWN[control], _OWN)
 
 
-def own_by_every_shape(raw: Raw, unknown: Unknown) -> list[makers.Own]:
+def own_by_every_shape(raw: Raw, unknown: UnknownFields) -> list[makers.Own]:
     """Return own fields by each maker's spelling that fits; which model it is is not asked.
 
     Field by field, since one that no maker has must not hide those beside it.
     """
-    given = typed(raw, dict, _OWN)
+    given = decode_strict(raw, dict, _OWN)
     fitting: dict[type[makers.Own], dict[str, Json]] = {}
     for name, value in given.items():
         shape = next((each for each in makers.SHAPES if _fits(name, value, each)), None)
@@ -173,7 +173,7 @@ def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
     if all(field.encode_name != name for field in fields_of(shape)):
         return False
     try:
-        convert_json(Unknown().known({name: value}, shape), shape)
+        convert_json(UnknownFields().strip_unknown({name: value}, shape), shape)
     except ValidationError:
         return False
     return True
@@ -183,7 +183,7 @@ def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
 
 
 def block(
-    union: types.Union, at: str, unknown: Unknown | None = None
+    union: types.Union, at: str, unknown: UnknownFields | None = None
 ) -> tuple[str, types.Typed | None]:
     """Return the kind of a block, and its fields where the kind is one of those we know."""
     kind = _kind(union, at, types.TYPED, unknown)
@@ -192,10 +192,12 @@ def block(
     if kind not in types.TYPED:
         raise refuse_key(kind, at)
     shapes = types.TYPED if unknown is None else types.LOOSE
-    return kind, typed(union[kind], shapes[kind], f"{at}.{kind}", unknown)
+    return kind, decode_strict(union[kind], shapes[kind], f"{at}.{kind}", unknown)
 
 
-def _kind(union: types.Union, at: str, kinds: Collection[str], unknown: Unknown | None) -> str:
+def _kind(
+    union: types.Union, at: str, kinds: Collection[str], unknown: UnknownFields | None
+) -> str:
     """Return the one key of a union; on the lenient road, of several the first that is known."""
     if unknown is None or len(union) < 2:
         return one_key(union, at)
@@ -207,7 +209,7 @@ def _kind(union: types.Union, at: str, kinds: Collection[str], unknown: Unknown 
 class _Reader:
     """Reads the unions of one body; with ``unknown``, leniently."""
 
-    def __init__(self, unknown: Unknown | None) -> None:
+    def __init__(self, unknown: UnknownFields | None) -> None:
         self._unknown = unknown
 
     def message(self, message: types.MessageIn, at: int) -> Message:
@@ -275,7 +277,7 @@ class _Reader:
             raise refuse_key(kind, at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
             return self._own(kind, union[kind])
-        fields = typed(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
+        fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | UnknownPart):
             raise refuse(f"{at}: a tool result holds text, JSON, images, documents and videos")
@@ -321,7 +323,7 @@ class _Reader:
                 texts.append(Text(fields))
             elif kind == "guardContent":
                 where = f"system.{at}.guardContent"
-                guarded = typed(union[kind], types.GuardContent, where, self._unknown).text
+                guarded = decode_strict(union[kind], types.GuardContent, where, self._unknown).text
                 texts.append(Text(guarded.text if guarded else ""))
             else:
                 self._pass_over(kind, f"system.{at}")
@@ -342,14 +344,20 @@ class _Reader:
             where = f"toolConfig.tools.{at}"
             kind = _kind(union, where, ("toolSpec", "systemTool", "cachePoint"), self._unknown)
             if kind == "toolSpec":
-                spec = typed(union[kind], types.ToolSpec, f"{where}.toolSpec", self._unknown)
+                spec = decode_strict(
+                    union[kind], types.ToolSpec, f"{where}.toolSpec", self._unknown
+                )
                 schema = spec.input_schema.json
                 tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
             elif kind == "systemTool":
-                named = typed(union[kind], types.OneTool, f"{where}.systemTool", self._unknown)
+                named = decode_strict(
+                    union[kind], types.OneTool, f"{where}.systemTool", self._unknown
+                )
                 tools.append(self._own_tool(kind, decode(union[kind]), named.name))
             elif kind == "cachePoint" and tools:
-                point = typed(union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown)
+                point = decode_strict(
+                    union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown
+                )
                 tools[-1] = replace(tools[-1], cache=CacheBreakpoint(point.ttl))
             elif kind == "cachePoint" or self._unknown is None:
                 self._pass_over(kind, where)
@@ -382,11 +390,13 @@ class _Reader:
         kind = _kind(common, "toolConfig.toolChoice", ("auto", "any", "tool"), self._unknown)
         at = f"toolConfig.toolChoice.{kind}"
         if kind == "tool":
-            return ToolChoice("tool", typed(common[kind], types.OneTool, at, self._unknown).name)
+            return ToolChoice(
+                "tool", decode_strict(common[kind], types.OneTool, at, self._unknown).name
+            )
         if kind not in ("auto", "any"):
             self._pass_over(kind, "toolConfig.toolChoice")
             return None
-        typed(common[kind], types.Empty, at, self._unknown)
+        decode_strict(common[kind], types.Empty, at, self._unknown)
         return ToolChoice("auto" if kind == "auto" else "required")
 
 

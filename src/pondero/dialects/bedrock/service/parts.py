@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from msgspec.json import encode
 
 from pondero.canon import Image, Json, Part, Text, Thinking, ToolCall, UnknownPart
-from pondero.dialects.citations import WebPage, restated
-from pondero.dialects.dialect import Answering
+from pondero.dialects.citations import WebPage, convert_citations
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .types import NAME
@@ -27,7 +27,7 @@ _INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser 
 class BlockWriter:
     """Writes the blocks of one answer."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._written: list[Json] = []
 
@@ -107,7 +107,7 @@ def call_start(fields: Json) -> Frame:
 
 def _text(part: Text) -> Json:
     """Return a text with its citations; None where nothing would be in it."""
-    citations = restated(part.citations, own=_is_own_citation, page=_citation)
+    citations = convert_citations(part.citations, own=_is_own_citation, page=_citation)
     if citations:
         content = [{"text": part.text}] if part.text else []
         return {"citationsContent": {"content": content, "citations": citations}}

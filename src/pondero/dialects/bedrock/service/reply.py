@@ -20,7 +20,7 @@ from pondero.canon import (
     ToolDelta,
     Usage,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 from pondero.framing import write_aws_event
 
 from .errors import request_id
@@ -44,7 +44,7 @@ _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _DETAILS = "/usage/output_tokens_details"
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     writer = BlockWriter(answering)
     content = [block for part in reply.message.parts for block in writer.blocks(part)]
@@ -58,7 +58,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -71,7 +71,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events in, frames out. Text and thinking have no start of their own; a call has one."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._writer = BlockWriter(answering)
         self._begun: dict[int, int] = {}  # the place of each part that has a block
@@ -168,7 +168,7 @@ class Stream:
         return end + self._frame("metadata", told)
 
 
-def _id(answering: Answering[Context]) -> str:
+def _id(answering: ReplyContext[Context]) -> str:
     return request_id(answering.seed)
 
 

@@ -7,7 +7,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from pondero.canon import HttpRequest, Json, ToolChoice
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from . import conversation, makers, parse, types
 from .address import address_of
@@ -25,7 +25,7 @@ _BINDING = "thinking-binding-controls-"
 _GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
 
 
-def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected with the service's status and body."""
     _check_auth(http)
     address = address_of(http)
@@ -34,7 +34,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
     row = family(address.model)
     if row is None:
         raise refuse("The provided model identifier is invalid.")
-    raw: Json = types.typed(http.body, dict)
+    raw: Json = types.decode_strict(http.body, dict)
     body = parse.body(http.body)
     own = parse.own_fields(body.additional_model_request_fields, row.control)
     if _GOVCLOUD.match(address.model) or ".us-gov-" in (urlsplit(http.url).hostname or ""):
@@ -44,7 +44,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:
     wanted = wish(body, own, row, forced=choice.forced)
     _check_choice(choice.name, [tool.name for tool in request.tools])
     _check_conversation(body, raw, own, row)
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=wanted.intent,
         thinks=wanted.thinks,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.json import Encoder
 
 from pondero.canon import Json, Part, Thinking
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 from .types import NAME
 
@@ -30,7 +30,7 @@ class Proof(NamedTuple):
     prefix: bytes
 
 
-def sealer(model: str, bound_to: Json | None) -> Sealer:
+def sealer(model: str, bound_to: Json | None) -> Signer:
     """Return the sealer of one answer; ``bound_to`` is the body that signatures are bound to."""
 
     def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
@@ -40,7 +40,7 @@ def sealer(model: str, bound_to: Json | None) -> Sealer:
             return part.seal.value
         start = UNBOUND if bound_to is None else _beginning(bound_to, before)
         made = sign(shown, model=model, thought=f"{len(before)} {part.text}", prefix=start)
-        return redacted(made) if part.redacted else made
+        return make_redacted(made) if part.redacted else made
 
     return seal
 
@@ -60,7 +60,7 @@ def sign(shown: str, *, model: str, thought: str, prefix: bytes) -> str:
     return b64encode(head + _digest(shown, head)).decode()
 
 
-def verified(shown: str, signature: str) -> Proof | None:
+def verify_signature(shown: str, signature: str) -> Proof | None:
     """Return what a good signature was made for, or None."""
     data = _bytes(signature)
     size = len(_MARK) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
@@ -70,14 +70,14 @@ def verified(shown: str, signature: str) -> Proof | None:
     return Proof(head[4:-32].decode("utf-8", "replace"), head[-16:])
 
 
-def redacted(signature: str) -> str:
+def make_redacted(signature: str) -> str:
     """Return redacted content: the signature, which is base64, in base64 once more."""
     return b64encode(signature.encode()).decode()
 
 
-def verified_redacted(content: str) -> Proof | None:
+def verify_redacted(content: str) -> Proof | None:
     """Return what redacted content was made for; None where it is not the service's."""
-    return verified("", _bytes(content).decode("ascii", "replace"))
+    return verify_signature("", _bytes(content).decode("ascii", "replace"))
 
 
 def prefix(system: Json, tools: Json, messages: Json) -> bytes:

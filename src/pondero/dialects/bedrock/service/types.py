@@ -12,7 +12,7 @@ from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
 from pondero.canon import Json, ToolKind, decode_json
-from pondero.dialects.bodies import Unknown, unchecked
+from pondero.dialects.bodies import UnknownFields, make_lenient_type
 from pondero.dialects.dialect import Rejected
 
 from .errors import refuse, refuse_key, refuse_value
@@ -308,7 +308,9 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 _INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
 
 
-def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None = None) -> T:
+def decode_strict(
+    raw: bytes | Raw, kind: type[T], at: str = "", unknown: UnknownFields | None = None
+) -> T:
     """Return the JSON as this type, or raise the refusal that says where it does not fit.
 
     With ``unknown``, fields that the type does not have are left out and listed there, and
@@ -324,8 +326,8 @@ def typed(raw: bytes | Raw, kind: type[T], at: str = "", unknown: Unknown | None
             f"The request body is not valid JSON: {error}", code="SerializationException"
         ) from None
     try:
-        known = unknown.known(decode(raw), kind, at=at)
-        read: T = decode_json(encode(known), unchecked(kind))
+        known = unknown.strip_unknown(decode(raw), kind, at=at)
+        read: T = decode_json(encode(known), make_lenient_type(kind))
     except ValidationError as error:
         raise _misfit(str(error), at) from None
     return read

@@ -57,7 +57,7 @@ class Call(Struct, gc=False):
     function: Function | None = None
 
 
-class Told(Struct, gc=False):
+class StreamedMessage(Struct, gc=False):
     """A message, or an event's piece of one: an event has one thing where a message has a list."""
 
     content: Piece | list[Piece] | str | None = None
@@ -69,7 +69,7 @@ class Told(Struct, gc=False):
 class Delta(Struct, gc=False):
     """The news of an event."""
 
-    message: Told | None = None
+    message: StreamedMessage | None = None
     finish_reason: str | None = None
     usage: Json = None
     error: str | None = None
@@ -88,7 +88,7 @@ class Frame(Struct, gc=False):
 class Body(Struct, gc=False):
     """A whole answer; where ``message`` is a string, it is an error's."""
 
-    message: Told | str | None = None
+    message: StreamedMessage | str | None = None
     id: str | None = None
     finish_reason: str | None = None
     usage: Json = None

@@ -1,12 +1,12 @@
 """Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 from pondero.canon import Event, Json, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 from pondero.framing import parse_payload
 
 from .errors import error
-from .parts import BODIES, Answer, Body, Told, raw_part
+from .parts import BODIES, Answer, Body, StreamedMessage, raw_part
 from .stream import stream
 
 _EVENTS = frozenset(
@@ -18,7 +18,7 @@ _EVENTS = frozenset(
 )
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer; the body may also be a finished stream."""
     if body.lstrip().startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)
@@ -49,7 +49,7 @@ def recognises(raw: Json, **_: bool) -> int:
     return 45 if told and len(raw) == 2 else 0
 
 
-def _take(message: Told, answer: Answer, body: bytes, events: list[Event]) -> None:
+def _take(message: StreamedMessage, answer: Answer, body: bytes, events: list[Event]) -> None:
     """Take a whole message: thinking and text, the plan, the calls."""
     content, calls = message.content, message.tool_calls
     for citation in message.citations if isinstance(message.citations, list) else ():

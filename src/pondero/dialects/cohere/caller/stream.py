@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse_payload
 
@@ -14,7 +14,7 @@ _decode = FRAMES.decode
 _NO_DELTA = Delta()
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, Answer(where.model, where.route)))
 

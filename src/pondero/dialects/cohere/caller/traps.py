@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from pondero.canon import Json
-from pondero.dialects.dialect import Sent, Trap
+from pondero.dialects.dialect import ReplayIssue, SentRequest
 
 _Placed = tuple[str, Mapping[str, Json]]
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places in this request's past that are refused."""
     messages = list(_objects(sent.body.get("messages"), "messages"))
     return [*_shapes(messages), *_pairs(messages)]
@@ -31,12 +31,12 @@ def _calls(placed: _Placed) -> list[_Placed]:
     return list(_objects(message.get("tool_calls"), f"{path}.tool_calls"))
 
 
-def _shapes(messages: list[_Placed]) -> Iterator[Trap]:
+def _shapes(messages: list[_Placed]) -> Iterator[ReplayIssue]:
     for path, message in messages:
         if message.get("role") != "assistant":
             continue
         if not message.get("content") and not message.get("tool_calls"):
-            yield Trap(
+            yield ReplayIssue(
                 code="message_empty",
                 path=path,
                 what="a message of the assistant's that says nothing and calls nothing",
@@ -46,7 +46,7 @@ def _shapes(messages: list[_Placed]) -> Iterator[Trap]:
         for at, call in _calls((path, message)):
             function = call.get("function")
             if isinstance(function, dict) and isinstance(function.get("arguments"), dict):
-                yield Trap(
+                yield ReplayIssue(
                     code="arguments_not_text",
                     path=f"{at}.function.arguments",
                     what="the arguments of a call are an object, not JSON text",
@@ -55,14 +55,14 @@ def _shapes(messages: list[_Placed]) -> Iterator[Trap]:
                 )
 
 
-def _pairs(messages: list[_Placed]) -> Iterator[Trap]:
+def _pairs(messages: list[_Placed]) -> Iterator[ReplayIssue]:
     called: set[str] = set()
     for placed in messages:
         path, message = placed
         called |= {str(call.get("id")) for _, call in _calls(placed)}
         id = str(message.get("tool_call_id"))
         if message.get("role") == "tool" and id not in called:
-            yield Trap(
+            yield ReplayIssue(
                 code="result_uncalled",
                 path=path,
                 what=f"the result {id!r} answers no call before it",

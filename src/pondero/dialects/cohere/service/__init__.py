@@ -1,14 +1,14 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Models, Service
+from pondero.dialects.dialect import ModelEndpoints, Service
 
 from . import errors, models, parse, reply, rules
 
 SERVICE = Service(
-    home=models.HOME,
-    serves=parse.serves,
-    model_of=bodies.model_of,
+    default_provider=models.HOME,
+    matches_path=parse.serves,
+    requested_model=bodies.model_of,
     with_model=bodies.with_model,
     parse=parse.parse,
     accept=rules.accept,
@@ -16,11 +16,11 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
-    models=Models(
-        asks=models.asks,
-        listed=models.listed,
-        named=models.named,
-        offered=models.offered,
+    models=ModelEndpoints(
+        classify=models.asks,
+        write_list=models.write_list,
+        requested_model=models.requested_model,
+        write_any_list=models.write_any_list,
     ),
     own_headers=frozenset({models.SDK}),
 )

@@ -38,7 +38,7 @@ def invalid(why: str) -> NoReturn:
     refuse(f"invalid request: {why}")
 
 
-def mistyped(found: msgspec.ValidationError) -> NoReturn:
+def reject_types(found: msgspec.ValidationError) -> NoReturn:
     """Raise the refusal of a request that does not fit the types."""
     why = str(found)
     unknown = _UNKNOWN.search(why)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .errors import refuse
 
@@ -63,22 +63,22 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
     return "models" if http.method == "GET" and ours else None
 
 
-def named(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked for; None where the list is."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], _provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) -> HttpResponse:
     """Return the list, or the one model that is asked for; or raise Rejected."""
     check_key(http)
-    return offered(http, [each for each in known if table().model(each.name) is not None])
+    return write_any_list(http, [each for each in known if table().model(each.name) is not None])
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return the list of any models, or the one that is asked for; or raise Rejected."""
     models = {each.name: _model(each) for each in known}
-    if (name := named(http)) is None:
+    if (name := requested_model(http)) is None:
         return _said({"models": list(models.values()), "next_page_token": ""})
     if name not in models:
         refuse(f"model '{name}' not found", status=404)
@@ -94,7 +94,7 @@ def check_key(http: HttpRequest) -> None:
         refuse("invalid api token", status=401)
 
 
-def _model(facts: Listed) -> Json:
+def _model(facts: ServedModel) -> Json:
     return {
         "name": facts.name,
         "endpoints": ["chat"],

@@ -32,12 +32,12 @@ from pondero.canon import (
     convert_json,
     dump_json,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
 from . import types
-from .errors import invalid, mistyped
+from .errors import invalid, reject_types
 from .types import NAME
 
 CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
@@ -66,15 +66,15 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def parse(http: HttpRequest) -> Parsed[None]:
+def parse(http: HttpRequest) -> ParsedRequest[None]:
     """Return what a request means, by no rules; raises Rejected where it cannot be read."""
     raw, kept = _kept(json_value(http.body))
-    unknown = Unknown()
+    unknown = UnknownFields()
     unknown.paths += kept
     read = body(raw, unknown)
     if read.tool_choice is not None and read.tool_choice.upper() not in CHOICES:
         unknown.paths.append("tool_choice")
-    return Parsed(
+    return ParsedRequest(
         request=canon(read, raw, kept),
         intent=intent_of(read.thinking),
         unknown=tuple(unknown.paths),
@@ -90,14 +90,14 @@ def json_value(data: bytes) -> Json:
         invalid("the body is not JSON")
 
 
-def body(raw: Json, unknown: Unknown | None = None) -> types.Body:
+def body(raw: Json, unknown: UnknownFields | None = None) -> types.Body:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
     try:
         if unknown is None:
             return convert_json(raw, types.Body)
         return unknown.convert(raw, types.LooseBody)
     except msgspec.ValidationError as error:
-        mistyped(error)
+        reject_types(error)
 
 
 def intent_of(asked: types.Thinking | None) -> Intent:

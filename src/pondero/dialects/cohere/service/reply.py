@@ -23,8 +23,8 @@ from pondero.canon import (
     Usage,
     dump_json,
 )
-from pondero.dialects.citations import WebPage, restated
-from pondero.dialects.dialect import Answering
+from pondero.dialects.citations import WebPage, convert_citations
+from pondero.dialects.dialect import ReplyContext
 
 _REASONS = {
     "length": "MAX_TOKENS",
@@ -35,7 +35,7 @@ _REASONS = {
 }
 
 
-def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[None], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     message: dict[str, Json] = {"role": "assistant"}
@@ -57,7 +57,7 @@ def reply(answering: Answering[None], reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, dump_json(body).encode())
 
 
-def stream(answering: Answering[None]) -> "Stream":
+def stream(answering: ReplyContext[None]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -70,7 +70,7 @@ def call_id(digest: str) -> str:
 class Stream:
     """Our events to the service's; contents and calls are numbered apart."""
 
-    def __init__(self, answering: Answering[None]) -> None:
+    def __init__(self, answering: ReplyContext[None]) -> None:
         self._answering = answering
         self._contents = self._calls = 0
         self._told: set[int] = set()  # parts that had a delta
@@ -217,7 +217,7 @@ def _citations(part: Text) -> list[Json]:
         source = {"type": "document", "id": found.url, "document": document}
         return {"start": 0, "end": len(part.text), "text": part.text, "sources": [source]}
 
-    return restated(part.citations, own=_is_own, page=page)
+    return convert_citations(part.citations, own=_is_own, page=page)
 
 
 def _is_own(citation: Json) -> bool:
@@ -248,6 +248,6 @@ def _counts(usage: Usage) -> Json:
     return said
 
 
-def _id(answering: Answering[None]) -> str:
+def _id(answering: ReplyContext[None]) -> str:
     digest = hashlib.blake2b(answering.seed, digest_size=16).digest()
     return str(uuid.UUID(bytes=digest, version=4))

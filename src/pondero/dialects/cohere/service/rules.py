@@ -3,7 +3,7 @@
 import msgspec
 
 from pondero.canon import HttpRequest
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from . import types
 from .errors import invalid, refuse
@@ -11,7 +11,7 @@ from .models import Model, check_key, table
 from .parse import CHOICES, body, canon, image_of, intent_of, json_value, serves
 
 
-def accept(http: HttpRequest, _provider: str) -> Accepted[None]:
+def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[None]:
     """Return what was asked, or raise Rejected in the service's own words."""
     _check_door(http)
     raw = json_value(http.body)
@@ -27,7 +27,7 @@ def accept(http: HttpRequest, _provider: str) -> Accepted[None]:
     _check_dependent_fields(read)
     _check_messages(read.messages, model)
     request = canon(read, raw)
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=intent_of(read.thinking),
         thinks=thinks,

@@ -108,11 +108,11 @@ class Chunk(Struct, rename="camel", gc=False):
 
 _CHUNKS = get_decoder(Chunk)
 _ANYTHING: "msgspec.json.Decoder[Json]" = msgspec.json.Decoder()
-# Raises UNREADABLE; then ``parsed`` tries again.
+# Raises UNREADABLE; then ``parse_chunk`` tries again.
 decode_chunk: Callable[[bytes | str], Chunk] = _CHUNKS.decode
 
 
-def parsed(frame: bytes) -> Chunk | None:
+def parse_chunk(frame: bytes) -> Chunk | None:
     """Return a chunk, None for ``[DONE]`` (some proxies add it); raises Malformed."""
     try:
         chunk = decode_chunk(frame)

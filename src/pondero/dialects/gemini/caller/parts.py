@@ -37,7 +37,7 @@ from pondero.canon import (
 from pondero.errors import Malformed, Truncated
 
 from .chunks import Arguments, Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
-from .usage import merged, usage
+from .usage import merge_usage, usage
 
 NAME = "gemini"
 _EXTRAS = {
@@ -100,7 +100,7 @@ class Answer:
         if self._started is None or chunk.prompt_feedback is not None:
             self._begin(chunk, events)
         if chunk.usage_metadata is not None:
-            self._counts = merged(self._counts, chunk.usage_metadata)
+            self._counts = merge_usage(self._counts, chunk.usage_metadata)
         for candidate in chunk.candidates or ():
             if candidate.index:
                 continue  # a second answer; ours is the first

@@ -28,10 +28,14 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
     if _REFUSED.search(error.message):
         return _without_seals(request, SavedRepair("unseal"))
-    return cured(request, SavedRepair("hide thoughts")) if _NAMED.search(error.message) else None
+    return (
+        reapply_repair(request, SavedRepair("hide thoughts"))
+        if _NAMED.search(error.message)
+        else None
+    )
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, cure)

@@ -3,11 +3,11 @@
 import msgspec
 
 from pondero.canon import Event, Finished, Json, ResponseHead, Started, Usage, get_decoder
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 from pondero.framing import parse_payload
 
-from .chunks import parsed
+from .chunks import parse_chunk
 from .errors import from_error
 from .parts import Answer
 from .stream import stream
@@ -15,7 +15,7 @@ from .stream import stream
 _ELEMENTS = get_decoder(list[msgspec.Raw])
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer; the body may also be a finished stream."""
     start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"data:", b":", b"event:")):
@@ -24,7 +24,7 @@ def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     answer = Answer(where.model, where.route)
     events: list[Event] = []
     for frame in _elements(start):
-        chunk = parsed(frame)
+        chunk = parse_chunk(frame)
         if chunk is None:
             continue
         if chunk.error is not None:

@@ -1,18 +1,18 @@
 """Reads a streamed answer into events: server-sent events, a JSON array, or one object a line."""
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameReader, FrameStream, JsonArrayReader, SseReader
 
-from .chunks import Chunk, decode_chunk, parsed
+from .chunks import Chunk, decode_chunk, parse_chunk
 from .errors import from_error
 from .parts import Answer
 
 _BOM = b"\xef\xbb\xbf"
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     frames = _Frames()
     reading = _Reading(head, Answer(where.model, where.route), frames)
@@ -76,7 +76,7 @@ class _Reading:
             try:
                 chunk = decode_chunk(frame)
             except UNREADABLE:
-                chunk = parsed(frame)
+                chunk = parse_chunk(frame)
             if chunk is None:
                 continue
             if chunk.response is not None:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pondero.canon import Json, ToolResult
-from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _CALL = ("functionCall", "function_call")
@@ -59,7 +59,7 @@ class _Content(NamedTuple):
         return not self.is_model and not self.results
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places in this request's past that are refused, or lose thinking."""
     contents = _contents(sent.body)
     return [
@@ -100,11 +100,11 @@ def _contents(body: Mapping[str, Json]) -> list[_Content]:
     return found
 
 
-def _misplaced(contents: list[_Content]) -> Iterator[Trap]:
+def _misplaced(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.calls):
         call = placed.call or {}
         if field := next((name for name in _SIGNATURE if name in call), None):
-            yield Trap(
+            yield ReplayIssue(
                 code="seal_misplaced",
                 path=f"{placed.path}.functionCall.{field}",
                 what="the signature stands inside the function call",
@@ -113,7 +113,7 @@ def _misplaced(contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _unsigned(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
+def _unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     """Find steps of the current turn whose first call is not signed."""
     if sent.facts.replay not in ("tools", "required"):
         yield from _lost(sent, contents)
@@ -126,7 +126,7 @@ def _unsigned(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
         split = contents[number - 1].is_model and bool(contents[number - 1].calls)
         name = (first.call or {}).get("name")
         given = _answer(sent, first)
-        yield Trap(
+        yield ReplayIssue(
             code="calls_split" if split else "call_unsealed",
             path=first.path,
             what=(
@@ -144,7 +144,7 @@ def _unsigned(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
         )
 
 
-def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
+def _lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     for content in contents:
         first = next(iter(content.calls), None)
         given = _answer(sent, first) if first and not first.signature else None
@@ -154,7 +154,7 @@ def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
             and _had_signature(given)
             and not any(p.signature for p in content.parts)
         ):
-            yield Trap(
+            yield ReplayIssue(
                 code="thinking_lost",
                 path=first.path,
                 what=f"the signature that exchange {given.number} gave is not sent back",
@@ -164,7 +164,7 @@ def _lost(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _answer(sent: Sent, placed: _Placed) -> EarlierAnswer | None:
+def _answer(sent: SentRequest, placed: _Placed) -> EarlierAnswer | None:
     """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
     if isinstance(id := call.get("id"), str) and (given := sent.past.by_call_id(id)):
@@ -189,10 +189,10 @@ def _from(given: EarlierAnswer | None) -> str:
     return f"; exchange {given.number} gave one"
 
 
-def _alone(contents: list[_Content]) -> Iterator[Trap]:
+def _alone(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.parts):
         if placed.signature and not set(placed.part) - _NO_DATA:
-            yield Trap(
+            yield ReplayIssue(
                 code="seal_alone",
                 path=placed.path,
                 what="a part that holds a signature and nothing else",
@@ -201,10 +201,10 @@ def _alone(contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _empty(contents: list[_Content]) -> Iterator[Trap]:
+def _empty(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for content in contents:
         if not content.parts:
-            yield Trap(
+            yield ReplayIssue(
                 code="message_empty",
                 path=content.path,
                 what="a content without parts, perhaps because its thoughts were taken out",
@@ -213,7 +213,7 @@ def _empty(contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _pairs(contents: list[_Content]) -> Iterator[Trap]:
+def _pairs(contents: list[_Content]) -> Iterator[ReplayIssue]:
     """Find results that do not go with the calls before them; neighbours of one role are one."""
     owed = 0
     for is_model, turn in groupby(contents, key=lambda content: content.is_model):
@@ -223,7 +223,7 @@ def _pairs(contents: list[_Content]) -> Iterator[Trap]:
             continue
         results = [placed for content in turns for placed in content.results]
         if results and len(results) != owed:
-            yield Trap(
+            yield ReplayIssue(
                 code="result_uncalled" if len(results) > owed else "call_unanswered",
                 path=results[0].path,
                 what=f"{len(results)} results after {owed} calls",
@@ -233,11 +233,11 @@ def _pairs(contents: list[_Content]) -> Iterator[Trap]:
             )
 
 
-def _signatures(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
+def _signatures(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.parts if placed.signature):
         given = sent.past.of_seal(placed.signature)
         if given is not None and given.provider != sent.provider:
-            yield Trap(
+            yield ReplayIssue(
                 code="seal_foreign",
                 path=placed.path,
                 what=f"this signature was made by {given.provider} (exchange {given.number})",
@@ -245,7 +245,7 @@ def _signatures(sent: Sent, contents: list[_Content]) -> Iterator[Trap]:
                 cure=f'send "{_PLACEHOLDERS[0]}" on the first call of a step instead',
             )
         elif given is None and not _is_base64(placed.signature):
-            yield Trap(
+            yield ReplayIssue(
                 code="seal_broken",
                 path=placed.path,
                 what="the signature is not base64: it was cut or written anew",

@@ -15,7 +15,7 @@ from pondero.canon import HttpRequest, Json, Usage
 from .chunks import Counts
 
 
-def merged(known: Counts | None, counts: Counts) -> Counts:
+def merge_usage(known: Counts | None, counts: Counts) -> Counts:
     """Return the newer snapshot, its gaps filled from what was known.
 
     A snapshot that adds up to its own total is complete; only the cached tokens, which are in no
@@ -74,7 +74,7 @@ _VERB = re.compile(r":(?:streamGenerateContent|generateContent)(\?alt=sse)?$")
 _NAMED = re.compile(r"models/[^/:?]+")
 
 
-def counting(http: HttpRequest) -> HttpRequest:
+def count_request(http: HttpRequest) -> HttpRequest:
     """Return the request that counts the tokens of another: it stands whole inside of it."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     named = _NAMED.search(http.url)

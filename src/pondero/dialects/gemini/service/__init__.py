@@ -1,13 +1,13 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Passing, Service, Slots
+from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules
 
 SERVICE = Service(
-    home=models.HOME,
-    serves=address.serves,
-    model_of=address.model_of,
+    default_provider=models.HOME,
+    matches_path=address.serves,
+    requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
     accept=rules.accept,
@@ -15,19 +15,19 @@ SERVICE = Service(
     stream=reply.stream,
     error=errors.error,
     call_id=reply.call_id,
-    slots=Slots(call="end", text=True, forgets=True),
+    slots=SignatureSlots(call="end", text=True, may_lose_thinking=True),
     own_headers=frozenset({"x-goog-api-key"}),
-    filtered=reply.FILTERED,
-    bad_key=errors.BAD_KEY,
-    models=Models(
-        asks=models.asks,
-        listed=models.listed,
-        named=models.named,
-        offered=models.offered,
-        counts=models.counts,
-        counted=models.counted,
+    filter_reasons=reply.FILTERED,
+    bad_key_errors=errors.BAD_KEY,
+    models=ModelEndpoints(
+        classify=models.asks,
+        write_list=models.write_list,
+        requested_model=models.requested_model,
+        write_any_list=models.write_any_list,
+        parse_count=models.counts,
+        write_count=models.write_count,
     ),
-    shows=False,
+    shows_thinking=False,
     ping=b"\r\n",  # google-genai takes a comment for an answer, and that of JavaScript stops there
-    passing=Passing(model_at=(("modelVersion",),)),
+    passthrough=PassthroughRules(model_at=(("modelVersion",),)),
 )

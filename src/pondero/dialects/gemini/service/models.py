@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .address import COUNT, authorise
 from .errors import JSON, Surface, pretty
@@ -106,13 +106,13 @@ def counts(http: HttpRequest) -> HttpRequest:
     return msgspec.structs.replace(http, body=msgspec.json.encode(body))
 
 
-def counted(tokens: int) -> HttpResponse:
+def write_count(tokens: int) -> HttpResponse:
     """Return the answer to countTokens."""
     details = [{"modality": "TEXT", "tokenCount": tokens}]
     return _said({"totalTokens": tokens, "promptTokensDetails": details})
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
     """Return a page of the list, or the one model that the address names; or raise Rejected."""
     surface = table().surface(provider)
     parts = urlsplit(http.url)
@@ -126,13 +126,13 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     return _found(http, rows, surface)
 
 
-def named(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that the address names; None where it is the list's."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return a page of any models, or the one that the address names; or raise Rejected."""
     rows = {
         each.name: _model(each, max_output=each.max_output, thinks=each.thinks) for each in known
@@ -141,7 +141,7 @@ def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
 
 
 def _found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
-    if (name := named(http)) is None:
+    if (name := requested_model(http)) is None:
         return _said(_page(list(rows.values()), http))
     if name in rows:
         return _said(rows[name])
@@ -159,7 +159,7 @@ def _page(every: list[Json], http: HttpRequest) -> Json:
     return {"models": every[start:end], **more}
 
 
-def _model(facts: Listed, *, max_output: int | None, thinks: bool) -> Json:
+def _model(facts: ServedModel, *, max_output: int | None, thinks: bool) -> Json:
     said = {
         "name": f"models/{facts.name}",
         "version": "001",

@@ -32,8 +32,8 @@ from pondero.canon import (
     UnknownPart,
     dump_json,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent, Kind
 
 from . import types
@@ -72,17 +72,17 @@ class Context(Struct, frozen=True):
     wrapped: bool = False
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return what a request means, by no rules; raises Rejected where it cannot be read."""
     surface = table().surface(HOME)
     address = address_of(http)
     if address is None:
         raise surface.refused("no_address")
-    model, raw = named(json_object(http.body, surface), address, surface)
-    unknown = Unknown()
+    model, raw = split_model(json_object(http.body, surface), address, surface)
+    unknown = UnknownFields()
     read = body(raw, surface, unknown)
     thinking = read.generation_config.thinking_config
-    return Parsed(
+    return ParsedRequest(
         request=canon(read, model=model, stream=address.streams, lenient=True),
         intent=intent_of(thinking),
         show=thinking.include_thoughts,
@@ -107,7 +107,9 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     return raw
 
 
-def named(raw: dict[str, Json], address: Address, surface: Surface) -> tuple[str, dict[str, Json]]:
+def split_model(
+    raw: dict[str, Json], address: Address, surface: Surface
+) -> tuple[str, dict[str, Json]]:
     """Return the model's name and the request; Cloud Code Assist has both in the body."""
     if address.model is not None:
         return address.model, raw
@@ -118,7 +120,7 @@ def named(raw: dict[str, Json], address: Address, surface: Surface) -> tuple[str
 
 
 def body(
-    raw: dict[str, Json], surface: Surface, unknown: Unknown | None = None
+    raw: dict[str, Json], surface: Surface, unknown: UnknownFields | None = None
 ) -> types.GenerateContentRequest:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
     reader = Reader(unknown)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json
-from pondero.dialects.bodies import Unknown
+from pondero.dialects.bodies import UnknownFields
 
 from .types import Base64, Schema, Wire
 
@@ -47,7 +47,7 @@ class Reader:
     paths of all the rest go there, and a signature may be any string.
     """
 
-    def __init__(self, unknown: Unknown | None = None) -> None:
+    def __init__(self, unknown: UnknownFields | None = None) -> None:
         self.violations: list[Violation] = []
         self._unknown = unknown
 

@@ -23,7 +23,7 @@ from pondero.canon import (
     Usage,
     UsageUpdate,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .errors import JSON, pretty
 from .parse import Context
@@ -34,7 +34,7 @@ FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 _HOLE = "\x00"  # in no name of a model and in no id
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     told: list[Json] = []
     last = reply.message.parts[-1] if reply.message.parts else None
@@ -62,7 +62,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -81,7 +81,7 @@ class Stream:
     end stands on an empty piece after it, and so does the seal of an answer that ends in text.
     """
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._started = Started()
         self._usage = Usage()
@@ -219,7 +219,7 @@ class Stream:
 
 
 def _answer(
-    answering: Answering[Context], started: Started, parts: list[Json], usage: Usage
+    answering: ReplyContext[Context], started: Started, parts: list[Json], usage: Usage
 ) -> dict[str, Json]:
     content: dict[str, Json] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
     answer: dict[str, Json] = {"candidates": [{"content": content, "index": 0}]}
@@ -231,7 +231,7 @@ def _answer(
 
 
 def _ended(
-    answering: Answering[Context],
+    answering: ReplyContext[Context],
     answer: dict[str, Json],
     finished: Finished,
     *,
@@ -251,7 +251,7 @@ def _ended(
     return _wrapped(answering, answer)
 
 
-def _wrapped(answering: Answering[Context], answer: dict[str, Json]) -> dict[str, Json]:
+def _wrapped(answering: ReplyContext[Context], answer: dict[str, Json]) -> dict[str, Json]:
     return (
         {"response": answer, "traceId": answer["responseId"]}
         if answering.context.wrapped
@@ -259,12 +259,12 @@ def _wrapped(answering: Answering[Context], answer: dict[str, Json]) -> dict[str
     )
 
 
-def _signature(answering: Answering[Context], part: Part, before: list[Json]) -> Json:
+def _signature(answering: ReplyContext[Context], part: Part, before: list[Json]) -> Json:
     text = part.text if isinstance(part, Text | Thinking) else ""
     return answering.seal(part, text, before)
 
 
-def _at_end(answering: Answering[Context], last: Part | None, said: list[Json]) -> Json:
+def _at_end(answering: ReplyContext[Context], last: Part | None, said: list[Json]) -> Json:
     """Return the signature that an answer ends with; None unless it ends in unsigned text."""
     if not isinstance(last, Text) or not last.text or not said:
         return None
@@ -273,6 +273,6 @@ def _at_end(answering: Answering[Context], last: Part | None, said: list[Json]) 
     return answering.seal(last, "", said)
 
 
-def _response_id(answering: Answering[Context]) -> str:
+def _response_id(answering: ReplyContext[Context]) -> str:
     digest = hashlib.blake2b(answering.seed, digest_size=16).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()

@@ -6,13 +6,13 @@ from itertools import groupby
 import msgspec
 
 from pondero.canon import HttpRequest
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from .address import address_of, authorise
 from .errors import Surface
 from .models import Model, table
-from .parse import Context, body, canon, context_of, intent_of, json_object, named
-from .seals import sealer, verified
+from .parse import Context, body, canon, context_of, intent_of, json_object, split_model
+from .seals import sealer, verify_signature
 from .types import (
     Content,
     GenerateContentRequest,
@@ -38,14 +38,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _ROLES = ("", "user", "model", "function")
 
 
-def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected in the service's own words."""
     surface = table().surface(provider)
     address = address_of(http)
     if address is None:
         raise surface.refused("no_address")
     authorise(http.headers, address.key, surface)
-    name, raw = named(json_object(http.body, surface), address, surface)
+    name, raw = split_model(json_object(http.body, surface), address, surface)
     if re.search(r"[^\w.@-]", name):
         raise surface.refused("bad_model")
     model = table().model(name, provider=provider)
@@ -56,7 +56,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
     read = body(raw, surface)
     thinks = _check(read, model, surface, provider=provider, counted=address.counts)
     thinking = read.generation_config.thinking_config
-    return Accepted(
+    return AcceptedRequest(
         request=canon(read, model=name, stream=address.streams, provider=provider),
         intent=intent_of(thinking),
         thinks=thinks,
@@ -230,7 +230,7 @@ def _signatures(contents: list[Content], model: Model, surface: Surface, *, prov
     for content in contents:
         for part in content.parts:
             proof = part.thought_signature
-            if proof is not None and not verified(proof, provider):
+            if proof is not None and not verify_signature(proof, provider):
                 raise surface.refused("bad_signature")
     if not model.signs:
         return

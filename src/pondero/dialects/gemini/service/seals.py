@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pondero.canon import Json, Part, Text, ToolCall, ToolResult
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 from .protobuf import from_base64
 from .types import NAME
@@ -23,7 +23,7 @@ _NONCE = 16
 _STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 
 
-def sealer(provider: str, model: str, *, signs: bool) -> Sealer:
+def sealer(provider: str, model: str, *, signs: bool) -> Signer:
     """Return what signs the parts of one answer: the first call, if the model signs at all.
 
     A part that brings its own signature keeps it. Where no call is signed, the end of the last text
@@ -51,7 +51,7 @@ def sign(provider: str, *about: str) -> str:
     return base64.b64encode(_MARK + nonce + _proof(provider, nonce)).decode()
 
 
-def verified(signature: str, provider: str) -> bool:
+def verify_signature(signature: str, provider: str) -> bool:
     """Return whether this deployment made a signature, or it is a documented stand-in."""
     if is_stand_in(signature):
         return True

@@ -44,7 +44,7 @@ class Call(Struct, gc=False):
     id: str | None = None
 
 
-class Spoken(Struct, gc=False):
+class StreamedMessage(Struct, gc=False):
     """What one line adds to the answer."""
 
     content: str | None = None
@@ -55,7 +55,7 @@ class Spoken(Struct, gc=False):
 class Chunk(Struct, gc=False):
     """A whole answer or a line of one; /api/generate has its text at the top."""
 
-    message: Spoken | None = None
+    message: StreamedMessage | None = None
     done: bool | None = None
     model: str | None = None
     created_at: str | None = None

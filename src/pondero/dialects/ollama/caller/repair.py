@@ -20,14 +20,14 @@ _BAD_WORD = re.compile(r"invalid think value")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request as the server would take it; None where the refusal names no cure."""
     if _CANNOT_THINK.search(error.message):
-        return cured(request, SavedRepair("do not think"))
+        return reapply_repair(request, SavedRepair("do not think"))
     words = parse_offered_levels(error.message.replace("must be", "must be one of"))
     if not words or not _BAD_WORD.search(error.message):
         return None
-    return cured(request, SavedRepair("lower", words))
+    return reapply_repair(request, SavedRepair("lower", words))
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the server takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     mend = _CURES.get(cure.kind)

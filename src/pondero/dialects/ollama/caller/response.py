@@ -1,7 +1,7 @@
 """Reads a whole answer into events, and says how likely a piece of JSON is one."""
 
 from pondero.canon import Event, Json, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 from pondero.framing import parse_payload
 
@@ -10,7 +10,7 @@ from .parts import CHUNKS, Answer
 from .stream import stream
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer; a stream that was read to its end is one too."""
     try:
         chunk = parse_payload(body, CHUNKS)

@@ -1,7 +1,7 @@
 """Reads a streamed answer into events: one JSON object a line."""
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Truncated
 from pondero.framing import UNREADABLE, FrameStream, NdjsonReader, parse_payload
 
@@ -11,7 +11,7 @@ from .parts import CHUNKS, Answer
 _decode = CHUNKS.decode
 
 
-def stream(head: ResponseHead, _where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, _where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(NdjsonReader(), _Lines(head), unit="a line")
 

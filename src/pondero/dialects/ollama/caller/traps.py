@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from pondero.canon import Json
-from pondero.dialects.dialect import Sent, Trap
+from pondero.dialects.dialect import ReplayIssue, SentRequest
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of this request that the service refuses."""
     found = []
     for path, message in _messages(sent.body):
@@ -30,8 +30,8 @@ def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json
             yield f"messages[{number}]", message
 
 
-def _text(path: str) -> Trap:
-    return Trap(
+def _text(path: str) -> ReplayIssue:
+    return ReplayIssue(
         code="arguments_not_object",
         path=path,
         what="the arguments of a call are text; here they are an object",

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.bodies import model_of
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .errors import JSON, refuse
 
@@ -78,21 +78,21 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
     return "models" if _kind(http) else None
 
 
-def named(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked about; None where it is the list, or the version."""
     if _kind(http) != "show":
         return None
     return model_of(http) or model_of(msgspec.structs.replace(http, body=_renamed(http.body)))
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
     """Return the list, or the one model that is asked about; or raise Rejected."""
     check_key(http, provider)
-    if (name := named(http)) is not None and (row := table().model(name)) is not None:
-        facts = next((each for each in known if each.name == name), Listed(name))
+    if (name := requested_model(http)) is not None and (row := table().model(name)) is not None:
+        facts = next((each for each in known if each.name == name), ServedModel(name))
         levels = () if row.thinks == "no" else table().words
-        return offered(http, [msgspec.structs.replace(facts, levels=levels)])
-    return offered(http, known)
+        return write_any_list(http, [msgspec.structs.replace(facts, levels=levels)])
+    return write_any_list(http, known)
 
 
 def check_key(http: HttpRequest, provider: str) -> None:
@@ -102,7 +102,7 @@ def check_key(http: HttpRequest, provider: str) -> None:
         refuse("unauthorized", status=401)
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return the list of any models, or the one that is asked about; or raise Rejected."""
     match _kind(http):
         case "version":
@@ -111,7 +111,7 @@ def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
             return _said({"models": []})
         case "tags":
             return _said({"models": [_tag(each) for each in known]})
-    name = named(http)
+    name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
         refuse(f"model '{name}' not found", status=404)
@@ -135,7 +135,7 @@ def _renamed(body: bytes) -> bytes:
     return msgspec.json.encode({"model": said.get("name")}) if isinstance(said, dict) else body
 
 
-def _tag(facts: Listed) -> Mapping[str, Json]:
+def _tag(facts: ServedModel) -> Mapping[str, Json]:
     return {
         "name": facts.name,
         "model": facts.name,
@@ -146,7 +146,7 @@ def _tag(facts: Listed) -> Mapping[str, Json]:
     }
 
 
-def _shown(facts: Listed) -> Mapping[str, Json]:
+def _shown(facts: ServedModel) -> Mapping[str, Json]:
     able = {"completion": True, "tools": True, "vision": facts.sees, "thinking": facts.thinks}
     length = {f"{_MAKER}.context_length": facts.context} if facts.context else {}
     return {

@@ -29,8 +29,8 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
 from . import types
@@ -69,7 +69,7 @@ def context_of(http: HttpRequest) -> Context:
     return Context(generates=http.url.partition("?")[0].endswith(_GENERATE))
 
 
-def body(http: HttpRequest, unknown: Unknown | None = None) -> Body:
+def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
     """Return the body; fields the server does not know are left out of the typed one."""
     try:
         raw = msgspec.json.decode(http.body)
@@ -79,7 +79,7 @@ def body(http: HttpRequest, unknown: Unknown | None = None) -> Body:
         raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)
     try:
-        return Body(raw, (unknown or Unknown()).convert(known, types.Body))
+        return Body(raw, (unknown or UnknownFields()).convert(known, types.Body))
     except msgspec.ValidationError as error:
         refuse_type(error)
 
@@ -104,7 +104,7 @@ def _without_strange_tools(raw: Json) -> Json:
     return {**raw, "tools": [tool for tool in tools if _is_function(tool)]}
 
 
-def canon(body: Body, unknown: Unknown | None = None) -> Request:
+def canon(body: Body, unknown: UnknownFields | None = None) -> Request:
     """Return what is asked; what the server takes and canon has no words for is in ``extras``."""
     raw, typed = body
     options = _options(typed.options or {}, unknown)
@@ -128,11 +128,11 @@ def canon(body: Body, unknown: Unknown | None = None) -> Request:
     )
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return what a request means, whatever its model is and whatever the rules say about it."""
-    unknown = Unknown()
+    unknown = UnknownFields()
     read = body(http, unknown)
-    return Parsed(
+    return ParsedRequest(
         request=canon(read, unknown),
         intent=intent_of(read.typed.think, unknown),
         unknown=tuple(unknown.paths),
@@ -140,7 +140,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     )
 
 
-def intent_of(think: Json, unknown: Unknown) -> Intent:
+def intent_of(think: Json, unknown: UnknownFields) -> Intent:
     """Return the wish; a value that is no word for one is listed."""
     match think:
         case None:
@@ -171,7 +171,7 @@ def _tool(raw: Json) -> Tool:
     return Tool(function["name"], function.get("description") or "", function.get("parameters"))
 
 
-def _output(said: Json, unknown: Unknown | None) -> OutputFormat | None:
+def _output(said: Json, unknown: UnknownFields | None) -> OutputFormat | None:
     if said is None or said == "":
         return None
     if said == "json":
@@ -208,7 +208,7 @@ class _Options(Struct, frozen=True):
     rest: dict[str, Json]
 
 
-def _options(raw: dict[str, Json], unknown: Unknown | None) -> _Options:
+def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
     """Return the options; one of a wrong type is refused, or left in the rest and listed."""
     given = {name: value for name, value in raw.items() if value is not None}
     rest = {name: value for name, value in raw.items() if name not in _IN_CANON}
@@ -256,7 +256,7 @@ def _is_whole(value: Json) -> bool:
 class _Reader:
     """Reads the messages of one request, in order."""
 
-    def __init__(self, unknown: Unknown | None) -> None:
+    def __init__(self, unknown: UnknownFields | None) -> None:
         self._strict = unknown is None
         self._messages: list[Message] = []
         self._open: list[ToolCall] = []  # calls without a result yet

@@ -16,7 +16,7 @@ from pondero.canon import (
     Usage,
     dump_json,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .errors import JSON
 from .parse import Context
@@ -27,7 +27,7 @@ _CUT = ("length", "exhausted", "context_full")
 _NANOSECONDS = 10_000_000  # per token
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     said: dict[str, Json] = {
@@ -45,7 +45,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -58,7 +58,7 @@ def call_id(digest: str) -> str:
 class Lines:
     """Writes lines of one answer: with a message, or with its fields at the top."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self.model: str = answering.request.model
         self._generates = answering.context.generates
 
@@ -76,7 +76,7 @@ class Lines:
 class Stream:
     """Events to lines; a call comes whole."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._lines = Lines(answering)
         self._shown = answering.shown
         self._calls = 0

@@ -1,15 +1,15 @@
 """Every check of the server, in its own words, and how much each model thinks when asked to."""
 
 from pondero.canon import HttpRequest
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import AcceptedRequest
 
 from . import parse, types
 from .errors import refuse
 from .models import Model, check_key, table
 
 
-def accept(http: HttpRequest, provider: str) -> Accepted[parse.Context]:
+def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     """Return what was asked, or raise Rejected in the server's own words."""
     _check_door(http, provider)
     body = parse.body(http)
@@ -20,9 +20,9 @@ def accept(http: HttpRequest, provider: str) -> Accepted[parse.Context]:
     if model is None:
         refuse(f"model '{typed.model}' not found", status=404)
     _check_wish(typed, model)
-    return Accepted(
+    return AcceptedRequest(
         request=parse.canon(body),
-        intent=parse.intent_of(typed.think, Unknown()),
+        intent=parse.intent_of(typed.think, UnknownFields()),
         thinks=_thinks(typed, model),
         context=parse.context_of(http),
         shown=True,  # thinking is always shown, also where it was not asked for

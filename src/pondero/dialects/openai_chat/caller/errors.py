@@ -121,7 +121,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _REQUEST_IDS = ("x-request-id", "request-id", "inference-id", "mistral-correlation-id")
 
 
-class Said(msgspec.Struct, frozen=True):
+class ErrorWords(msgspec.Struct, frozen=True):
     """The facts of an error, from any shape."""
 
     message: str = ""
@@ -178,7 +178,7 @@ def _is_error(raw: Json) -> bool:
     return bool(raw.get("message")) and ("code" in raw or "type" in raw)
 
 
-def _kind(said: Said, status: int | None, message: str) -> type[ServiceError]:
+def _kind(said: ErrorWords, status: int | None, message: str) -> type[ServiceError]:
     for word in said.words:
         if word in _BY_CODE:
             return _BY_CODE[word]
@@ -192,9 +192,9 @@ def _kind(said: Said, status: int | None, message: str) -> type[ServiceError]:
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 
 
-def _said(raw: Json) -> Said:
+def _said(raw: Json) -> ErrorWords:
     if not isinstance(raw, dict):
-        return Said(_plain(raw) if isinstance(raw, str) else "")
+        return ErrorWords(_plain(raw) if isinstance(raw, str) else "")
     error = raw.get("error")
     inner = error if isinstance(error, dict) else raw
     metadata = inner.get("metadata")
@@ -205,7 +205,7 @@ def _said(raw: Json) -> Said:
     own = _word(metadata.get("error_type"))
     word = own or (_word(code) if _status(code) is None else kind or _word(code)) or kind
     given = (own, _word(code), kind)
-    return Said(
+    return ErrorWords(
         message=message,
         upstream=upstream if isinstance(upstream := metadata.get("raw"), str) else "",
         code=word,
@@ -236,7 +236,7 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
 
 
-def _retry_after(head: ResponseHead, said: Said) -> float | None:
+def _retry_after(head: ResponseHead, said: ErrorWords) -> float | None:
     if (wait := head.retry_after) is not None:
         return wait
     if said.wait is not None:

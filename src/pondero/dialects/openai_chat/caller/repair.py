@@ -46,10 +46,10 @@ class _Routed(msgspec.Struct):
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
-    return next(filter(None, (cured(request, each) for each in _cures(error))), None)
+    return next(filter(None, (reapply_repair(request, each) for each in _cures(error))), None)
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     if cure.kind == "unseal":

@@ -17,7 +17,7 @@ from pondero.canon import (
     UnknownPart,
     join_pieces,
 )
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, ServerFailed
 from pondero.framing import MAX_FRAME
 
@@ -33,12 +33,12 @@ _OF_THOUGHT = ("type", *_THOUGHT_TEXTS)
 _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer, the same a stream would give."""
     return events_of(head, body, builder_for(where))
 
 
-def builder_for(where: Where) -> "Builder":
+def builder_for(where: AnswerContext) -> "Builder":
     """Return the builder for one answer of this deployment."""
     return Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
 

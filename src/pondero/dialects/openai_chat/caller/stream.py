@@ -1,7 +1,7 @@
 """Reads a streamed answer into events, chunk by chunk."""
 
 from pondero.canon import Event, ResponseHead
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import MAX_FRAME, FrameStream, SseReader, Stencil
 
@@ -14,7 +14,7 @@ _DONE = b"[DONE]"
 _NEWLINE = 10
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     frames = _Frames()
     marked = quirks_of(where.quirks).done_marker

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from pondero.canon import Json, Thinking
-from pondero.dialects.dialect import Sent, Trap
+from pondero.dialects.dialect import ReplayIssue, SentRequest
 
 from .quirks import Quirks, quirks_of
 
@@ -38,7 +38,7 @@ class _Placed(NamedTuple):
         ]
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return the traps in the past that a request sends."""
     quirks, messages = quirks_of(sent.quirks), _messages(sent.body)
     return [
@@ -67,12 +67,12 @@ def _messages(body: Mapping[str, Json]) -> list[_Placed]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _calls(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
+def _calls(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
     for path, call in (each for placed in messages for each in placed.calls):
         yield from _arguments(path, call)
         id = call.get("id")
         if quirks.tool_call_ids == "9 alphanumerics" and not _NINE.fullmatch(str(id)):
-            yield Trap(
+            yield ReplayIssue(
                 code="bad_id",
                 path=f"{path}.id",
                 what=f"the call's id {id!r} is not nine letters and digits",
@@ -81,11 +81,11 @@ def _calls(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
             )
 
 
-def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[Trap]:
+def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
     function = call.get("function")
     arguments = function.get("arguments") if isinstance(function, dict) else ""
     if isinstance(arguments, dict):
-        yield Trap(
+        yield ReplayIssue(
             code="arguments_not_text",
             path=f"{path}.function.arguments",
             what="the arguments of a call are an object, not JSON text",
@@ -94,7 +94,7 @@ def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[Trap]:
             cure="send the arguments as the text they came as",
         )
     elif isinstance(arguments, str) and arguments.startswith(_OPENING) and not _is_json(arguments):
-        yield Trap(
+        yield ReplayIssue(
             code="arguments_broken",
             path=f"{path}.function.arguments",
             what="the arguments of a call begin with {} and go on: pieces put together wrongly",
@@ -112,7 +112,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _pairs(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
+def _pairs(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
     open_: list[tuple[str, str]] = []
     for placed in messages:
         if placed.role != "tool":
@@ -125,7 +125,7 @@ def _pairs(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
         if answered is not None:
             open_.remove(answered)
         else:
-            yield Trap(
+            yield ReplayIssue(
                 code="result_uncalled",
                 path=placed.path,
                 what=f"the result {id!r} answers no call of the message before it",
@@ -136,9 +136,9 @@ def _pairs(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
     yield from _unanswered(open_)
 
 
-def _unanswered(open_: list[tuple[str, str]]) -> Iterator[Trap]:
+def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
     for id, path in open_:
-        yield Trap(
+        yield ReplayIssue(
             code="call_unanswered",
             path=path,
             what=f"the call {id!r} has no message that answers it",
@@ -151,7 +151,7 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[Trap]:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _wanted(sent: Sent, messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
+def _wanted(sent: SentRequest, messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
     """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
@@ -160,7 +160,7 @@ def _wanted(sent: Sent, messages: list[_Placed], quirks: Quirks) -> Iterator[Tra
     fields = {field, "reasoning"} if field == "reasoning_details" else {field}
     for placed in messages:
         if placed.role == "assistant" and placed.calls and not fields & placed.message.keys():
-            yield Trap(
+            yield ReplayIssue(
                 code="thinking_missing",
                 path=placed.path,
                 what=f"a message with calls has no {field}, while the model thinks",
@@ -169,7 +169,7 @@ def _wanted(sent: Sent, messages: list[_Placed], quirks: Quirks) -> Iterator[Tra
             )
 
 
-def _thinks(sent: Sent) -> bool:
+def _thinks(sent: SentRequest) -> bool:
     """Return whether the model thinks in this request, as far as that is known."""
     thinking = sent.body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") in ("enabled", "disabled"):
@@ -177,11 +177,11 @@ def _thinks(sent: Sent) -> bool:
     return sent.facts.thinks_unasked is True
 
 
-def _unwanted(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
+def _unwanted(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
     for placed in messages:
         for field in quirks.refused_fields:
             if placed.role == "assistant" and field in placed.message:
-                yield Trap(
+                yield ReplayIssue(
                     code="field_refused",
                     path=f"{placed.path}.{field}",
                     what=f"thinking is sent back as {field}, which this service does not know",
@@ -194,14 +194,14 @@ def _unwanted(messages: list[_Placed], quirks: Quirks) -> Iterator[Trap]:
                 )
 
 
-def _details(sent: Sent, messages: list[_Placed]) -> Iterator[Trap]:
+def _details(sent: SentRequest, messages: list[_Placed]) -> Iterator[ReplayIssue]:
     """Find signed details without their signature, or with another one than they came with."""
     for placed in messages:
         given = _signatures(sent, placed)
         for path, detail in _signed(placed):
             signature = detail.get("signature")
             if not signature:
-                yield Trap(
+                yield ReplayIssue(
                     code="seal_missing",
                     path=path,
                     what="a detail of thinking whose signature did not come, or was lost",
@@ -209,7 +209,7 @@ def _details(sent: Sent, messages: list[_Placed]) -> Iterator[Trap]:
                     cure="leave this detail out, or merge the deltas by type and index",
                 )
             elif given and detail.get("text") != given.get(str(signature)):
-                yield Trap(
+                yield ReplayIssue(
                     code="seal_changed",
                     path=path,
                     what="text and signature of this detail did not come together in the answer",
@@ -229,7 +229,7 @@ def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
             yield f"{placed.path}.reasoning_details[{number}]", detail
 
 
-def _signatures(sent: Sent, placed: _Placed) -> dict[str, Json]:
+def _signatures(sent: SentRequest, placed: _Placed) -> dict[str, Json]:
     """Return the signed texts of the answer that a message comes from, by their signatures."""
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)

@@ -1,14 +1,14 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import Models, Passing, Service, Slots
+from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, stream
 
 SERVICE = Service(
-    home=address.HOME,
-    serves=address.serves,
-    model_of=bodies.model_of,
+    default_provider=address.HOME,
+    matches_path=address.serves,
+    requested_model=bodies.model_of,
     with_model=bodies.with_model,
     parse=parse.parse,
     accept=rules.accept,
@@ -16,15 +16,17 @@ SERVICE = Service(
     stream=stream.stream,
     error=errors.error,
     call_id=reply.call_id,
-    slots=Slots(thinking=True, call="start", late=True, forgets=True),
-    restated=reply.restated,
-    models=Models(
-        asks=address.asks,
-        listed=models.listed,
-        named=address.listed_model,
-        offered=models.offered,
+    slots=SignatureSlots(
+        thinking=True, call="start", trailing_thinking=True, may_lose_thinking=True
     ),
-    passing=Passing(
-        model_at=(("model",),), headers=("openai-beta",), filled_in=("stream_options",)
+    restate_error=reply.restate_error,
+    models=ModelEndpoints(
+        classify=address.asks,
+        write_list=models.write_list,
+        requested_model=address.requested_model,
+        write_any_list=models.write_any_list,
+    ),
+    passthrough=PassthroughRules(
+        model_at=(("model",),), headers=("openai-beta",), added_fields=("stream_options",)
     ),
 )

@@ -22,7 +22,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def unnamed_model(url: str, *, keyless: bool) -> str | None:
+def default_model(url: str, *, keyless: bool) -> str | None:
     """Return the model of a request whose body names none.
 
     Azure's addresses name it. An engine that wants no key has one model and needs no name for it.
@@ -41,7 +41,7 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
     return "models" if http.method == "GET" and ours else None
 
 
-def listed_model(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked for; None where the whole list is."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return None if found is None or found["model"] is None else unquote(found["model"])

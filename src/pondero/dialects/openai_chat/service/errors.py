@@ -65,7 +65,7 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: str | None = None
 
 
-def shaped(
+def write_error(
     status: int,
     message: str,
     *,
@@ -130,8 +130,8 @@ def error(
     """Return an error of the service's own, not of the request's making."""
     if code == TOO_LONG:
         message = f"{_TOO_LONG} ({message})"
-        return shaped(status, message, code=code, param="messages", retry_after=retry_after)
-    return shaped(status, message, code=code or _CODES.get(status), retry_after=retry_after)
+        return write_error(status, message, code=code, param="messages", retry_after=retry_after)
+    return write_error(status, message, code=code or _CODES.get(status), retry_after=retry_after)
 
 
 class Denier:
@@ -153,7 +153,7 @@ class Denier:
     ) -> NoReturn:
         """Raise a refusal."""
         raise Rejected(
-            shaped(
+            write_error(
                 status,
                 message,
                 param=param,
@@ -229,10 +229,10 @@ def _types(expected: str, got: str) -> str:
 
 def _supported(path: str) -> str:
     known = _PARTS if path.endswith(".type") else _ROLES if path.endswith(".role") else ()
-    return f" Supported values are: {listed(known)}." if known else ""
+    return f" Supported values are: {join_words(known)}." if known else ""
 
 
-def listed(words: tuple[str, ...]) -> str:
+def join_words(words: tuple[str, ...]) -> str:
     """Return the words as the service lists them: 'a', 'b', and 'c'."""
     quoted = [f"'{word}'" for word in words]
     if len(quoted) < 3:

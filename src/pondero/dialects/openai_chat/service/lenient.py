@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from pondero.canon import Json, convert_json
-from pondero.dialects.bodies import Unknown
+from pondero.dialects.bodies import UnknownFields
 
 from . import types
 
@@ -47,7 +47,7 @@ _KINDS: dict[str, Any] = {
 _PART_KINDS: dict[str, Any] = {"user": types.UserPart, "assistant": types.AssistantPart}
 
 
-class Passed(Unknown):
+class SkippedFields(UnknownFields):
     """Collects what was passed over, and what is kept although this wire does not have it.
 
     ``parts`` are raw parts by the numbers of message and part; a text stands in the place of each.
@@ -65,7 +65,7 @@ class Passed(Unknown):
         return {key: each for key, each in value.items() if key in fields}
 
 
-def known(body: dict[str, Json], passed: Passed) -> dict[str, Json]:
+def strip_unknown(body: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
     """Return the body with nothing in it that only some service knows."""
     kept = {key: value for key, value in body.items() if value is not None}
     if isinstance(messages := kept.get("messages"), list):
@@ -86,7 +86,7 @@ def known(body: dict[str, Json], passed: Passed) -> dict[str, Json]:
     return kept
 
 
-def _message(message: Json, at: int, passed: Passed) -> Json:
+def _message(message: Json, at: int, passed: SkippedFields) -> Json:
     fields = FIELDS.get(str(message.get("role"))) if isinstance(message, dict) else None
     if fields is None:
         return message
@@ -108,7 +108,7 @@ def _message(message: Json, at: int, passed: Passed) -> Json:
     return kept
 
 
-def _part(part: Json, at: tuple[int, int], passed: Passed, *, role: str) -> Json:
+def _part(part: Json, at: tuple[int, int], passed: SkippedFields, *, role: str) -> Json:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if not isinstance(part, dict):
@@ -126,7 +126,7 @@ def _part(part: Json, at: tuple[int, int], passed: Passed, *, role: str) -> Json
     return kept
 
 
-def _as_text(part: Json, at: tuple[int, int], passed: Passed) -> Json:
+def _as_text(part: Json, at: tuple[int, int], passed: SkippedFields) -> Json:
     passed.parts[at] = part
     return {"type": "text", "text": msgspec.json.encode(part).decode()}
 
@@ -144,14 +144,14 @@ def _is_tool(tool: Json) -> bool:
     return not isinstance(tool, dict) or tool.get("type", "function") in ("function", "custom")
 
 
-def _tool(tool: Json, at: str, passed: Passed) -> Json:
+def _tool(tool: Json, at: str, passed: SkippedFields) -> Json:
     if not isinstance(tool, dict) or not isinstance(function := tool.get("function"), dict):
         return tool
     passed.only(tool, _TOOL, at)
     return {"type": "function", "function": passed.only(function, _FUNCTION, f"{at}.function")}
 
 
-def _format(format_: dict[str, Json], passed: Passed) -> dict[str, Json]:
+def _format(format_: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
     at = "response_format"
     if format_.get("type") == "json_schema" and "json_schema" not in format_:
         bare = {"schema": format_.get("schema")}
@@ -170,7 +170,7 @@ def _without(value: dict[str, Json], fields: tuple[str, ...]) -> dict[str, Json]
 # -- the lenient road: what is known, and of the wrong type --------------------------------------
 
 
-def fitting(body: dict[str, Json], passed: Passed) -> dict[str, Json]:
+def strip_misfits(body: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
     """Return a known body without the fields whose values do not fit the types."""
     kept = _fitting(body, types.Body, "", passed, but=("messages",))
     if isinstance(messages := kept.get("messages"), list):
@@ -178,7 +178,7 @@ def fitting(body: dict[str, Json], passed: Passed) -> dict[str, Json]:
     return kept
 
 
-def _fitted(message: Json, at: int, passed: Passed) -> Json:
+def _fitted(message: Json, at: int, passed: SkippedFields) -> Json:
     if not isinstance(message, dict):
         return message
     path, role = f"messages.{at}", str(message.get("role"))
@@ -216,7 +216,7 @@ def _with_text(call: Json) -> Json:
 
 
 def _fitting(
-    value: dict[str, Json], kind: type, at: str, passed: Passed, *, but: tuple[str, ...]
+    value: dict[str, Json], kind: type, at: str, passed: SkippedFields, *, but: tuple[str, ...]
 ) -> dict[str, Json]:
     hints = _hints(kind)
     wrong = [k for k, each in value.items() if k not in but and not _fits(each, hints[k])]

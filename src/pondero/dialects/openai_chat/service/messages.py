@@ -146,7 +146,7 @@ class Reader:
             arguments: Json = body.input
         else:
             arguments = _arguments(body.arguments)
-        id_ = call.id or minted(f"messages[{self._at}].tool_calls[{number}]", body.name)
+        id_ = call.id or make_call_id(f"messages[{self._at}].tool_calls[{number}]", body.name)
         if not call.id:
             seal["id"] = call.id
         sealed = Seal(NAME, seal) if seal else None
@@ -207,7 +207,7 @@ def _user_part(part: types.UserPart) -> _Shown:
     if isinstance(part, types.TextPart):
         return _text(part)
     encoded = base64_in(part)
-    data = None if encoded is None else decoded(encoded)
+    data = None if encoded is None else decode_base64(encoded)
     if encoded is not None and data is None:
         return UnknownPart(NAME, msgspec.to_builtins(part))
     cache = _cache(part)
@@ -247,7 +247,7 @@ def base64_in(part: types.UserPart) -> str | None:
     return found[2] if found else None
 
 
-def decoded(data: str) -> bytes | None:
+def decode_base64(data: str) -> bytes | None:
     """Return the bytes of base64 text; None where it is not valid."""
     try:
         return base64.b64decode(data, validate=True)
@@ -292,11 +292,11 @@ def _given(call: ToolCall) -> str:
 
 def _older_call(function: types.Function, at: int) -> ToolCall:
     seal = Seal(NAME, {"function_call": True, "id": None})
-    id_ = minted(f"messages[{at}].function_call", function.name)
+    id_ = make_call_id(f"messages[{at}].function_call", function.name)
     return ToolCall(id_, function.name, _arguments(function.arguments), seal, minted=True)
 
 
-def minted(where: str, name: str) -> str:
+def make_call_id(where: str, name: str) -> str:
     """Return an id of our own for a call that has none."""
     digest = hashlib.sha256(f"{where} {name}".encode()).digest()
     return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")

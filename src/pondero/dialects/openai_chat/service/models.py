@@ -15,9 +15,9 @@ from typing import Any, Literal
 import msgspec
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
-from .address import listed_model
+from .address import requested_model
 from .errors import Denier, Saying, Shape
 
 Place = Literal[
@@ -188,12 +188,12 @@ def _table(name: str) -> dict[str, Any] | None:
 # -- lists of models -----------------------------------------------------------------------------
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
     """Return the list, or the one model that is asked for; or raise Rejected."""
     table = provider_of(provider)
     check_key(http, table)
     names = [each.name for each in known if table.find(each.name) is not None]
-    name = listed_model(http)
+    name = requested_model(http)
     if name is None:
         return _answer({"object": "list", "data": [_model(name, provider) for name in names]})
     if name not in names:
@@ -202,10 +202,10 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     return _answer(_model(name, provider))
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return the list of any models, or the one that is asked for; or raise Rejected."""
     models = {each.name: _model(each.name, each.owner) for each in known}
-    if (name := listed_model(http)) is None:
+    if (name := requested_model(http)) is None:
         return _answer({"object": "list", "data": list(models.values())})
     if name not in models:
         message = f"The model '{name}' does not exist"

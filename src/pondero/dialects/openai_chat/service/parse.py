@@ -19,11 +19,11 @@ from pondero.canon import (
     ToolKind,
     convert_json,
 )
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.dialect import ParsedRequest
 
 from . import types
-from .address import unnamed_model
-from .lenient import Passed, fitting, known
+from .address import default_model
+from .lenient import SkippedFields, strip_misfits, strip_unknown
 from .messages import Reader
 from .models import Model, Place, Provider, lenient_provider
 from .responses_body import as_chat
@@ -53,17 +53,17 @@ class Context(Struct, frozen=True):
     include_obfuscation: bool = True
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return a request as it is meant, whatever model or provider it is for.
 
     Raises Rejected for what is not JSON or holds no messages.
     """
-    provider, passed = lenient_provider(), Passed()
-    raw = as_chat(loaded(http.body, provider))
-    named = unnamed_model(http.url, keyless=True)
+    provider, passed = lenient_provider(), SkippedFields()
+    raw = as_chat(load_body(http.body, provider))
+    named = default_model(http.url, keyless=True)
     typed = body(raw, provider, named=named, passed=passed)
     wish = wish_of(typed, rest_of(raw), provider, provider.other or Model(), passed)
-    return Parsed(
+    return ParsedRequest(
         request=canon(typed, raw, provider, passed=passed),
         intent=wish.intent,
         show=wish.show,
@@ -72,7 +72,7 @@ def parse(http: HttpRequest) -> Parsed[Context]:
     )
 
 
-def loaded(data: bytes, provider: Provider) -> dict[str, Json]:
+def load_body(data: bytes, provider: Provider) -> dict[str, Json]:
     """Return the JSON object that a body is."""
     try:
         raw = msgspec.json.decode(data)
@@ -90,7 +90,11 @@ def rest_of(raw: dict[str, Json]) -> dict[str, Json]:
 
 
 def body(
-    raw: dict[str, Json], provider: Provider, *, named: str | None, passed: Passed | None = None
+    raw: dict[str, Json],
+    provider: Provider,
+    *,
+    named: str | None,
+    passed: SkippedFields | None = None,
 ) -> types.Body:
     """Return the typed request; ``named`` is the model where the body names none.
 
@@ -99,7 +103,7 @@ def body(
     """
     fields = {key: value for key, value in raw.items() if key in _TOP}
     if not provider.strict:
-        fields = known(fields, passed or Passed())
+        fields = strip_unknown(fields, passed or SkippedFields())
     if passed is not None:
         passed.tools = raw["tools"] if isinstance(raw.get("tools"), list) else []
         fields.pop("tools", None)
@@ -114,13 +118,17 @@ def body(
         if passed is None:
             provider.denier.invalid(str(error))
     try:
-        return convert_json(fitting(fields, passed), types.Body)
+        return convert_json(strip_misfits(fields, passed), types.Body)
     except msgspec.ValidationError as error:
         provider.denier.invalid(str(error))
 
 
 def canon(
-    body: types.Body, raw: dict[str, Json], provider: Provider, *, passed: Passed | None = None
+    body: types.Body,
+    raw: dict[str, Json],
+    provider: Provider,
+    *,
+    passed: SkippedFields | None = None,
 ) -> Request:
     """Return the canon request; with ``passed``, unknown parts and tools are kept in it as raw."""
     tags = provider.thinking == "think_tags" or passed is not None

@@ -8,12 +8,12 @@ from typing import Literal, Protocol
 from msgspec.json import encode
 
 from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dump_json
-from pondero.dialects.citations import WebPage, restated
-from pondero.dialects.dialect import Answering, Sealer
+from pondero.dialects.citations import WebPage, convert_citations
+from pondero.dialects.dialect import ReplyContext, Signer
 
 from .models import Form, Model, Provider
 from .parse import Context
-from .seals import opened
+from .seals import open_signature
 
 _CREATED = 1_763_164_800  # there is no clock here, and no client reads this
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
@@ -38,7 +38,7 @@ _FORMATS: dict[Form, str] = {
 
 
 def base_of(
-    answering: Answering[Context],
+    answering: ReplyContext[Context],
     kind: Literal["chat.completion", "chat.completion.chunk"],
     model: str | None,
 ) -> dict[str, Json]:
@@ -99,9 +99,9 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
     return said
 
 
-def refused(text: Text) -> bool:
+def is_refusal(text: Text) -> bool:
     """Return whether a text is the model's refusal."""
-    return bool(opened(text.seal).get("refusal"))
+    return bool(open_signature(text.seal).get("refusal"))
 
 
 def call_id_of(id_: str | None, provider: Provider) -> str | None:
@@ -117,7 +117,7 @@ class Calls:
     ``seal`` returns fields of the call, or the text that its slot holds.
     """
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._provider = answering.context.provider
         self._seal = answering.seal
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
@@ -155,7 +155,7 @@ class Calls:
         return {"id": id_, "type": "function", "function": function}
 
     def _is_custom(self, call: ToolCall) -> bool:
-        return call.name in self._custom or opened(call.seal).get("type") == "custom"
+        return call.name in self._custom or open_signature(call.seal).get("type") == "custom"
 
 
 def picture(image: Image) -> Json:
@@ -174,14 +174,14 @@ def annotations(text: Text) -> list[Json]:
         told = {"url": found.url, "title": found.title, **where}
         return {"type": "url_citation", "url_citation": told}
 
-    return restated(text.citations, own=_is_own, page=page)
+    return convert_citations(text.citations, own=_is_own, page=page)
 
 
 def _is_own(citation: Json) -> bool:
     return "url_citation" in citation or "file" in citation or "type" not in citation
 
 
-def written(value: Json) -> bytes:
+def write_json(value: Json) -> bytes:
     """Return JSON; lone surrogates and huge numbers are kept."""
     try:
         return encode(value)  # nearly always: what follows makes a text of it first
@@ -246,10 +246,10 @@ class InField:
         """Return None: the field needs no end."""
 
 
-class Carried:
+class CarriedDetail:
     """What seals any part, each in a detail of its own, which clients of routers give back."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._on = answering.context.provider.carries
         self._shown = isinstance(thinking_writer(answering), InDetails)
         self._seal = answering.seal
@@ -278,7 +278,7 @@ class InDetails:
     ``encrypted``: a summary or text, and the seal in a detail of its own under the same index.
     """
 
-    def __init__(self, form: Form, seal: Sealer) -> None:
+    def __init__(self, form: Form, seal: Signer) -> None:
         self._form = form
         self._seal = seal
         self._index = 0
@@ -375,7 +375,7 @@ class InTags:
         return {"content": _CLOSE} if opened else None
 
 
-def thinking_writer(answering: Answering[Context]) -> ThinkingWriter:
+def thinking_writer(answering: ReplyContext[Context]) -> ThinkingWriter:
     """Return the writer for the place where the thinking of this answer goes."""
     provider, model = answering.context.provider, answering.request.model
     place = answering.place or answering.context.place

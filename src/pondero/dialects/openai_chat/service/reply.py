@@ -5,32 +5,32 @@ from collections.abc import Sequence
 import msgspec
 
 from pondero.canon import HttpResponse, Image, Json, Part, Reply, Text, Thinking, ToolCall
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
-from .errors import shaped
+from .errors import write_error
 from .models import provider_of
 from .parse import Context
 from .parts import (
     Calls,
-    Carried,
+    CarriedDetail,
     annotations,
     base_of,
     ending,
     finish_reason,
     headers_of,
+    is_refusal,
     picture,
-    refused,
     thinking_writer,
     usage_of,
-    written,
+    write_json,
 )
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     provider, parts = answering.context.provider, reply.message.parts
     texts = [part for part in parts if isinstance(part, Text)]
-    refusals = [text for text in texts if refused(text) or reply.finish == "refusal"]
+    refusals = [text for text in texts if is_refusal(text) or reply.finish == "refusal"]
     message: dict[str, Json] = {
         "role": "assistant",
         "content": "".join(text.text for text in texts if text not in refusals) or None,
@@ -51,24 +51,26 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
     body = base_of(answering, "chat.completion", reply.model)
     body |= {"choices": [choice], "usage": usage_of(reply.usage, provider)}
     head = headers_of("application/json", body)
-    return HttpResponse(200, head, written(body))
+    return HttpResponse(200, head, write_json(body))
 
 
-def _carry(answering: Answering[Context], parts: Sequence[Part], message: dict[str, Json]) -> None:
+def _carry(
+    answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
+) -> None:
     """Put what seals the parts into details of their own."""
-    carried = Carried(answering)
+    carried = CarriedDetail(answering)
     sealed = (carried.of(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
     if details := [detail for each in sealed for detail in each]:
         message["reasoning_details"] = [*message.get("reasoning_details", ()), *details]
 
 
-def restated(error: HttpResponse, provider: str) -> HttpResponse:
+def restate_error(error: HttpResponse, provider: str) -> HttpResponse:
     """Return an error in the shape of one provider; what is not an error of ours stays as it is."""
     shape = provider_of(provider).error
     if shape == "nested" or not error.body.startswith(b'{"error":{"message"'):
         return error
     said = msgspec.json.decode(error.body)["error"]
-    told = shaped(error.status, said["message"], code=said["code"], shape=shape)
+    told = write_error(error.status, said["message"], code=said["code"], shape=shape)
     return HttpResponse(error.status, error.headers, told.body)
 
 

@@ -10,13 +10,13 @@ from typing import NoReturn
 import msgspec
 
 from pondero.canon import HttpRequest, Json, Request, get_path
-from pondero.dialects.dialect import Accepted
+from pondero.dialects.dialect import AcceptedRequest
 
 from . import parse, types
-from .address import serves, unnamed_model
+from .address import default_model, serves
 from .errors import Denier
 from .lenient import FIELDS
-from .messages import base64_in, decoded, minted
+from .messages import base64_in, decode_base64, make_call_id
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
 from .seals import sealer, stamp
@@ -41,15 +41,15 @@ _FOLLOWING = (
 )
 
 
-def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected as the emulated provider of this name would."""
     table = provider_of(provider)
     denier = table.denier
     _check_address(http, denier)
     check_key(http, table)
-    raw = parse.loaded(http.body, table)
+    raw = parse.load_body(http.body, table)
     _check_fields(raw, table, denier)
-    named = unnamed_model(http.url, keyless=table.keyless)
+    named = default_model(http.url, keyless=table.keyless)
     body = parse.body(raw, table, named=named)
     model = _model(body.model, table, denier)
     rest = parse.rest_of(raw)
@@ -58,7 +58,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
     _check(body, rest, table, model, denier, thinks=wish.thinks)
     _Conversation(table, model, body.model).check(body.messages)
     request = parse.canon(body, raw, table)
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=wish.intent,
         thinks=wish.thinks,
@@ -310,7 +310,7 @@ class _Conversation:
         self._check_seals(message.reasoning_details or [])
         calls = [self._call(call, number) for number, call in enumerate(message.tool_calls or ())]
         if (older := message.function_call) is not None:
-            calls.append(("", minted(f"messages[{self._at}].function_call", older.name)))
+            calls.append(("", make_call_id(f"messages[{self._at}].function_call", older.name)))
         said = (message.content, message.refusal, message.audio)
         if not calls and not _thought(message) and all(each is None for each in said):
             where = f"messages.[{self._at}].content"
@@ -325,7 +325,7 @@ class _Conversation:
             self._missing(f"{where}.{'id' if body is not None else call.type}")
         if provider.call_ids and not re.fullmatch(provider.call_ids, call.id or ""):
             self._denier.deny_as("call_id", param=f"{where}.id", id=call.id)
-        return call.id or "", call.id or minted(where, body.name)
+        return call.id or "", call.id or make_call_id(where, body.name)
 
     def _check_seals(self, details: list[dict[str, Json]]) -> None:
         provider = self._provider
@@ -344,7 +344,7 @@ class _Conversation:
     def _check_media(self, message: types.User) -> None:
         for part in message.content if isinstance(message.content, list) else ():
             data = base64_in(part)
-            if data is not None and decoded(data) is None:
+            if data is not None and decode_base64(data) is None:
                 text = "Invalid base64 data in the request."
                 self._denier.deny(text, param="messages", code="invalid_base64")
 

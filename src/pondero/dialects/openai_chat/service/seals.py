@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Sequence
 
 from pondero.canon import Json, Part, Seal, Thinking, ToolCall
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 from .types import NAME
 
@@ -19,7 +19,7 @@ def stamp(text: str, *, model: str) -> str:
     return base64.b64encode(hmac.digest(_SECRET, message, hashlib.sha256)).decode()
 
 
-def sealer(model: str) -> Sealer:
+def sealer(model: str) -> Signer:
     """Return the emulated service's sealer for one answer of this model.
 
     The slot of a thought takes a text, or the whole list of details that was recorded with it; the
@@ -28,15 +28,15 @@ def sealer(model: str) -> Sealer:
 
     def seal(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
         if isinstance(part, Thinking):
-            return opened(part.seal).get("reasoning_details") or stamp(shown, model=model)
+            return open_signature(part.seal).get("reasoning_details") or stamp(shown, model=model)
         if isinstance(part, ToolCall):
-            return opened(part.seal) or None
+            return open_signature(part.seal) or None
         return None
 
     return seal
 
 
-def opened(seal: Seal | None) -> dict[str, Json]:
+def open_signature(seal: Seal | None) -> dict[str, Json]:
     """Return what a seal of this wire holds; another wire's stays shut."""
     if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
         return {}

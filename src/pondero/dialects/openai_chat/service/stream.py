@@ -21,22 +21,22 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .parts import (
     Calls,
-    Carried,
+    CarriedDetail,
     annotations,
     base_of,
     ending,
     finish_reason,
     headers_of,
+    is_refusal,
     picture,
-    refused,
     thinking_writer,
     usage_of,
-    written,
+    write_json,
 )
 
 _DONE = b"data: [DONE]\n\n"
@@ -45,7 +45,7 @@ _GIVEN = ("function", "custom")
 _NO_WORDS = {"content": "", "refusal": None}
 
 
-def stream(answering: Answering[Context]) -> "Stream":
+def stream(answering: ReplyContext[Context]) -> "Stream":
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -53,11 +53,11 @@ def stream(answering: Answering[Context]) -> "Stream":
 class Stream:
     """Events -> chunks. Feed events as they come, then call eof()."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         context = answering.context
         self._provider = context.provider
         self._writing = Calls(answering)
-        self._carried = Carried(answering)
+        self._carried = CarriedDetail(answering)
         self._base = base_of(answering, "chat.completion.chunk", None)
         self._asked_usage = context.include_usage
         self._padded = self._provider.obfuscation and context.include_obfuscation
@@ -145,7 +145,7 @@ class Stream:
         """Return what the deltas left out: a part that came whole, a seal, fields of a call."""
         part, told = event.part, event.index in self._told
         match part:
-            case Text() if refused(part):
+            case Text() if is_refusal(part):
                 return self._chunk({"refusal": part.text}) if not told else b""
             case Text():
                 unsaid = not told and part.text
@@ -210,10 +210,10 @@ class Stream:
         if self._padded:
             return self._chunk(delta)
         if self._around is None:
-            before, _, after = self._chunk(_MARK).rpartition(written(_MARK))
+            before, _, after = self._chunk(_MARK).rpartition(write_json(_MARK))
             self._around = before, after
         before, after = self._around
-        return before + written(delta) + after
+        return before + write_json(delta) + after
 
     def _chunk(
         self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
@@ -230,4 +230,4 @@ class Stream:
 
 
 def _framed(chunk: Json) -> bytes:
-    return b"data: " + written(chunk) + b"\n\n"
+    return b"data: " + write_json(chunk) + b"\n\n"

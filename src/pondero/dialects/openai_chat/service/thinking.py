@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from pondero.canon import Json, get_path
-from pondero.dialects.bodies import Unknown
+from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import Rejected
 from pondero.thinking import Intent, Kind
 
 from . import types
-from .errors import listed
+from .errors import join_words
 from .models import Knob, Model, Place, Provider
 
 _OFF = "none"
@@ -32,7 +32,7 @@ def wish_of(
     rest: dict[str, Json],
     provider: Provider,
     model: Model,
-    unknown: Unknown | None = None,
+    unknown: UnknownFields | None = None,
 ) -> Wish:
     """Return the wish; refuses what this model does not take.
 
@@ -118,7 +118,7 @@ class _Knobs:
             denier.deny_as("off", param=name, **facts)
         if value not in model.efforts:
             denier.deny_as("effort", param=name, **facts)
-            denier.value(name, value, only=f"Supported values are: {listed(model.efforts)}.")
+            denier.value(name, value, only=f"Supported values are: {join_words(model.efforts)}.")
         if self._level is not None and value != self._level:
             denier.deny_as("two_efforts", param=name, **facts)
         self._level, self._kind = value, "off" if value == _OFF else "level"

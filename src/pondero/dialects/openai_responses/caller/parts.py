@@ -51,7 +51,7 @@ def follower_value(
     return value
 
 
-def opened(seal: Seal | None) -> dict[str, Any] | None:
+def open_signature(seal: Seal | None) -> dict[str, Any] | None:
     """Return the value of a seal of this wire; None for any other."""
     if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
         return None
@@ -86,7 +86,7 @@ _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "summary_text", "reasoning"})
 
 
-class Seen(Struct, gc=False):
+class SeenItems(Struct, gc=False):
     """The kinds of parts that an answer has so far; its finish depends on them."""
 
     text: bool = False
@@ -129,7 +129,7 @@ class Items:
         self.answer_id: str | None = None
         self.stored = True
         self.tools: Raw = Raw()  # the request's tools as the answer repeats them
-        self.seen: Seen = Seen()
+        self.seen: SeenItems = SeenItems()
         self.open: dict[int, Item] = {}
         self._route = route
         self._ended: set[int] = set()
@@ -165,7 +165,9 @@ class Items:
         if place in self.open:
             self._abandon(place, out)
         self._ended.discard(place)
-        if kind == "custom_tool_call" and hosted(_name(raw), parse_json_or_none(bytes(self.tools))):
+        if kind == "custom_tool_call" and is_hosted_call(
+            _name(raw), parse_json_or_none(bytes(self.tools))
+        ):
             kind = "hosted_call"
         item = Item(raw, kind, {}, self._thought)
         self.open[place] = item
@@ -377,7 +379,7 @@ _CARRIERS = frozenset({"namespace", "tool_search"})  # tools that hold or load o
 _OF_CALLER = frozenset({"function", "custom"})
 
 
-def hosted(name: str, tools: Json) -> bool:
+def is_hosted_call(name: str, tools: Json) -> bool:
     """Return whether the service runs this custom call itself, by the tools its answer lists.
 
     xAI's search of X comes as a custom call that is already done (x_keyword_search and others,

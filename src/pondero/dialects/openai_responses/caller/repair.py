@@ -30,10 +30,10 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
     asked = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
     named = _cures(error.message, asked)
-    return next(filter(None, (cured(request, each) for each in named)), None)
+    return next(filter(None, (reapply_repair(request, each) for each in named)), None)
 
 
-def cured(request: HttpRequest, cure: SavedRepair) -> Repair | None:
+def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
     """Return the request as the service takes it; None where nothing in it is refused."""
     body = msgspec.json.decode(request.body)
     if cure.kind == "unseal":

@@ -24,7 +24,7 @@ from pondero.canon import (
 )
 from pondero.thinking import Plan
 
-from .input import Thread, unpaired
+from .input import Thread, find_unpaired
 
 UNSAID = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
@@ -69,7 +69,7 @@ def takes(quirks: Mapping[str, Json]) -> ReplayRules:
     return ReplayRules(
         seals="route+model",
         id_pattern=r"\S{1,64}",
-        unpaired=unpaired if pairing else None,
+        unpaired=find_unpaired if pairing else None,
     )
 
 

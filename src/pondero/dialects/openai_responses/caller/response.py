@@ -6,12 +6,12 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from pondero.canon import Event, Finish, Finished, Json, ResponseHead, Started, Usage, get_decoder
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed
 from pondero.framing import parse_payload
 
 from .errors import in_stream
-from .parts import Items, Seen
+from .parts import Items, SeenItems
 from .usage import usage
 
 _KEPT = ("reasoning", "service_tier", "usage")
@@ -38,7 +38,7 @@ answer_decoder: Decoder[Answer] = get_decoder(Answer)
 _output = get_decoder(list[Any])
 
 
-def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
+def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer, as its stream would give them."""
     answer = parse_payload(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
@@ -53,7 +53,7 @@ def decode(head: ResponseHead, body: bytes, where: Where) -> list[Event]:
     output: list[Json] = parse_payload(answer.output, _output, at="$.output")
     for place, item in enumerate(output):
         items.end(place, item, events, at=f"$.output[{place}]")
-    events.append(finished(answer, items.seen))
+    events.append(make_finished(answer, items.seen))
     return events
 
 
@@ -75,7 +75,7 @@ def recognises(raw: Json, *, stream: bool) -> int:
 # -- its finish ------------------------------------------------------------------------------------
 
 
-def finished(answer: Answer, seen: Seen) -> Finished:
+def make_finished(answer: Answer, seen: SeenItems) -> Finished:
     """Return the last event of this answer."""
     used = usage(answer.usage)
     raw = reason(answer) or answer.status
@@ -97,7 +97,7 @@ def reason(answer: Answer) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _finish(answer: Answer, seen: Seen, used: Usage) -> Finish:
+def _finish(answer: Answer, seen: SeenItems, used: Usage) -> Finish:
     if answer.status in ("completed", "complete"):
         if seen.calls:
             return "tool_calls"
@@ -107,7 +107,7 @@ def _finish(answer: Answer, seen: Seen, used: Usage) -> Finish:
     return "other"
 
 
-def _cut(why: str | None, seen: Seen, used: Usage) -> Finish:
+def _cut(why: str | None, seen: SeenItems, used: Usage) -> Finish:
     if why == "content_filter":
         return "content_filter"
     if why != "max_output_tokens":

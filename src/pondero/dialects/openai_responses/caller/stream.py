@@ -16,13 +16,13 @@ from pondero.canon import (
     get_decoder,
     join_pieces,
 )
-from pondero.dialects.dialect import Where
+from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse_payload
 
 from .errors import in_stream
 from .parts import Item, Items
-from .response import Answer, answer_decoder, finished
+from .response import Answer, answer_decoder, make_finished
 
 
 class Frame(Struct, gc=False):
@@ -50,7 +50,7 @@ _output = get_decoder(list[Any])
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
 
 
-def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     return FrameStream(SseReader(), _Reading(head, model=where.model, route=where.route))
 
@@ -148,7 +148,7 @@ class _Reading:
         if self._open or self._items.none_came:
             self._complete(answer, out)
         self.over = True  # what follows is not of this answer
-        out.append(finished(answer, self._items.seen))
+        out.append(make_finished(answer, self._items.seen))
 
     def _complete(self, answer: Answer, out: list[Event]) -> None:
         """Add the items of the final answer that the stream did not bring."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from pondero.canon import Json, Text, Thinking, ToolCall, UnknownPart
-from pondero.dialects.dialect import EarlierAnswer, Sent, Trap
+from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
 
-from .parts import hosted, opened
+from .parts import is_hosted_call, open_signature
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -40,7 +40,7 @@ class _Placed(NamedTuple):
         return value if isinstance(value, str) else ""
 
 
-def traps(sent: Sent) -> list[Trap]:
+def traps(sent: SentRequest) -> list[ReplayIssue]:
     """Return what the service would refuse or lose of the past in this request."""
     items = _items(sent.body)
     return [
@@ -70,10 +70,10 @@ def _items(body: Mapping[str, Json]) -> list[_Placed]:
 # -- one item by itself --------------------------------------------------------------------------
 
 
-def _shapes(items: list[_Placed]) -> Iterator[Trap]:
+def _shapes(items: list[_Placed]) -> Iterator[ReplayIssue]:
     for placed in items:
         if placed.kind == "reasoning" and not isinstance(placed.item.get("summary"), list):
-            yield Trap(
+            yield ReplayIssue(
                 code="summary_missing",
                 path=f"{placed.path}.summary",
                 what="an item of thinking without its summary, which may be empty, not absent",
@@ -84,11 +84,11 @@ def _shapes(items: list[_Placed]) -> Iterator[Trap]:
             yield from _arguments(placed)
 
 
-def _arguments(placed: _Placed) -> Iterator[Trap]:
+def _arguments(placed: _Placed) -> Iterator[ReplayIssue]:
     arguments, path = placed.item.get("arguments"), f"{placed.path}.arguments"
     if not isinstance(arguments, str):
         kind = "an object" if isinstance(arguments, dict) else f"{arguments!r}"
-        yield Trap(
+        yield ReplayIssue(
             code="arguments_not_text",
             path=path,
             what=f"the arguments of a call are {kind}, not JSON text",
@@ -96,7 +96,7 @@ def _arguments(placed: _Placed) -> Iterator[Trap]:
             cure="send the arguments as the text they came as",
         )
     elif arguments.startswith(_OPENING) and not _is_json(arguments):
-        yield Trap(
+        yield ReplayIssue(
             code="arguments_broken",
             path=path,
             what="the arguments of a call begin with {} and go on: pieces put together wrongly",
@@ -117,18 +117,18 @@ def _is_json(text: str) -> bool:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _is_hosted(sent: Sent, placed: _Placed) -> bool:
+def _is_hosted(sent: SentRequest, placed: _Placed) -> bool:
     custom = placed.kind == "custom_tool_call"
-    return custom and hosted(placed.text("name"), sent.body.get("tools"))
+    return custom and is_hosted_call(placed.text("name"), sent.body.get("tools"))
 
 
-def _pairs(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+def _pairs(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     called = {placed.text("call_id") for placed in items if placed.kind.endswith("_call")}
     answered = {placed.text("call_id") for placed in items if placed.kind in _RESULTS}
     for placed in items:
         id = placed.text("call_id")
         if placed.kind in _CALLS and id not in answered and not _is_hosted(sent, placed):
-            yield Trap(
+            yield ReplayIssue(
                 code="call_unanswered",
                 path=placed.path,
                 what=f"the call {id!r} has no output",
@@ -136,7 +136,7 @@ def _pairs(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
                 cure="add an output for every call, an error text where there is none",
             )
         if placed.kind in _RESULTS and id not in called and not _is_stored(sent.body):
-            yield Trap(
+            yield ReplayIssue(
                 code="result_uncalled",
                 path=placed.path,
                 what=f"the output {id!r} answers no call of this input",
@@ -159,7 +159,7 @@ def _is_stored(body: Mapping[str, Json]) -> bool:
 # -- thinking and what follows it ----------------------------------------------------------------
 
 
-def _unfollowed(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+def _unfollowed(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     for number, placed in enumerate(items):
         id = placed.text("id")
         if placed.kind != "reasoning" or not id or _is_open(placed):
@@ -168,7 +168,7 @@ def _unfollowed(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
         if after is not None and not after.is_ours and _may_follow(sent, id, after):
             continue
         follower = "nothing follows it" if after is None else f"{after.path} is not its own"
-        yield Trap(
+        yield ReplayIssue(
             code="thinking_unfollowed",
             path=placed.path,
             what=f"the thinking {_short(id)} is here without the item it led to; {follower}",
@@ -183,7 +183,7 @@ def _is_open(placed: _Placed) -> bool:
     return bool(placed.item.get("content")) and not placed.text("encrypted_content")
 
 
-def _may_follow(sent: Sent, thought: str, after: _Placed) -> bool:
+def _may_follow(sent: SentRequest, thought: str, after: _Placed) -> bool:
     """Return whether the service takes an item for the follower of this thinking.
 
     It recognises a follower by its id or the id of its call; where nothing is stored, a message
@@ -201,14 +201,14 @@ def _names(given: EarlierAnswer) -> set[str]:
     """Return the ids of an answer's items, and of the calls in it."""
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
-        value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
+        value = open_signature(part.seal) if isinstance(part, Text | ToolCall) else None
         item = part.raw if isinstance(part, UnknownPart) else value.get("item") if value else None
         if isinstance(item, dict) and isinstance(item.get("id"), str):
             names.add(item["id"])
     return names
 
 
-def _alone(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+def _alone(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     """Find items with their ids but without the thinking that led to them."""
     if _is_stored(sent.body):
         return
@@ -218,7 +218,7 @@ def _alone(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
         given = sent.past.of_seal(id) if id and placed.kind in ("message", *_CALLS) else None
         thought = _led_to(given, id) if given else None
         if given and thought and thought not in here:
-            yield Trap(
+            yield ReplayIssue(
                 code="follower_alone",
                 path=placed.path,
                 what=f"{_short(id)} is here without the thinking that led to it in exchange "
@@ -229,7 +229,7 @@ def _alone(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
             )
 
 
-def _ids(sent: Sent, placed: _Placed) -> set[str]:
+def _ids(sent: SentRequest, placed: _Placed) -> set[str]:
     """Return the ids an item of thinking has: its own, or the one it was sealed with."""
     sealed = placed.text("encrypted_content")
     given = sent.past.of_seal(sealed) if sealed else None
@@ -237,7 +237,9 @@ def _ids(sent: Sent, placed: _Placed) -> set[str]:
 
 
 def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
-    values = [opened(part.seal) for part in given.message.parts if isinstance(part, Thinking)]
+    values = [
+        open_signature(part.seal) for part in given.message.parts if isinstance(part, Thinking)
+    ]
     return {
         str(value.get("id"))
         for value in values
@@ -248,14 +250,14 @@ def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
 def _led_to(given: EarlierAnswer, id: str) -> str | None:
     """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
-        value = opened(part.seal) if isinstance(part, Text | ToolCall) else None
+        value = open_signature(part.seal) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
             after = value.get("after")
             return after if isinstance(after, str) else None
     return None
 
 
-def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+def _unkept(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     """Find thinking sent by its id alone, although nothing was stored."""
     for placed in items:
         id = placed.text("id")
@@ -265,7 +267,7 @@ def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
         given = sent.past.of_seal(id)
         asked = given.request_body if given else sent.body
         if isinstance(asked, dict) and asked.get("store") is False:
-            yield Trap(
+            yield ReplayIssue(
                 code="thinking_not_kept",
                 path=placed.path,
                 what=f"the thinking {_short(id)} is sent by its id, and nothing of it is stored",
@@ -275,7 +277,7 @@ def _unkept(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
             )
 
 
-def _foreign(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
+def _foreign(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     for placed in items:
         sealed = placed.text("encrypted_content")
         given = sent.past.of_seal(sealed) if sealed else None
@@ -297,8 +299,8 @@ def _foreign(sent: Sent, items: list[_Placed]) -> Iterator[Trap]:
             )
 
 
-def _unreadable(placed: _Placed, code: str, what: str, cure: str) -> Trap:
-    return Trap(
+def _unreadable(placed: _Placed, code: str, what: str, cure: str) -> ReplayIssue:
+    return ReplayIssue(
         code=code,
         path=f"{placed.path}.encrypted_content",
         what=what,

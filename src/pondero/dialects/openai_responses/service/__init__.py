@@ -1,13 +1,19 @@
 """The service's side: how it reads a request, what it refuses, and how it answers."""
 
-from pondero.dialects.dialect import Models, Passing, Service, Slots, Stores
+from pondero.dialects.dialect import (
+    ModelEndpoints,
+    PassthroughRules,
+    Service,
+    SignatureSlots,
+    StoredResponses,
+)
 
 from . import address, errors, models, parse, reply, rules, stored, stream
 
 SERVICE = Service(
-    home=address.HOME,
-    serves=address.serves,
-    model_of=address.model_of,
+    default_provider=address.HOME,
+    matches_path=address.serves,
+    requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
     accept=rules.accept,
@@ -15,14 +21,18 @@ SERVICE = Service(
     stream=stream.stream,
     error=errors.error,
     call_id=reply.call_id,
-    slots=Slots(thinking=True, late=True),
-    models=Models(
-        asks=models.asks,
-        listed=models.listed,
-        named=models.named,
-        offered=models.offered,
+    slots=SignatureSlots(thinking=True, trailing_thinking=True),
+    models=ModelEndpoints(
+        classify=models.asks,
+        write_list=models.write_list,
+        requested_model=models.requested_model,
+        write_any_list=models.write_any_list,
     ),
-    stores=Stores(named=stored.named, kept=stored.kept, resumed=stored.resumed),
-    shows=False,
-    passing=Passing(model_at=(("model",), ("response", "model")), headers=("openai-beta",)),
+    stored_responses=StoredResponses(
+        previous_id=stored.previous_id, stored_id=stored.stored_id, resume=stored.resume
+    ),
+    shows_thinking=False,
+    passthrough=PassthroughRules(
+        model_at=(("model",), ("response", "model")), headers=("openai-beta",)
+    ),
 )

@@ -12,7 +12,7 @@ from importlib.resources import files
 import msgspec
 
 from pondero.canon import HttpResponse, Json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 _EFFORTS: Mapping[str, str] = {
     "minimal": "Almost no reasoning",
@@ -28,7 +28,7 @@ _OUTPUT = 10_000  # tokens of a tool's output that it keeps, as for all of its o
 _WINDOW = 128_000  # where a model's own is not known: nearly every one has it
 
 
-def codex_list(known: Sequence[Listed]) -> HttpResponse:
+def codex_list(known: Sequence[ServedModel]) -> HttpResponse:
     """Return the list, with a tag of its content by which Codex sees that it changed."""
     models = [_model(each, place) for place, each in enumerate(known)]
     body = msgspec.json.encode({"models": models})
@@ -36,7 +36,7 @@ def codex_list(known: Sequence[Listed]) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json", "etag": tag}, body)
 
 
-def _model(facts: Listed, place: int) -> dict[str, Json]:
+def _model(facts: ServedModel, place: int) -> dict[str, Json]:
     window = facts.context or _WINDOW
     levels = _levels(facts)
     return {
@@ -77,7 +77,7 @@ def _instructions() -> str:
     return files(__package__).joinpath("codex.md").read_text(encoding="utf-8")
 
 
-def _levels(facts: Listed) -> list[Json]:
+def _levels(facts: ServedModel) -> list[Json]:
     known = [
         {"effort": level, "description": _EFFORTS[level]}
         for level in facts.levels
@@ -86,7 +86,7 @@ def _levels(facts: Listed) -> list[Json]:
     return [_OFF, *known] if known and "off" in facts.levels else known
 
 
-def _default(facts: Listed) -> str | None:
+def _default(facts: ServedModel) -> str | None:
     """Return the level that Codex chooses unasked: the model's own, else the one in the middle."""
     if facts.default in _EFFORTS:
         return facts.default

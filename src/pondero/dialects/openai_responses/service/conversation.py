@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.dialects.bodies import Unknown
+from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import Rejected
 
 from .errors import invalid, missing, refuse
@@ -63,7 +63,9 @@ class Conversation:
     ``UnknownPart`` parts, and their paths listed.
     """
 
-    def __init__(self, *, model: str, route: str | None, unknown: Unknown | None = None) -> None:
+    def __init__(
+        self, *, model: str, route: str | None, unknown: UnknownFields | None = None
+    ) -> None:
         self._model = model
         self._route = route
         self._unknown = unknown
@@ -127,12 +129,12 @@ class Conversation:
             self._answer(item, raw, at)
             return
         self._turn("user" if item.role == "user" else "system", spoken=True)
-        self._parts += given(item.content, at=f"{at}.content", unknown=self._unknown)
+        self._parts += parse_content(item.content, at=f"{at}.content", unknown=self._unknown)
 
     def _result(self, item: CallOutput, at: str) -> None:
         self._turn("user")
         where, unknown = f"{at}.output", self._unknown
-        parts = given(item.output, at=where, unknown=unknown) if item.output else ()
+        parts = parse_content(item.output, at=where, unknown=unknown) if item.output else ()
         content = tuple(
             part for part in parts if isinstance(part, Text | Image | Blob | UnknownPart)
         )
@@ -226,7 +228,9 @@ def _arguments(text: str, value: dict[str, Json]) -> Json:
     return arguments
 
 
-def given(content: str | list[Json], *, at: str, unknown: Unknown | None) -> Iterable[Part]:
+def parse_content(
+    content: str | list[Json], *, at: str, unknown: UnknownFields | None
+) -> Iterable[Part]:
     """Return the parts of a caller's content: text, images, files."""
     if isinstance(content, str):
         return (Text(content),)
@@ -236,7 +240,7 @@ def given(content: str | list[Json], *, at: str, unknown: Unknown | None) -> Ite
 
 
 def _content(
-    raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: Unknown | None
+    raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: UnknownFields | None
 ) -> Strict | None:
     """Return a content as its type, or refuse it; on the lenient road None is returned instead."""
     try:
@@ -251,7 +255,7 @@ def _content(
         return None
 
 
-def _given(raw: Json, *, at: str, unknown: Unknown | None) -> Part:
+def _given(raw: Json, *, at: str, unknown: UnknownFields | None) -> Part:
     part = _content(raw, GIVEN, at=at, unknown=unknown)
     try:
         return _canon(part, raw, at=at)

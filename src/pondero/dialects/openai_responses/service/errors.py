@@ -75,20 +75,20 @@ def unknown(param: str) -> NoReturn:
 
 def invalid(value: object, supported: Iterable[str], *, param: str) -> NoReturn:
     """Refuse a word that the wire does not have."""
-    message = f"Invalid value: '{value}'. Supported values are: {listed(supported)}."
+    message = f"Invalid value: '{value}'. Supported values are: {join_words(supported)}."
     refuse(message, param=param, code="invalid_value")
 
 
-def unsupported(value: str, model: str, supported: Iterable[str], *, param: str) -> NoReturn:
+def reject_value(value: str, model: str, supported: Iterable[str], *, param: str) -> NoReturn:
     """Refuse a word that this model does not take."""
     message = (
         f"Unsupported value: '{value}' is not supported with the '{model}' model. "
-        f"Supported values are: {listed(supported)}."
+        f"Supported values are: {join_words(supported)}."
     )
     refuse(message, param=param, code="unsupported_value")
 
 
-def unsupported_parameter(param: str) -> NoReturn:
+def reject_parameter(param: str) -> NoReturn:
     """Refuse a parameter that this model does not take."""
     message = f"Unsupported parameter: '{param}' is not supported with this model."
     refuse(message, param=param, code="unsupported_parameter")
@@ -106,7 +106,7 @@ def flat(refusal: HttpResponse, *, model: Json) -> HttpResponse:
     return HttpResponse(400, refusal.headers, body)
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Return the words as the service lists them: 'a', 'b', and 'c'."""
     quoted = [f"'{word}'" for word in words]
     if len(quoted) < 3:

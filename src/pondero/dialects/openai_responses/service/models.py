@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import Listed
+from pondero.dialects.dialect import ServedModel
 
 from .address import check_key
 from .codex import codex_list
@@ -124,7 +124,7 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
     return "models" if http.method == "GET" and ours else None
 
 
-def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpResponse:
+def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
     """Return the list, or the one model asked for; raises Rejected where there is none."""
     check_key(http)
     rows = table().get(provider)
@@ -132,24 +132,24 @@ def listed(http: HttpRequest, known: Sequence[Listed], provider: str) -> HttpRes
     return _found(http, {name: _model(name, provider) for name in names})
 
 
-def named(http: HttpRequest) -> str | None:
+def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked for; None where the list is."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
-def offered(http: HttpRequest, known: Sequence[Listed]) -> HttpResponse:
+def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
     """Return the list of any models, or the one that is asked for; or raise Rejected.
 
     Codex says its version in the query, and gets the list that it keeps its models in.
     """
-    if named(http) is None and "client_version" in parse_qs(urlsplit(http.url).query):
+    if requested_model(http) is None and "client_version" in parse_qs(urlsplit(http.url).query):
         return codex_list(known)
     return _found(http, {each.name: _model(each.name, each.owner) for each in known})
 
 
 def _found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
-    if (name := named(http)) is None:
+    if (name := requested_model(http)) is None:
         return _json({"object": "list", "data": list(models.values())})
     if name not in models:
         message = f"The model '{name}' does not exist"

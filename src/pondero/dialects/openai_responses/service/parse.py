@@ -2,8 +2,8 @@
 
 There are two roads. ``rules.accept`` is the strict one: it calls the steps one by one, with the
 service's checks between them, and they refuse whatever the wire does not have. ``parse`` is the
-lenient one, which ``pondero.sdk`` and the gateway take: it passes an ``Unknown`` to every step,
-which then lists what it would have refused and goes on.
+lenient one, which ``pondero.sdk`` and the gateway take: it passes an ``UnknownFields`` to every
+step, which then lists what it would have refused and goes on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,8 +24,8 @@ from pondero.canon import (
     ToolChoice,
     ToolKind,
 )
-from pondero.dialects.bodies import Unknown
-from pondero.dialects.dialect import Parsed
+from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
 from .conversation import Conversation
@@ -100,18 +100,18 @@ class Context(Struct, frozen=True, kw_only=True):
     preliminary: bool = False
 
 
-def parse(http: HttpRequest) -> Parsed[Context]:
+def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Return what a request asks for, read leniently and without the service's rules."""
-    unknown = Unknown()
+    unknown = UnknownFields()
     raw = json_of(http.body)
     create = body(raw, unknown)
     raw = {name: value for name, value in raw.items() if name not in unknown.paths}
     items = items_of(create)
     messages = messages_of(create, items, unknown=unknown)
     asked = create.reasoning or Reasoning()
-    return Parsed(
+    return ParsedRequest(
         request=canon(create, raw, messages, unknown),
-        intent=intent_of(updated(items) or asked.effort),
+        intent=intent_of(last_effort_update(items) or asked.effort),
         show=True if asked.summary or asked.generate_summary else None,
         unknown=tuple(unknown.paths),
         context=context_of(create, raw),
@@ -129,7 +129,7 @@ def json_of(data: bytes) -> dict[str, Any]:
     return raw
 
 
-def body(raw: dict[str, Json], unknown: Unknown | None = None) -> Create:
+def body(raw: dict[str, Json], unknown: UnknownFields | None = None) -> Create:
     """Return the body as its type, or refuse it."""
     return read(raw, Create if unknown is None else AnyCreate, unknown=unknown)
 
@@ -146,7 +146,7 @@ def messages_of(
     items: list[Json],
     *,
     route: str | None = None,
-    unknown: Unknown | None = None,
+    unknown: UnknownFields | None = None,
 ) -> tuple[Message, ...]:
     """Return the messages of the input; their seals name this model and route.
 
@@ -160,7 +160,7 @@ def messages_of(
     return conversation.messages
 
 
-def updated(items: list[Json]) -> Json:
+def last_effort_update(items: list[Json]) -> Json:
     """Return the effort set by the last ``configuration_update`` of the input."""
     effort = None
     for item in items:
@@ -196,7 +196,7 @@ def canon(
     create: Create,
     raw: dict[str, Json],
     messages: tuple[Message, ...],
-    unknown: Unknown | None = None,
+    unknown: UnknownFields | None = None,
 ) -> Request:
     """Return the request; ``raw`` is the same body before it was typed."""
     extras = {
@@ -272,7 +272,7 @@ def _tool(raw: Json, at: str) -> Tool:
     return Tool(*words, raw=kept, dialect=NAME if kept else None)
 
 
-def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
+def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
     """Return every tool that is offered anywhere in the body; of two with one name, the first."""
     tools: dict[str, Tool] = {}
     for at, raw, _ in _offered(create):
@@ -284,7 +284,7 @@ def _known_tools(create: Create, unknown: Unknown) -> tuple[Tool, ...]:
     return tuple(tools.values())
 
 
-def _known_tool(raw: Json, at: str, unknown: Unknown) -> Tool:
+def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
     """Return a function in the terms of every wire, and any other tool as it came."""
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
@@ -343,7 +343,9 @@ def _opened(
             yield where, tool, namespace
 
 
-def _choice(create: Create, extras: dict[str, Json], unknown: Unknown | None) -> ToolChoice | None:
+def _choice(
+    create: Create, extras: dict[str, Json], unknown: UnknownFields | None
+) -> ToolChoice | None:
     choice, parallel = create.tool_choice, create.parallel_tool_calls
     unsaid = None if parallel is None else ToolChoice(parallel=parallel)
     if choice is None:
@@ -362,7 +364,7 @@ def _choice(create: Create, extras: dict[str, Json], unknown: Unknown | None) ->
 
 
 def _object_choice(
-    create: Create, choice: Json, extras: dict[str, Json], unknown: Unknown | None
+    create: Create, choice: Json, extras: dict[str, Json], unknown: UnknownFields | None
 ) -> ToolChoice | None:
     kind, parallel = choice.get("type"), create.parallel_tool_calls
     tools = create.tools or []
@@ -387,7 +389,7 @@ def _object_choice(
 
 
 def _output(
-    create: Create, extras: dict[str, Json], unknown: Unknown | None
+    create: Create, extras: dict[str, Json], unknown: UnknownFields | None
 ) -> OutputFormat | None:
     if create.text is None:
         return None

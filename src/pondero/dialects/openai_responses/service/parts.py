@@ -4,8 +4,8 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from pondero.canon import Image, Json, Part, Seal, Text, Thinking, ToolCall, UnknownPart
-from pondero.dialects.citations import WebPage, restated
-from pondero.dialects.dialect import Answering
+from pondero.dialects.citations import WebPage, convert_citations
+from pondero.dialects.dialect import ReplyContext
 
 from .conversation import arguments_text
 from .parse import Context
@@ -18,7 +18,7 @@ Item = dict[str, Json]
 class Writer:
     """Writes the items of one answer, in order."""
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._context = answering.context
         self._stem = stem_of(answering.seed)
@@ -165,7 +165,7 @@ def annotations(part: Text) -> list[Json]:
         where = {"start_index": 0, "end_index": len(part.text)}
         return {"type": "url_citation", "url": found.url, "title": found.title, **where}
 
-    return restated(part.citations, own=_is_own, page=page)
+    return convert_citations(part.citations, own=_is_own, page=page)
 
 
 def _is_own(citation: Json) -> bool:

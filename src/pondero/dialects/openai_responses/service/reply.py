@@ -16,7 +16,7 @@ from pondero.canon import (
     ToolCall,
     Usage,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .parts import Item, Writer
@@ -42,7 +42,7 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
+def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     writer = Writer(answering)
     end = ending(reply.finish, reply.raw_finish)
@@ -66,7 +66,7 @@ def reply(answering: Answering[Context], reply: Reply) -> HttpResponse:
         "x-request-id": writer.request_id,
     }
     said = answer(answering, output, end=end, usage=reply.usage, model=reply.model)
-    return HttpResponse(200, headers, written(said))
+    return HttpResponse(200, headers, write_json(said))
 
 
 def call_id(digest: str) -> str:
@@ -99,7 +99,7 @@ def ending(finish: Finish, raw: str | None) -> Ending:
 
 
 def answer(
-    answering: Answering[Context],
+    answering: ReplyContext[Context],
     output: list[Item],
     *,
     end: Ending | None = None,
@@ -145,7 +145,7 @@ def answer(
     }
 
 
-def response_id(answering: Answering[Context]) -> str:
+def response_id(answering: ReplyContext[Context]) -> str:
     """Return the id of an answer."""
     stem = stem_of(answering.seed)
     return f"resp_{stem}{stem}"
@@ -173,7 +173,7 @@ def usage_of(usage: Usage) -> Item | None:
     }
 
 
-def written(value: Json) -> bytes:
+def write_json(value: Json) -> bytes:
     """Return JSON as the service writes it; lone surrogates are escaped."""
     try:
         return msgspec.json.encode(value)

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, Json
-from pondero.dialects.dialect import Accepted, Rejected
+from pondero.dialects.dialect import AcceptedRequest, Rejected
 
 from . import parse
 from .address import check_address
-from .errors import flat, invalid, refuse, unsupported, unsupported_parameter
+from .errors import flat, invalid, refuse, reject_parameter, reject_value
 from .models import Model, deployment_of, model_of, table
 from .pairing import check as check_pairing
 from .pairing import run_here
@@ -31,7 +31,7 @@ _UNVERIFIED_NO = (
 )
 
 
-def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
+def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Return what was asked, or raise Rejected as the provider of this name would."""
     raw: dict[str, Json] = {}
     try:
@@ -44,7 +44,7 @@ def accept(http: HttpRequest, provider: str) -> Accepted[Context]:
         raise Rejected(flat(refusal.response, model=raw.get("model"))) from None
 
 
-def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepted[Context]:
+def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedRequest[Context]:
     create = parse.body(raw)
     model = model_of(create.model, provider=provider)
     _check_include(create)
@@ -55,7 +55,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
     done = run_here(items, create.tools or []) if runs_custom else frozenset[str]()
     check_pairing(items, store=create.store is not False, done=done)
     _check_updates(items, model)
-    thought = _think(create, model, parse.updated(items))
+    thought = _think(create, model, parse.last_effort_update(items))
     _check_model(create, model, thought)
     _check_verified(create, http)
     _check_tools(create, provider)
@@ -70,7 +70,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         namespaces={},  # no recording shows what the service makes of them
     )
     seed = msgspec.json.encode(raw)
-    return Accepted(
+    return AcceptedRequest(
         request=request,
         intent=parse.intent_of(create.reasoning.effort if create.reasoning else None),
         thinks=thought.thinks,
@@ -100,7 +100,7 @@ def _check_input(create: Create) -> None:
 
 def _check_updates(items: list[Json], model: Model) -> None:
     if not model.updates and any(item.get("type") == "configuration_update" for item in items):
-        unsupported_parameter("configuration_update")
+        reject_parameter("configuration_update")
 
 
 def _check_include(create: Create) -> None:
@@ -151,7 +151,8 @@ class _Thought(Struct, frozen=True):
 def _think(create: Create, model: Model, updated: str | None) -> _Thought:
     """Return how the model will think, or refuse what it does not take.
 
-    ``updated`` is the effort of a ``configuration_update``, which replaces the request's own.
+    ``last_effort_update`` is the effort of a ``configuration_update``, which replaces the request's
+    own.
     """
     asked = create.reasoning or Reasoning()
     summary = asked.summary or asked.generate_summary
@@ -160,14 +161,14 @@ def _think(create: Create, model: Model, updated: str | None) -> _Thought:
         return _unasked(create, model, sealed=sealed)
     for effort in (asked.effort, updated):
         if effort is not None and effort not in model.efforts:
-            unsupported(effort, create.model, model.efforts, param="reasoning.effort")
+            reject_value(effort, create.model, model.efforts, param="reasoning.effort")
     if summary == "concise" and not model.concise:
-        unsupported(summary, create.model, ("auto", "detailed"), param="reasoning.summary")
+        reject_value(summary, create.model, ("auto", "detailed"), param="reasoning.summary")
     if asked.context == "all_turns" and not model.all_turns:
         words = ("auto", "current_turn")
-        unsupported(asked.context, create.model, words, param="reasoning.context")
+        reject_value(asked.context, create.model, words, param="reasoning.context")
     if asked.mode == "pro" and not model.pro:
-        unsupported(asked.mode, create.model, ("standard",), param="reasoning.mode")
+        reject_value(asked.mode, create.model, ("standard",), param="reasoning.mode")
     context = asked.context if asked.context != "auto" else None
     effort = updated or asked.effort or model.default
     return _Thought(
@@ -191,7 +192,7 @@ def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
     )
     for name, value in said:
         if value is not None:
-            unsupported_parameter(f"reasoning.{name}")
+            reject_parameter(f"reasoning.{name}")
     if sealed and not model.always:
         refuse("Encrypted content is not supported with this model.", param="include")
     return _Thought(
@@ -209,7 +210,7 @@ def _check_model(create: Create, model: Model, thought: _Thought) -> None:
     if thought.thinks and not model.sampling:
         for name in ("temperature", "top_p"):
             if getattr(create, name) is not None:
-                unsupported_parameter(name)
+                reject_parameter(name)
         if create.top_logprobs:
             message = "logprobs are not supported with reasoning models."
             refuse(message, param="top_logprobs", code="unsupported_parameter")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json, Part, Thinking, decode_json
-from pondero.dialects.dialect import Sealer
+from pondero.dialects.dialect import Signer
 
 _KEY = b"pondero emulator, not a secret"
 _NO_THOUGHT = 0xFFFF
@@ -44,7 +44,7 @@ def stem_of(seed: bytes) -> str:
     return blake2b(seed, key=_KEY, digest_size=8).hexdigest()
 
 
-def sealer(seed: bytes, *, model: str, stored: bool) -> Sealer:
+def sealer(seed: bytes, *, model: str, stored: bool) -> Signer:
     """Return the sealer of one answer: it fills ``encrypted_content`` of thinking.
 
     The sealed text holds the id of its item: neither is accepted together with another.

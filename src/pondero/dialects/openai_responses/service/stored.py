@@ -7,7 +7,7 @@ into the input before it asks them. Instructions are not carried over (wire shee
 import msgspec
 
 from pondero.canon import HttpRequest, HttpResponse, Json
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import RESUMED, Context
 from .reply import response_id
@@ -15,7 +15,7 @@ from .reply import response_id
 _FIELD = "previous_response_id"
 
 
-def named(http: HttpRequest) -> str | None:
+def previous_id(http: HttpRequest) -> str | None:
     """Return the id of the response that a request goes on from."""
     if _FIELD.encode() not in http.body:
         return None
@@ -23,12 +23,12 @@ def named(http: HttpRequest) -> str | None:
     return id if isinstance(id, str) else None
 
 
-def kept(answering: Answering[Context]) -> str | None:
+def stored_id(answering: ReplyContext[Context]) -> str | None:
     """Return the id under which an answer is stored; None with ``store: false``."""
     return response_id(answering) if answering.context.stored else None
 
 
-def resumed(http: HttpRequest, before: HttpRequest, answer: HttpResponse) -> HttpRequest:
+def resume(http: HttpRequest, before: HttpRequest, answer: HttpResponse) -> HttpRequest:
     """Return the request with the stored input and output before its own input."""
     body = _body(http.body)
     id = body.pop(_FIELD)

@@ -20,11 +20,11 @@ from pondero.canon import (
     ToolDelta,
     UsageUpdate,
 )
-from pondero.dialects.dialect import Answering
+from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .parts import Item, Writer
-from .reply import Ending, answer, ending, written
+from .reply import Ending, answer, ending, write_json
 
 _TOLD = ("code", "message", "param")
 _LAST = {"incomplete": "response.incomplete", "failed": "response.failed"}
@@ -46,7 +46,7 @@ class Stream:
     The end of an item waits for the next event: if that ends the answer, the item's status says so.
     """
 
-    def __init__(self, answering: Answering[Context]) -> None:
+    def __init__(self, answering: ReplyContext[Context]) -> None:
         self._shown = answering.shown
         self._refuses = answering.refuses
         self._answering = answering
@@ -244,7 +244,7 @@ class Stream:
         )
 
 
-def stream(answering: Answering[Context]) -> Stream:
+def stream(answering: ReplyContext[Context]) -> Stream:
     """Return an encoder for one streamed answer."""
     return Stream(answering)
 
@@ -260,5 +260,5 @@ def _argument_events(head: Item) -> str:
 
 def _event(kind: str, number: int, fields: dict[str, Json]) -> bytes:
     """Return one event of a stream."""
-    data = written({"type": kind, "sequence_number": number, **fields})
+    data = write_json({"type": kind, "sequence_number": number, **fields})
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import Json, convert_json
-from pondero.dialects.bodies import Unknown
+from pondero.dialects.bodies import UnknownFields
 
 from .errors import invalid, missing, refuse
 from .errors import unknown as unknown_field
@@ -30,7 +30,7 @@ _NAMES = {
 }
 
 
-def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = None) -> T:
+def read(raw: Json, kind: type[T], *, at: str = "", unknown: UnknownFields | None = None) -> T:
     """Return the value as this type, or refuse it; ``at`` is where in the body it stands.
 
     With ``unknown`` (the lenient road), two kinds of fields are left out and listed there: those
@@ -45,9 +45,9 @@ def read(raw: Json, kind: type[T], *, at: str = "", unknown: Unknown | None = No
         _refuse(what, _joined(at, inner.removeprefix("$")), raw, inner, kind)
 
 
-def _read_known(raw: Json, kind: type[T], at: str, unknown: Unknown) -> T:
+def _read_known(raw: Json, kind: type[T], at: str, unknown: UnknownFields) -> T:
     """Return the value as this type without what the type does not know, or refuse it."""
-    known = unknown.known(raw, kind, at=at)
+    known = unknown.strip_unknown(raw, kind, at=at)
     latest = ("", "$")  # what was wrong with the field left out last, and where
     while True:
         try:
